@@ -96,7 +96,7 @@ export const ERRORS = {
   port_in_use: {
     retryable: false,
     exit: 1,
-    help: 'Another process uses this port: stop it, or change `web.listen` (for `simulate`: `--listen`).',
+    help: 'Another process uses this port: stop it, or change `web.listen` (for `simulate`: `--listen`, `--control`).',
   },
   store_locked: {
     retryable: false,

@@ -31,7 +31,7 @@ export const LIMITS = {
   configuration_bytes: {
     most: 4 * MIB,
     unit: 'bytes',
-    of: 'the configuration file',
+    of: 'the configuration file, and each file of declared Birds',
     reason:
       'Parsing it takes up to a second per MiB, during which nothing else runs. 1,000 routes have 200 KiB.',
     beyond: 'It is refused; the previous configuration stays in force.',
@@ -40,9 +40,9 @@ export const LIMITS = {
   configuration_values: {
     most: 100_000,
     unit: 'values',
-    of: 'the configuration file: entries of its maps and lists, and brackets',
+    of: 'each of these files: entries of its maps and lists, and brackets',
     reason:
-      'Each takes memory and time to parse, during which nothing else runs. 1,000 routes have about 20,000.',
+      'Each takes memory and time to parse, during which nothing else runs. 1,000 routes have about 20,000, 10,000 Birds about 80,000.',
     beyond: 'As for `configuration_bytes`.',
     counted: false,
   },

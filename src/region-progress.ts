@@ -70,6 +70,14 @@ export interface FirstPass {
   readonly read: number;
 }
 
+/** The last reading of a region's Nests and Birds since the start. */
+export interface InventoryRead {
+  /** When it began. */
+  readonly atUs: number;
+  /** Ids of the Nests whose Birds it could not all list; an empty one if it could not list all Nests. */
+  readonly unread: readonly string[];
+}
+
 /** Why a region's Nests and Birds could not be listed since the start, although it answers. */
 export interface Unlisted {
   /** What failed last: the list of Nests, or the lists of their Birds. */

@@ -1,4 +1,4 @@
-import type { Feed } from './domain/alert/event.ts';
+import type { EventFeed, Feed } from './domain/alert/event.ts';
 import type { FaultSort } from './domain/alert/fault.ts';
 import type { SuppressionReason } from './domain/muting/suppression.ts';
 import type { ErrorCode } from './errors.ts';
@@ -35,7 +35,7 @@ export type Happening =
   | {
       readonly what: 'events';
       readonly region: string;
-      readonly feed: Feed;
+      readonly feed: EventFeed;
       readonly events: readonly KeptEvent[];
     }
   | {

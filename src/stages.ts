@@ -12,10 +12,12 @@ import type { RegionConfig } from './config/sections/regions-section.ts';
 import { createHeartbeat } from './delivery/heartbeat.ts';
 import { createDelivery, type Learned, type LeaseRecovery } from './delivery/outbox.ts';
 import { createRepeating, type Rounds } from './delivery/repeat-alerts.ts';
+import { nestWithoutOwner } from './domain/kinds/inventory/nest-without-owner.ts';
 import type { Impairment } from './health/impairment.ts';
 import type { WatchFact } from './health/watch-facts.ts';
 import type { Transport } from './http/transport.ts';
 import { type Commit, createCommit } from './intake/commit.ts';
+import { wantedPeople } from './intake/inventory/people.ts';
 import { isReached } from './intake/is-reached.ts';
 import { createWatchedRegion, type RegionSetting, type WatchedRegion } from './intake/watched-region.ts';
 import type { AcknowledgeLinks } from './operator/acknowledge-link.ts';
@@ -139,11 +141,15 @@ export function createStages(parts: StageParts, setup: Setup, inForce: InForce):
 /** The settings by which a region is read. */
 export function settingOf(config: Config, region: RegionConfig): RegionSetting {
   const { links: _, ...read } = region;
+  const mailsMembers =
+    notifiesMembers(config.receivers) || config.digests.some(({ report }) => report?.isToMembers);
   return {
     region: read,
     poll: config.poll,
     retentionMs: config.store.retentionMs,
-    keepsMembers: notifiesMembers(config.receivers),
+    keepsMembers: mailsMembers || config.rules.some(({ kind }) => kind === nestWithoutOwner.name),
+    mailsMembers,
+    wanted: wantedPeople(config.rules, config.forward),
   };
 }
 
@@ -188,6 +194,13 @@ function createDeciding(parts: StageParts, { config }: Setup, inForce: InForce, 
         regions()
           .find(({ name }) => name === region)
           ?.flightsReadUs(birdId),
+      inventoryReads: () =>
+        new Map(
+          regions().flatMap((region) => {
+            const read = region.inventoryRead();
+            return read ? [[region.name, read]] : [];
+          }),
+        ),
       serviceAheadUs: (region) =>
         regions()
           .find(({ name }) => name === region)
@@ -196,11 +209,7 @@ function createDeciding(parts: StageParts, { config }: Setup, inForce: InForce, 
       // Another replica may have moved them meanwhile.
       routed: part.isShared ? undefined : inForce.routed,
     }),
-    digests: createDigests({
-      ...stage,
-      deadlines: stage.config,
-      regions: () => regions().map((region) => region.verified()),
-    }),
+    digests: createDigests({ ...stage, regions: () => regions().map((region) => region.verified()) }),
   };
 }
 

@@ -10,6 +10,8 @@
  *   rerouteFiring       moves firing alerts to the routes of a new configuration (if its routes differ)
  *   releaseHeldBack     makes due what was held back from receivers no longer throttled (once per configuration)
  *   judgeOverdue        fires for what time alone makes wrong, such as Flights that are stuck
+ *   judgeRegions        fires for what is wrong in the inventory, such as Birds that are not as declared
+ *   judgeObjectives     fires for Nests and regions that fail faster than an objective allows
  *   watchHealth         fires for what impairs the watch, unless another alert says it
  *   watchDeliveries     fires for receivers that accept nothing
  *   updateDueAlerts     resolves or fires alerts by the time that has passed: `for`, `resolve_after`, flapping
@@ -29,6 +31,7 @@ import type { Fact } from '../domain/alert/fact.ts';
 import { judgedName, tick } from '../domain/evaluate/decide.ts';
 import { deliveryFailing } from '../domain/kinds/delivery-failing.ts';
 import { createRecurrences } from '../domain/muting/recurrence.ts';
+import type { InventoryRead } from '../region-progress.ts';
 import type { Report } from '../report.ts';
 import { applyFacts, writeDecision } from '../store/change-alerts.ts';
 import type { AlertingWork } from '../store/group-store.ts';
@@ -42,6 +45,8 @@ import { releaseHeldBack } from './flush/gathered-groups.ts';
 import { flushGroups, MOST_GROUPS } from './flush-groups.ts';
 import { forwardEvents } from './forward-events.ts';
 import { type Growth, joinGroups } from './join-groups.ts';
+import { judgeObjectives, OBJECTIVES_EVERY_MS } from './judge-objectives.ts';
+import { createRegionJudging } from './judge-regions.ts';
 import { createOverdue, type OverdueOptions } from './overdue.ts';
 import { rerouteFiring } from './reroute-firing.ts';
 import { retryAlerts } from './set-aside.ts';
@@ -52,7 +57,7 @@ interface AlertingOptions {
   readonly store: Store;
   readonly config: Pick<
     Config,
-    'route' | 'receivers' | 'rules' | 'inhibitRules' | 'timeIntervals' | 'context'
+    'route' | 'receivers' | 'rules' | 'inhibitRules' | 'timeIntervals' | 'context' | 'objectives'
   > & {
     readonly regions: readonly Pick<RegionConfig, 'name' | 'links'>[];
     readonly poll: Pick<Config['poll'], 'maxAlertAgeMs' | 'initialLookbackMs'>;
@@ -61,6 +66,8 @@ interface AlertingOptions {
   readonly report: Report;
   /** Without it nothing is judged overdue (`overdue.ts`). */
   readonly flightsReadUs?: OverdueOptions['flightsReadUs'];
+  /** Without it no inventory is judged (`judge-regions.ts`). */
+  readonly inventoryReads?: () => ReadonlyMap<string, InventoryRead>;
   /** Whether logs of Flights are read for kinds that want them (`judge.ts`). */
   readonly areLogsRead?: boolean;
   /** How far the clock of a region's service is ahead of ours, microseconds; 0 if unknown. */
@@ -130,14 +137,20 @@ export function createAlerting(options: AlertingOptions): Alerting {
   const { flightsReadUs = () => undefined, watchFacts = () => NO_FACTS, serviceAheadUs = () => 0 } = options;
   const { lookEveryMs: longestMs = LONGEST_WAIT_MS } = options;
   let heard = NO_FACTS;
-  const { rules, timeIntervals, poll } = config;
-  const overdue = createOverdue({
+  const { rules, timeIntervals, poll, objectives = [] } = config;
+  let objectivesMs = Number.NEGATIVE_INFINITY;
+  const judging = {
     rules,
     clock,
     flightsReadUs,
     timeIntervals,
     lookbackMs: poll.initialLookbackMs,
     areLogsRead: options.areLogsRead ?? false,
+  };
+  const overdue = createOverdue(judging);
+  const regions = createRegionJudging({
+    ...judging,
+    inventoryReads: options.inventoryReads ?? (() => new Map()),
   });
   const recurrences = createRecurrences();
 
@@ -157,6 +170,14 @@ export function createAlerting(options: AlertingOptions): Alerting {
   /** What there is to do. First come the steps that know more than the store does. */
   async function look(): Promise<AlertingWork> {
     if (overdue.nextMs() <= clock.monotonicMs()) await steps.run('judgeOverdue', overdue.judge);
+    if (regions.nextMs() <= clock.monotonicMs()) await steps.run('judgeRegions', regions.judge);
+    if (objectives.length > 0 && clock.monotonicMs() - objectivesMs >= OBJECTIVES_EVERY_MS) {
+      objectivesMs = clock.monotonicMs();
+      const names = config.regions.map(({ name }) => name);
+      await steps.run('judgeObjectives', (tx) =>
+        judgeObjectives(tx, objectives, names, rules, clock.nowUs()),
+      );
+    }
     if (watchFacts() !== heard) await steps.run('watchHealth', watchHealth);
     if (clock.monotonicMs() - allStepsMs >= EVERY_STEP_MS || steps.isResting()) return ALL_WORK;
     return work();
@@ -268,8 +289,10 @@ export function createAlerting(options: AlertingOptions): Alerting {
             await pass(todo, false);
             todo = await work();
           }
-          const judgeMs = overdue.nextMs() - clock.monotonicMs();
-          const waitMs = Math.min((nextUs(todo) - clock.nowUs()) / 1000, judgeMs);
+          const judgeMs = Math.min(overdue.nextMs(), regions.nextMs()) - clock.monotonicMs();
+          const objectiveMs =
+            objectives.length > 0 ? objectivesMs + OBJECTIVES_EVERY_MS - clock.monotonicMs() : judgeMs;
+          const waitMs = Math.min((nextUs(todo) - clock.nowUs()) / 1000, judgeMs, objectiveMs);
           // The work of a resting step stays due. Without a shortest wait this loop would spin.
           const leastMs = steps.isResting() ? STORE_PAUSE_MS : 0;
           await bell.wait(Math.min(Math.max(leastMs, waitMs), longestMs), signal);

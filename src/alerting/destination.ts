@@ -15,6 +15,11 @@ export function takesParts([, integration]: Destination): boolean {
   return traitsOf(integration).audience === 'programs';
 }
 
+/** True: it sends to people, not to programs or services that keep incidents. */
+export function isForPeople([, integration]: Destination): boolean {
+  return traitsOf(integration).audience === 'people';
+}
+
 /** True: it must get the state of every alert, even from a summary. */
 export function needsEveryState([, integration]: Destination): boolean {
   return traitsOf(integration).needsEveryState === true;

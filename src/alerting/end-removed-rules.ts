@@ -18,24 +18,15 @@ const BATCH = 200;
 export async function endRemovedRules(tx: Transaction, rules: readonly Rule[], nowUs: number): Promise<Step> {
   const happenings: Happening[] = [];
   for (const kind of KINDS.filter(({ isOnRequest }) => isOnRequest)) {
-    const lost: Alert[] = [];
-    let cursor: string | undefined;
-    do {
-      const query = {
-        state: 'firing',
-        name: kind.name,
-        order: 'newest',
-        nowUs,
-        limit: BATCH,
-        cursor,
-      } as const;
-      const { alerts, next } = await tx.alerts.page(query);
-      lost.push(...alerts.filter((alert) => !presentRule(alert, kind, rules)));
+    const query = { state: 'firing', name: kind.name, order: 'newest', nowUs, limit: BATCH } as const;
+    for (let cursor: string | undefined; ; await tx.pause()) {
+      const { alerts, next } = await tx.alerts.page({ ...query, cursor });
+      const lost = alerts.filter((alert) => !presentRule(alert, kind, rules));
+      const ended = lost.flatMap((alert) => endAtOnce(alert, reasonOf(alert), 'gone', rules, nowUs) ?? []);
+      happenings.push(...(await writeDecision(tx, lost, { alerts: ended, links: [] }, nowUs)).happenings);
+      if (next === undefined) break;
       cursor = next;
-      if (cursor !== undefined) await tx.pause();
-    } while (cursor !== undefined);
-    const ended = lost.flatMap((alert) => endAtOnce(alert, reasonOf(alert), 'gone', rules, nowUs) ?? []);
-    happenings.push(...(await writeDecision(tx, lost, { alerts: ended, links: [] }, nowUs)).happenings);
+    }
   }
   return { done: 0, queued: 0, happenings };
 }

@@ -30,6 +30,7 @@ import { pausing } from '../time/pause-after.ts';
 import { decideFlush } from './flush/decide-flush.ts';
 import { withoutOtherEnds } from './flush/fallback-ends.ts';
 import type { FlushConfig, FlushContext } from './flush/flush-context.ts';
+import { foldEscalations } from './flush/fold-escalations.ts';
 import { notifyFormerReceiver } from './flush/former-receiver.ts';
 import { receiversHeldBackFrom } from './flush/gathered-groups.ts';
 import { createUnsettledGatherings } from './flush/keep-order.ts';
@@ -71,8 +72,9 @@ export async function flushGroups(
     ? [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]
     : [Math.min(nowUs, joinedUntilUs - 1), MOST_GROUPS];
   const areWaiting = joinedUntilUs < Number.POSITIVE_INFINITY;
-  const due = await tx.groups.due(untilUs, limit, areWaiting);
-  if (due.length === 0) return NOTHING;
+  const found = await tx.groups.due(untilUs, limit, areWaiting);
+  if (found.length === 0) return NOTHING;
+  const due = everyGroup ? found : await foldEscalations(tx, found, nowUs);
   const muting = await loadMuting(tx, config, recurrences, nowUs);
   const serviceLinks = createServiceLinks(config.regions);
   const past = readPast(tx);
@@ -89,6 +91,7 @@ export async function flushGroups(
     unsettledGatherings,
     serviceLinks,
     past,
+    isAtOnce: everyGroup,
     nowUs,
   };
   const batch: Batch = {
@@ -109,7 +112,7 @@ export async function flushGroups(
   tally.happenings.push(...(await noteFaults(tx, muting.faults(), nowUs)));
   // A flooded group waits only until the next flush. Otherwise it would stay due and keep this step running.
   if (done === due.length && !areWaiting) growth.clear();
-  return { done, isAll: everyGroup || (done === due.length && due.length < limit), ...tally };
+  return { done, isAll: everyGroup || (done === due.length && found.length < limit), ...tally };
 }
 
 interface Batch {

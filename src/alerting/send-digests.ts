@@ -14,9 +14,10 @@
  */
 
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
-import type { Receiver } from '../channels/receiver.ts';
+import type { Integration, Receiver } from '../channels/receiver.ts';
 import type { Config } from '../config/config.ts';
 import type { DigestConfig } from '../config/sections/digests-section.ts';
+import type { Labels } from '../domain/alert/alert.ts';
 import { hash64 } from '../domain/alert/fingerprint.ts';
 import {
   type BirdOutcomes,
@@ -26,6 +27,13 @@ import {
   type UnusualBird,
 } from '../domain/digest/digest.ts';
 import { createFlightTally, type EndedFlight, type FlightTally } from '../domain/digest/flight-tally.ts';
+import {
+  countsOnly,
+  type ReportTables,
+  type SentReport,
+  withoutIds,
+} from '../domain/digest/report-figures.ts';
+import { memberRecipients } from '../domain/grouping/member-recipients.ts';
 import type { DigestNotification } from '../domain/grouping/notification.ts';
 import { flightOverdue } from '../domain/kinds/flight-overdue.ts';
 import { createMuting } from '../domain/muting/muting.ts';
@@ -34,8 +42,11 @@ import { countOutcomes } from '../domain/statistics/deadlines.ts';
 import type { Report } from '../report.ts';
 import type { DigestRecord } from '../store/digest-store.ts';
 import { type DeadlineConfig, loadDeadlines } from '../store/load-deadlines.ts';
+import { type Month, readMonth, reportOf } from '../store/report/month-report.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { unusualFlights } from '../store/unusual-flights.ts';
+import { exactZoneTime } from '../text/instant-words.ts';
+import type { Period } from '../time/calendar-period.ts';
 import { type Clock, sleep } from '../time/clock.ts';
 import { type Cron, createCron } from '../time/cron.ts';
 import { pausing } from '../time/pause-after.ts';
@@ -48,9 +59,7 @@ interface Digests {
 
 interface DigestsOptions {
   readonly store: Store;
-  readonly config: Pick<Config, 'digests' | 'receivers' | 'rules' | 'timeIntervals'>;
-  /** Absent: no deadlines are counted. */
-  readonly deadlines?: DeadlineConfig;
+  readonly config: Pick<Config, 'digests' | 'receivers'> & DeadlineConfig;
   readonly clock: Clock;
   readonly report: Report;
   /** How far each region is known to be complete; 0 if not known yet. */
@@ -60,6 +69,7 @@ interface DigestsOptions {
 }
 
 const MINUTE_US = 60_000_000;
+const DAY_US = 86_400_000_000;
 /** After a start a late digest waits this long, while intake reads what happened in the meantime. */
 const CATCH_UP_MS = 300_000;
 /** Events that occurred longer than this before the period are left out. */
@@ -139,7 +149,9 @@ class DigestLoop implements Digests {
     if (dueUs === undefined) return;
     const isLate = nowUs - dueUs >= MINUTE_US;
     if (isLate && this.#options.clock.monotonicMs() - (this.#beganMs ?? 0) < CATCH_UP_MS) return;
-    await this.#make(digest, known, dueUs, isLate ? nowUs : dueUs);
+    const toUs = isLate ? nowUs : dueUs;
+    if (digest.report) await this.#makeReports(digest, digest.report, dueUs, toUs);
+    else await this.#make(digest, known, dueUs, toUs);
   }
 
   /** Queues the digest and records how far it has come, both or neither. */
@@ -169,6 +181,48 @@ class DigestLoop implements Digests {
       groupKey,
       reason: 'digest',
       alerts: digest.openTotal,
+    });
+    if (queued > 0) this.#options.queued();
+  }
+
+  /**
+   * Queues the report of the month in which the day before lies, or one for each Nest, and records that it is made: all
+   * or none.
+   */
+  async #makeReports(
+    { name, receiver, timezone, skipEmpty }: TimedDigest,
+    report: ReportSettings,
+    dueUs: number,
+    toUs: number,
+  ): Promise<void> {
+    const { store, clock, config } = this.#options;
+    const nowUs = clock.nowUs();
+    const month = exactZoneTime(dueUs - DAY_US, timezone).slice(0, '2026-11'.length);
+    const asked = { month, zone: timezone, keptMs: config.store.retentionMs, nestId: undefined, nowUs };
+    const read = await readMonth(store, {
+      ...asked,
+      regions: this.#options.regions().map((one) => one.region),
+    });
+    // Nothing is known of a month before the first start.
+    const about = read.month.name !== month ? [] : report.isForEachNest ? read.nests : [{ labels: {} }];
+    const sent: { readonly nest: Labels; readonly digest: SentReport }[] = [];
+    for (const { labels: nest } of about) {
+      const { tables } = await reportOf(store, read, nest);
+      if (skipEmpty && tables.month[0]?.figures.flights === 0) continue;
+      sent.push({ nest, digest: sentReport(name, report, nest, tables, read) });
+    }
+    const integrations = this.#receivers.get(receiver)?.integrations ?? [];
+    const queued = await store.transaction(async (tx) => {
+      await tx.digests.put({ name, lastUs: toUs });
+      let deliveries = 0;
+      for (const { nest, digest } of sent) {
+        const { region = '', nest_id: nestId = '' } = nest;
+        const members = report.isToMembers ? await membersOf(tx, region, nestId) : {};
+        const id = `digest-${hash64([name, receiver, String(digest.fromUs), String(dueUs), region, nestId])}`;
+        const own = { kind: 'digest', id, receiver, createdAtUs: nowUs, digest, timezone } as const;
+        deliveries += await queueReport(tx, { ...own, ...members }, integrations);
+      }
+      return deliveries;
     });
     if (queued > 0) this.#options.queued();
   }
@@ -223,8 +277,8 @@ class DigestLoop implements Digests {
 
   /** How the Birds met the deadlines of the period, each in its own transaction. */
   async #deadlines(fromUs: number, toUs: number): Promise<BirdOutcomes[]> {
-    const { store, deadlines: config } = this.#options;
-    if (!config?.rules.some(({ kind }) => kind === flightOverdue.name)) return [];
+    const { store, config } = this.#options;
+    if (!config.rules.some(({ kind }) => kind === flightOverdue.name)) return [];
     const birds = await store.transaction((tx) => tx.overdue.birdsWithDeadlines(fromUs, MAX_DEADLINES.birds));
     const counted: BirdOutcomes[] = [];
     for (const bird of birds) {
@@ -274,6 +328,53 @@ class DigestLoop implements Digests {
     }
     return { firing, hidden };
   }
+}
+
+type ReportSettings = NonNullable<DigestConfig['report']>;
+
+function sentReport(
+  name: string,
+  { isCountsOnly, minutesSaved }: ReportSettings,
+  nest: Labels,
+  tables: ReportTables,
+  { month, span }: { readonly month: Month; readonly span: Period },
+): SentReport {
+  const whole = tables.month?.[0]?.figures;
+  const { flights = 0, failed = 0 } = whole ?? {};
+  const hours = minutesSaved && Math.round(((flights - failed) * minutesSaved) / 60);
+  const figures = { ...whole, ...(hours !== undefined && { hours_of_work_saved: hours }) };
+  const all: ReportTables = { ...tables, month: [{ text: month.name, figures }] };
+  const report = isCountsOnly
+    ? { nest: withoutIds(nest), tables: countsOnly(all), isForOthers: true as const }
+    : { nest, tables: all };
+  return { name, fromUs: span.fromUs, toUs: span.untilUs, report: { month: month.name, ...report } };
+}
+
+async function membersOf(tx: Transaction, region: string, nestId: string) {
+  const all = await tx.inventory.nestMembers(region);
+  const { to, leftOut } = memberRecipients(all.find((one) => one.nestId === nestId)?.addresses ?? []);
+  return { to, ...(leftOut.length > 0 && { leftOut }) };
+}
+
+/** Returns how many deliveries are to be sent: the report of a Nest without members is suppressed. */
+async function queueReport(
+  tx: Transaction,
+  notification: DigestNotification,
+  integrations: readonly Integration[],
+): Promise<number> {
+  const { id, receiver, createdAtUs, to } = notification;
+  const isForNobody = to?.length === 0;
+  const why = {
+    state: 'suppressed' as const,
+    settledAtUs: createdAtUs,
+    lastError: 'the Nest has no active members',
+  };
+  const deliveries = destinationsOf(integrations).map((destination) => ({
+    ...newDelivery({ id, receiver }, destination, createdAtUs),
+    ...(isForNobody && why),
+  }));
+  await queue(tx, notification, integrations, deliveries);
+  return isForNobody ? 0 : deliveries.length;
 }
 
 /**

@@ -39,7 +39,7 @@ export function urlAt(check: Check, path: Path): string | undefined {
  * the state of that time, so an incident might never be resolved.
  */
 export function refuseCap(check: Check, path: Path, why: string): void {
-  for (const key of ['max_notifications_per_hour', 'fold_storms']) {
+  for (const key of ['max_notifications_per_hour', 'fold_storms', 'fold_ends']) {
     const at = [...path.slice(0, -2), key];
     if (check.raw(at) === undefined) continue;
     check.problem(at, `is not for a receiver with ${String(path.at(-2))}: leave it out, ${why}`);

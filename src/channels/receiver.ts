@@ -14,6 +14,8 @@ export interface Receiver {
   readonly maxNotificationsPerHour?: number;
   /** The notifications of a storm are sent as one, once in this time; absent: each by itself. */
   readonly foldStormsMs?: number;
+  /** What only goes on or ends waits this long if the receiver was just notified, and is sent as one; absent: it does not. */
+  readonly foldEndsMs?: number;
 }
 
 /** One means of reaching a receiver: what all integrations share. Only its channel knows the rest. */
@@ -22,4 +24,6 @@ export interface Integration {
   readonly kind: string;
   /** Whether it is notified when an alert resolves. */
   readonly sendResolved: boolean;
+  /** `send_resolved: true` is written, so it is also notified when a moment is over, such as EventMatched. */
+  readonly endsMoments?: true;
 }

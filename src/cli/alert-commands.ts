@@ -1,5 +1,6 @@
 /** Defines the commands that list, resolve, silence and acknowledge alerts of the running daemon. */
-import { actsOnDaemon, type CommandLine } from './command-options.ts';
+import { Option } from 'commander';
+import { actsOnDaemon, type CommandLine, utcOption } from './command-options.ts';
 
 const EXAMPLE = 'e.g. FlightFailed \'nest=~"Prod.*"\'; a first word alone is the alertname';
 
@@ -20,7 +21,8 @@ export function addAlerts(line: CommandLine): void {
       .option('-a, --active', 'active ones, in addition to others that are requested')
       .option('-s, --silenced', 'silenced ones as well')
       .option('-i, --inhibited', 'inhibited ones as well')
-      .option('-r, --receiver <regex>', 'only alerts that reach a matching receiver'),
+      .option('-r, --receiver <regex>', 'only alerts that reach a matching receiver')
+      .addOption(utcOption()),
     async (edge, given, matchers: string[]) =>
       (await import('./commands/alerts-command.ts')).alerts(edge, matchers, given),
   );
@@ -34,9 +36,15 @@ export function addAlerts(line: CommandLine): void {
       .argument(
         '<id>',
         "as messages, pages and the API name it; a fingerprint, an incident's key, or an id that `explain` takes",
+      )
+      .addOption(
+        new Option('--format <format>', 'markdown: the first page of a post-mortem').choices([
+          'text',
+          'markdown',
+        ]),
       ),
     async (edge, given, id: string) =>
-      (await import('./commands/alerts-show-command.ts')).alertsShow(edge, id, given),
+      (await import('./commands/alerts/alerts-show-command.ts')).alertsShow(edge, id, given),
   );
   actsOnDaemon(
     line,

@@ -6,11 +6,11 @@ import { MatcherSyntaxError } from '../domain/matchers/matcher-syntax.ts';
 import { NestwatchError } from '../errors.ts';
 import { parseInstant } from '../time/instant.ts';
 
-/** The instant that an option gives, in microseconds. */
+/** The instant that an option gives, in microseconds; of a date, its beginning in UTC. */
 export function instantOf(option: string, text: string): number {
-  const instant = parseInstant(text);
+  const instant = parseInstant(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text);
   if (instant) return instant.us;
-  throw wrongUsage(`${option} must be an RFC 3339 instant like 2026-07-02T13:59:34Z`);
+  throw wrongUsage(`${option} must be an RFC 3339 instant like 2026-07-02T13:59:34Z, or a date`);
 }
 
 /** The text of a file that an option or argument names. */

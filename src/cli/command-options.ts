@@ -42,6 +42,11 @@ export function actsOnDaemon(line: CommandLine, command: Command, act: Act): voi
   acts(line, command, act);
 }
 
+/** For commands that print instants in tables. */
+export function utcOption(): Option {
+  return new Option('--utc', 'on a terminal: instants in UTC instead of its time zone');
+}
+
 export function configFileOption(): Option {
   return new Option(
     '--config.file <file>',

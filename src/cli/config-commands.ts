@@ -95,7 +95,7 @@ export function addHashPassword(line: CommandLine): void {
     line.program
       .command('hash-password')
       .description('print the hash of a password for `web.auth.users`; it is asked for, or read from stdin'),
-    async (edge) => (await import('./commands/hash-password-command.ts')).printPasswordHash(edge),
+    async (edge) => (await import('./upkeep/hash-password-command.ts')).printPasswordHash(edge),
   );
 }
 
@@ -108,7 +108,7 @@ export function addCompletion(line: CommandLine): void {
       .description('print a completion script for a shell')
       .argument('<shell>', 'bash, zsh or fish'),
     async (edge, _given, shell: string) =>
-      (await import('./commands/completion-command.ts')).completion(edge, program, shell),
+      (await import('./upkeep/completion-command.ts')).completion(edge, program, shell),
   );
 }
 

@@ -191,6 +191,11 @@ function addressOf(edge: Edge, options: DaemonOptions, needed: Scope): Address {
   };
 }
 
+/** The address of the daemon, without a slash at the end. */
+export function daemonUrl(edge: Edge, options: DaemonOptions): string {
+  return addressOf(edge, options, 'read').url;
+}
+
 function hostOf(listen: HostPort): string {
   if (listen.port !== 0) return formatHostPort(reachable(listen));
   throw new NestwatchError(

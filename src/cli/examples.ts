@@ -55,6 +55,8 @@ const EXAMPLES: ReadonlyMap<string, readonly string[]> = new Map([
   ['routes test', ['routes test alertname=FlightFailed severity=critical region=eu']],
   ['birds list', ['birds', 'birds list region=eu standing=failing']],
   ['birds show', ['birds show "Translate blog"']],
+  ['birds export', ['birds export > birds.yaml', 'birds export --nest "Prod*" > production.yaml']],
+  ['birds check', ['birds check birds.yaml', 'birds check birds.yaml --json | jq .drifts']],
   ['flights list', ['flights list status=failed since=2h']],
   ['flights show', ['flights show 0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b']],
   ['deliveries list', ['deliveries --dead', 'deliveries list --receiver pager --limit 20']],

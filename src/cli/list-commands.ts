@@ -8,11 +8,12 @@ import {
   configFileOption,
   jsonOption,
   urlOption,
+  utcOption,
 } from './command-options.ts';
 import { filterNames } from './list-filters.ts';
 
 interface AddedList {
-  readonly list: Exclude<ListName, 'nests' | 'alerts' | 'silences'>;
+  readonly list: Exclude<ListName, 'alerts' | 'silences'>;
   readonly example: string;
 }
 
@@ -28,7 +29,8 @@ function addList(line: CommandLine, command: Command, { list, example }: AddedLi
   const filters = filterNames(list).map((name) => `${name}=`);
   command
     .argument('[filter...]', `words, or ${filters.join(', ')}, e.g. ${example}`)
-    .option('--limit <n>', 'default: 100, at most 1000');
+    .option('--limit <n>', 'default: 100, at most 1000')
+    .addOption(utcOption());
   actsOnDaemon(line, command, async (edge, given, args: string[]) =>
     (await import('./commands/printed-lists.ts')).printList(
       edge,
@@ -84,10 +86,30 @@ export function addExplain(line: CommandLine): void {
   );
 }
 
+export function addWatch(line: CommandLine): void {
+  const command = line.program
+    .command('watch')
+    .description('list the active alerts, then print each that fires or ends, until interrupted')
+    .addOption(utcOption());
+  actsOnDaemon(line, command, async (edge, given) =>
+    (await import('./commands/watch-command.ts')).watch(edge, given),
+  );
+}
+
+export function addOpen(line: CommandLine): void {
+  const command = line.program
+    .command('open')
+    .description('print the address of the page about something; on a terminal also open it in the browser')
+    .argument('<id>', 'as `explain` takes it');
+  actsOnDaemon(line, command, async (edge, given, id: string) =>
+    (await import('./commands/open-command.ts')).open(edge, id, given),
+  );
+}
+
 export function addBirds(line: CommandLine): void {
   const birds = line.program
     .command('birds')
-    .description('list the watched Birds with their status, or show one');
+    .description('list the watched Birds with their status, show one, or compare them with a file');
   addList(line, birds.command('list', { isDefault: true }).description('those in trouble first'), {
     list: 'birds',
     example: "'nest=Marketing'",
@@ -102,6 +124,28 @@ export function addBirds(line: CommandLine): void {
     async (edge, given, bird: string, filters: string[]) =>
       (await import('./commands/birds-command.ts')).birdsShow(edge, [bird, ...filters], given),
   );
+  actsOnDaemon(
+    line,
+    birds
+      .command('export')
+      .description('print all Birds as YAML, to keep in a file for `birds check`')
+      .option('--nest <glob>', 'only of Nests whose name or id it matches'),
+    async (edge, given) => (await import('./upkeep/declared-birds-command.ts')).birdsExport(edge, given),
+  );
+  actsOnDaemon(
+    line,
+    birds
+      .command('check')
+      .description('print how the Birds differ from a file; exit 1 if they do, 2 for mistakes in the file')
+      .argument('<file>', 'as `birds export` prints it'),
+    async (edge, given, file: string) =>
+      (await import('./upkeep/declared-birds-command.ts')).birdsCheck(edge, file, given),
+  );
+}
+
+export function addNests(line: CommandLine): void {
+  const command = line.program.command('nests').description('list Nests with their outcomes of 24 hours');
+  addList(line, command, { list: 'nests', example: 'region=eu' });
 }
 
 export function addFlights(line: CommandLine): void {

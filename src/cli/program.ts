@@ -23,7 +23,10 @@ import {
   addExplain,
   addFlights,
   addHealthcheck,
+  addNests,
+  addOpen,
   addStatus,
+  addWatch,
   addWrites,
 } from './list-commands.ts';
 import { addApi, addDemo, addRun, addSimulate, addVersion } from './service-commands.ts';
@@ -40,6 +43,7 @@ const HEARD: ReadonlyMap<string, readonly SignalName[]> = new Map([
   ['backfill', ['SIGINT', 'SIGTERM']],
   ['backup', ['SIGINT', 'SIGTERM']],
   ['copy', ['SIGINT', 'SIGTERM']],
+  ['watch', ['SIGINT', 'SIGTERM']],
 ]);
 /** Used if the width of the terminal is unknown. */
 const HELP_WIDTH = 100;
@@ -57,9 +61,12 @@ export async function runCommandLine(edge: Edge, args: readonly string[]): Promi
     await program.parseAsync(args, { from: 'user' });
     return exit;
   } catch (error) {
+    const help = `See \`${commandOf(program, args)} --help\`.`;
+    if (!(error instanceof CommanderError)) return sayFailure(edge, error, args, help);
+    if (error.exitCode === 0) return 0;
     // Commander has printed the message already.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
-    return sayFailure(edge, error, args);
+    edge.stderr.write(`${help}\n`);
+    return WRONG_USAGE;
   }
 }
 
@@ -98,16 +105,19 @@ function createProgram(edge: Edge, finish: (exit: number) => void): Command {
   addDoctor(line);
   addBackfill(line);
   addStatus(line);
+  addWatch(line);
   addHealthcheck(line);
   addAlerts(line);
   addSilence(line);
   addRoutes(line);
   addBirds(line);
+  addNests(line);
   addFlights(line);
   addEvents(line);
   addWrites(line);
   addDeliveries(line);
   addExplain(line);
+  addOpen(line);
   addTestReceiver(line);
   addRender(line);
   addSchema(line);
@@ -119,15 +129,29 @@ function createProgram(edge: Edge, finish: (exit: number) => void): Command {
   return program;
 }
 
+/** The words of the command that was called, as far as there is one: `nestwatch silence add`. */
+function commandOf(program: Command, args: readonly string[]): string {
+  let command = program;
+  const words = [program.name()];
+  for (const arg of args) {
+    const found = command.commands.find((one) => one.name() === arg || one.aliases().includes(arg));
+    if (!found) break;
+    command = found;
+    words.push(found.name());
+  }
+  return words.join(' ');
+}
+
 function hasColors(edge: Edge): boolean {
   return edge.stdout.isTTY === true && !edge.environment.NO_COLOR;
 }
 
-function sayFailure(edge: Edge, error: unknown, args: readonly string[]): number {
+/** `usage`: what to say of a wrong one. */
+function sayFailure(edge: Edge, error: unknown, args: readonly string[], usage: string): number {
   if (error instanceof NestwatchError) {
     const { exit, help } = ERRORS[error.code];
     const place = error instanceof ConfigError ? '' : 'nestwatch: ';
-    edge.stderr.write(steerless(`${place}${error.message}\n${help}\n`));
+    edge.stderr.write(steerless(`${place}${error.message}\n${error.code === 'usage' ? usage : help}\n`));
     return error instanceof DaemonError ? FAILED : exit;
   }
   const message = error instanceof Error ? error.message : String(error);

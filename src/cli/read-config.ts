@@ -38,8 +38,8 @@ export interface ConfigFile {
   /** Throws `ConfigError` with every mistake. */
   read(): Config;
   /**
-   * Whether the file has other text than when it was last read, and had the same text at the previous check, so that
-   * it is not read while it is being written. A missing file, as while a link is replaced, does not count as new; one
+   * Whether the file, or a part of it, has other text than when it was last read, and had the same text at the previous
+   * check, so that it is not read while it is being written. A missing file, as while a link is replaced, does not count as new; one
    * that cannot be read does, so that this is reported. Nothing else waits for a file on a mount that does not answer.
    */
   isNew(): Promise<boolean>;
@@ -52,28 +52,32 @@ export interface ConfigFile {
 export function openConfigFile(edge: Edge, file: string, readLater = readFileLater): ConfigFile {
   const rereads = new FileRereads(edge.clock, readLater);
   let inUse: Config | undefined;
-  let lastRead: string | undefined;
-  let lastSeen: string | undefined;
+  /** The texts of the file and its parts, or why they cannot be read. */
+  let lastRead: ReadonlyMap<string, string> | undefined;
+  let lastSeen = '';
   let unreadSecrets = new Map<string, string>();
   return {
     read() {
       const unread = new Map<string, string>();
+      const parts = new Map<string, string>();
       // Only the first time it may be a pipe.
       const readNow = lastRead === undefined ? readGiven(file) : readFile;
+      lastRead = parts;
       const config = loadConfig({
         file,
         environment: edge.environment,
         readFile(path, mostBytes) {
           try {
             const text = readNow(path, mostBytes);
-            if (path === file) lastRead = text;
+            if (path === file) parts.set(file, text);
             return text;
           } catch (error) {
-            if (path === file) lastRead = whyUnreadable(error);
+            if (path === file) parts.set(file, whyUnreadable(error));
             throw error;
           }
         },
         unread,
+        parts,
         rereads,
       });
       unreadSecrets = unread;
@@ -81,16 +85,19 @@ export function openConfigFile(edge: Edge, file: string, readLater = readFileLat
       return config;
     },
     async isNew() {
-      let seen: string;
-      try {
-        seen = await readLater(file, MOST_CONFIG_BYTES);
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
-        seen = whyUnreadable(error);
+      const texts = new Map<string, string>();
+      for (const path of new Set([file, ...(lastRead?.keys() ?? [])])) {
+        try {
+          texts.set(path, await readLater(path, MOST_CONFIG_BYTES));
+        } catch (error) {
+          if (path === file && (error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+          texts.set(path, whyUnreadable(error));
+        }
       }
+      const seen = JSON.stringify([...texts]);
       const isSettled = seen === lastSeen;
       lastSeen = seen;
-      return isSettled && seen !== lastRead;
+      return isSettled && [...texts].some(([path, text]) => text !== lastRead?.get(path));
     },
     readSecretsAgain: () => void secretsIn(inUse),
     unread: () => unreadSecrets,

@@ -84,7 +84,7 @@ export function addBackfill(line: CommandLine): void {
     line.program
       .command('backfill')
       .description('read history into the store while no daemon runs; sends nothing without --notify')
-      .requiredOption('--from <instant>', 'RFC 3339')
+      .requiredOption('--from <instant>', 'RFC 3339, or a date in UTC')
       .option('--to <instant>', 'RFC 3339; default: now')
       .option('--region <name>', 'default: all')
       .option('--notify', 'raise alerts and forward events, which the daemon sends once it runs'),

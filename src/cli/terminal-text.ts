@@ -1,5 +1,7 @@
-import { exactTime } from '../text/instant-words.ts';
-import { manyLines, plainText } from '../text/plain-text.ts';
+import { styleText } from 'node:util';
+import type { Edge } from '../process-io.ts';
+import { exactTime, shortClock } from '../text/instant-words.ts';
+import { cap, manyLines, plainText } from '../text/plain-text.ts';
 import { parseInstant } from '../time/instant.ts';
 
 const MAX_CELL = 120;
@@ -46,21 +48,105 @@ export function shownLines(text: string): string {
   return manyLines(text, MAX_LINES);
 }
 
-/** The title of each column, and its text for a row. */
-export type Columns<Row> = Readonly<Record<string, (row: Row) => string>>;
+/** Text that is safe to show, or an instant in RFC 3339, absent for none. */
+type Cell = string | { readonly at: string | null | undefined };
+
+/** The title of each column, and its cell for a row. */
+export type Columns<Row> = Readonly<Record<string, (row: Row) => Cell>>;
+
+/** How tables are laid out: for a terminal, or whole and in UTC for a pipe. */
+export interface Layout {
+  /** Characters in a line; undefined for any number. */
+  readonly width?: number | undefined;
+  readonly isColoured: boolean;
+  /** Writes an instant, in microseconds. */
+  readonly clock: (us: number) => string;
+}
+
+export const PIPE: Layout = { isColoured: false, clock: exactTime };
+
+/** The layout for a command's standard output. `--utc` is for terminals; in a pipe, instants are always in UTC. */
+export function layoutOf({ stdout, environment }: Edge, { utc }: { readonly utc?: boolean }): Layout {
+  if (stdout.isTTY !== true) return PIPE;
+  const zone = utc ? 'UTC' : new Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return { width: stdout.columns, isColoured: !environment.NO_COLOR, clock: shortClock(zone) };
+}
+
+/** The colour of a cell that is one of these words. */
+const COLOURS = new Map(
+  Object.entries({
+    red: ['critical', 'failed', 'failing', 'dead', 'down'],
+    yellow: ['warning', 'retry', 'ambiguous', 'off', 'degraded'],
+    green: ['succeeded', 'delivered', 'up', 'well', 'resolved'],
+    gray: ['info', 'cancelled', 'suppressed'],
+  } as const).flatMap(([colour, words]) => words.map((word) => [word as string, colour as Colour])),
+);
+type Colour = 'red' | 'yellow' | 'green' | 'gray';
+
+/** Columns of names and sentences are shortened to this at least. */
+const LEAST_WIDTH = 20;
+const GAP = '  ';
 
 /**
- * Formats rows as columns, for a terminal or a pipe. The texts must be safe to show; `none` stands for an empty one.
+ * Formats rows as columns. Where a line would be too long for the terminal, the columns named in `least` are left out, one
+ * after the other, until names and sentences can be shortened enough. `none` stands for an empty text.
  */
-export function table<Row>(columns: Columns<Row>, rows: readonly Row[], none = '-'): string {
-  const cells = rows.map((row) => Object.values(columns).map((text) => text(row) || none));
-  const lines = [Object.keys(columns), ...cells];
-  const widths = lines[0]!.map((_, column) => Math.max(...lines.map((line) => line[column]!.length)));
+export function table<Row>(
+  columns: Columns<Row>,
+  rows: readonly Row[],
+  { width = Number.POSITIVE_INFINITY, isColoured, clock }: Layout = PIPE,
+  { none = '-', least = [] }: { readonly none?: string; readonly least?: readonly string[] } = {},
+): string {
+  let shown = Object.entries(columns).map(([title, cellOf]) =>
+    columnOf(title, rows.map(cellOf), clock, none),
+  );
+  const lineWidth = (of: (one: Column) => number) =>
+    shown.reduce((sum, one) => sum + of(one) + GAP.length, -GAP.length);
+  for (const title of least) {
+    if (lineWidth((one) => one.leastWidth) <= width) break;
+    shown = shown.filter((one) => one.title !== title);
+  }
+  for (let over = lineWidth((one) => one.width) - width; over > 0; over -= 1) {
+    const widest = shown.reduce((most, one) => (spare(one) > spare(most) ? one : most));
+    if (spare(widest) === 0) break;
+    widest.width -= 1;
+  }
+  const lines = [
+    shown.map(({ title }) => title),
+    ...rows.map((_, row) => shown.map((one) => one.cells[row]!)),
+  ];
   const text = lines.map((line) =>
     line
-      .map((cell, column) => cell.padEnd(widths[column]!))
-      .join('  ')
+      .map((cell, at) => {
+        const padded = cap(cell, shown[at]!.width).padEnd(shown[at]!.width);
+        const colour = isColoured ? COLOURS.get(cell) : undefined;
+        return colour === undefined ? padded : styleText(colour, padded, { validateStream: false });
+      })
+      .join(GAP)
       .trimEnd(),
   );
   return `${text.join('\n')}\n`;
+}
+
+interface Column {
+  readonly title: string;
+  readonly cells: readonly string[];
+  readonly leastWidth: number;
+  width: number;
+}
+
+function columnOf(title: string, cells: readonly Cell[], clock: Layout['clock'], none: string): Column {
+  const texts = cells.map((cell) => (typeof cell === 'string' ? cell : writtenAt(cell.at, clock)) || none);
+  const width = Math.max(title.length, ...texts.map((text) => text.length));
+  // Ids and instants are of no use in part.
+  const isProse = cells.some((cell) => typeof cell === 'string' && cell.includes(' '));
+  const leastWidth = isProse ? Math.min(width, Math.max(LEAST_WIDTH, title.length)) : width;
+  return { title, cells: texts, width, leastWidth };
+}
+
+const spare = ({ width, leastWidth }: Column) => width - leastWidth;
+
+function writtenAt(text: string | null | undefined, clock: Layout['clock']): string {
+  const at = text ? parseInstant(text) : undefined;
+  return at ? clock(at.us) : '';
 }

@@ -15,6 +15,8 @@ export interface ConfigSource {
   readonly readFile: ReadFile;
   /** Where to note which secrets cannot be read again while the configuration is in use, by key, and why. */
   readonly unread?: Map<string, string>;
+  /** Where to note the text of each other file that is a part of the configuration, or why it cannot be read. */
+  readonly parts?: Map<string, string>;
   /** Reads secret files again in the background. */
   readonly rereads?: FileRereads;
 }

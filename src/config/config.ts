@@ -8,6 +8,7 @@ import type { DigestConfig } from './sections/digests-section.ts';
 import type { Forward } from './sections/forward-section.ts';
 import type { HeartbeatConfig } from './sections/heartbeat-section.ts';
 import type { MetricsConfig } from './sections/metrics-section.ts';
+import type { Objective } from './sections/objectives-section.ts';
 import type { PollConfig } from './sections/poll-section.ts';
 import type { RegionConfig } from './sections/regions-section.ts';
 import type { StoreConfig } from './sections/store-section.ts';
@@ -27,6 +28,8 @@ export interface Config {
   readonly timeIntervals: TimeIntervals;
   readonly forward: readonly Forward[];
   readonly digests: readonly DigestConfig[];
+  /** Absent for none. */
+  readonly objectives?: readonly Objective[];
   readonly context: ContextConfig;
   /** Absent for none. */
   readonly heartbeat?: HeartbeatConfig;

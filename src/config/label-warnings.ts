@@ -5,8 +5,8 @@
  */
 import type { Check } from '../document/check.ts';
 import type { Path } from '../document/problem.ts';
-import { EVENT_TYPES, FEEDS } from '../domain/alert/event.ts';
-import { ALERT_KINDS, KINDS } from '../domain/kinds/kinds.ts';
+import { EVENT_FEEDS, EVENT_TYPES } from '../domain/alert/event.ts';
+import { ALERT_KINDS, KINDS, kindOf } from '../domain/kinds/kinds.ts';
 import { formatMatcher, type Matcher, parseMatchers } from '../domain/matchers/matcher.ts';
 import type { Route } from '../domain/routing/route.ts';
 import { nearest } from '../text/nearest.ts';
@@ -39,6 +39,8 @@ function alertVocabulary({ rules, regions }: Config): Vocabulary {
   const names = [
     'alertname',
     'severity',
+    // Alerts of kinds on request have it.
+    ...(rules.some(({ kind }) => kindOf(kind)?.isOnRequest) ? ['rule'] : []),
     ...KINDS.flatMap(({ labels, laterLabels = [] }) => [...labels, ...laterLabels]),
     ...rules.flatMap(({ labels }) => Object.keys(labels)),
   ];
@@ -64,8 +66,8 @@ function eventVocabulary({ regions }: Config): Vocabulary {
     names: ['region', 'feed', 'type', 'nest_id', 'nest', 'bird_id', 'bird'],
     values: new Map<string, readonly string[]>([
       ['region', regions.map(({ name }) => name)],
-      ['feed', FEEDS],
-      ['type', FEEDS.flatMap((feed) => EVENT_TYPES[feed])],
+      ['feed', EVENT_FEEDS],
+      ['type', EVENT_FEEDS.flatMap((feed) => EVENT_TYPES[feed])],
     ]),
     open: new Set(['type']),
   };

@@ -10,6 +10,7 @@ import { readForward } from './sections/forward-section.ts';
 import { readHeartbeat } from './sections/heartbeat-section.ts';
 import { readInhibitRules } from './sections/inhibit-rules-section.ts';
 import { readMetrics } from './sections/metrics-section.ts';
+import { readObjectives } from './sections/objectives-section.ts';
 import { readPoll } from './sections/poll-section.ts';
 import { readReceivers } from './sections/receivers-section.ts';
 import { readRegions } from './sections/regions-section.ts';
@@ -34,6 +35,7 @@ export function loadConfig(source: ConfigSource): Config {
   const timeIntervals = readTimeIntervals(check);
   const forward = readForward(check);
   const digests = readDigests(check);
+  const objectives = readObjectives(check, store?.retentionMs);
   const context = readContext(check);
   const heartbeat = readHeartbeat(check);
   const metrics = readMetrics(check);
@@ -52,6 +54,7 @@ export function loadConfig(source: ConfigSource): Config {
     timeIntervals,
     forward,
     digests,
+    ...(objectives.length > 0 && { objectives }),
     context,
     ...(heartbeat && { heartbeat }),
     metrics,

@@ -8,14 +8,18 @@ import type { Path } from '../document/problem.ts';
 import { readList } from '../document/read-list.ts';
 import { nameNewMatchers } from '../document/read-matchers.ts';
 import { insteadOf } from '../document/refused-key.ts';
+import { EVENT_TYPES } from '../domain/alert/event.ts';
+import { eventMatched } from '../domain/kinds/event-matched.ts';
+import { flightWaiting } from '../domain/kinds/flight-waiting.ts';
 import { flightsUnusual, UNUSUAL_WEEKS } from '../domain/kinds/flights-unusual.ts';
 import { isRuleOf } from '../domain/kinds/kind.ts';
 import { kindOf } from '../domain/kinds/kinds.ts';
-import { formatMatcher, type Matcher, parseMatchers } from '../domain/matchers/matcher.ts';
+import { createMatcher, formatMatcher, type Matcher, parseMatchers } from '../domain/matchers/matcher.ts';
 import type { Route } from '../domain/routing/route.ts';
 import { isLoopback } from '../http/web-address.ts';
 import { findGoSyntax } from '../templates/go-syntax.ts';
 import { howMany } from '../text/counts.ts';
+import { nearest } from '../text/nearest.ts';
 import type { Config } from './config.ts';
 import { findExposures } from './exposure-warnings.ts';
 import { findLabelSlips } from './label-warnings.ts';
@@ -73,6 +77,8 @@ export function findWarnings(check: Check, config: Config): void {
   findLabelSlips(check, config);
   findIneffectiveRules(check, config);
   findShortRetention(check, config);
+  findVagueSteps(check, config);
+  findUnknownTypes(check, config);
   findAlertmanagerKeys(check);
 }
 
@@ -210,6 +216,42 @@ function findShortRetention(check: Check, { rules, store }: Config): void {
   }
 }
 
+/** A Flight waits for a person only at the steps that people know to be such. */
+function findVagueSteps(check: Check, { rules }: Config): void {
+  for (const [index, rule] of rules.entries()) {
+    const path = ['rules', index];
+    if (!isRuleOf(rule, flightWaiting)) continue;
+    if (rule.steps === undefined) {
+      check.problem(
+        path,
+        'this rule never fires: name in `steps` the steps that wait for a person, such as "*review*"',
+      );
+    }
+    for (const [position, glob] of (rule.steps ?? []).entries()) {
+      if (!/^\*+$/.test(glob)) continue;
+      check.problem(
+        [...path, 'steps', position],
+        'matches every step, so every Flight that writes nothing for `after` seems to wait: name the steps that wait for a person',
+      );
+    }
+  }
+}
+
+/** The service may send other types tomorrow, so a type that is not known is no error. */
+function findUnknownTypes(check: Check, { rules }: Config): void {
+  const known = Object.values(EVENT_TYPES).flat();
+  for (const [index, rule] of rules.entries()) {
+    const types = isRuleOf(rule, eventMatched) ? rule.match.filter(({ name }) => name === 'type') : [];
+    for (const { op, value } of types) {
+      const isFitting = createMatcher('type', op.includes('~') ? '=~' : '=', value);
+      if (known.some((type) => isFitting.matches({ type }))) continue;
+      const meant = nearest(value, known);
+      const hint = meant ? `did you mean ${meant}?` : `known: ${known.join(', ')}`;
+      check.problem(['rules', index, 'match'], `no type of events is known that fits ${value}; ${hint}`);
+    }
+  }
+}
+
 /** The region of alerts that belong to none. */
 const EVERYWHERE = 'all';
 
@@ -279,8 +321,8 @@ function whyNever(matcher: Matcher, kind: string, regions: readonly string[]): s
     return fitsOne(regions) ? undefined : `no region matches: match on ${regions.join(', ')}`;
   }
   // A missing label counts as empty.
-  const labels = kindOf(kind)?.labels ?? [];
-  if (labels.includes(name) || fitsOne([''])) return undefined;
+  const { labels = [], matchedOnly = [] } = kindOf(kind) ?? {};
+  if (labels.includes(name) || matchedOnly.includes(name) || fitsOne([''])) return undefined;
   const known = ['alertname', ...labels].toSorted().join(', ');
   const hint = name === 'severity' ? ', it is what a rule decides' : '';
   return `there is no label ${name} yet${hint}: match on ${known}`;

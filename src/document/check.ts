@@ -1,12 +1,13 @@
 import { dirname, resolve } from 'node:path';
 import type * as z from 'zod';
 import { type Secret, secret, secretFrom } from '../secret.ts';
+import { messageOf } from '../text/mistake-words.ts';
 import type { ConfigDocument } from './document.ts';
 import type { Environment } from './expand.ts';
 import type { FileRereads, Take } from './file-rereads.ts';
 import { areEnough, ConfigError, formatPath, type Path, type Problem } from './problem.ts';
-import { MOST_SECRET_BYTES, type ReadFile, whyUnreadable } from './read-file.ts';
-import { keysOf, messageOf, takesNames, unknownKey } from './shape-message.ts';
+import { MOST_CONFIG_BYTES, MOST_SECRET_BYTES, type ReadFile, whyUnreadable } from './read-file.ts';
+import { keysOf, takesNames, unknownKey } from './shape-keys.ts';
 
 interface SecretOptions {
   readonly isRequired?: boolean;
@@ -34,6 +35,7 @@ interface CheckOptions {
   readonly environment: Environment;
   readonly unread?: Map<string, string>;
   readonly rereads?: FileRereads;
+  readonly parts?: Map<string, string>;
 }
 
 /**
@@ -48,17 +50,19 @@ export class Check {
   readonly #environment: Environment;
   readonly #unread: Map<string, string> | undefined;
   readonly #rereads: FileRereads | undefined;
+  readonly #parts: Map<string, string> | undefined;
   readonly #problems: Problem[];
   /** Paths that already have a problem. */
   readonly #settled = new Set<string>();
 
-  constructor({ document, file, readFile, environment, unread, rereads }: CheckOptions) {
+  constructor({ document, file, readFile, environment, unread, rereads, parts }: CheckOptions) {
     this.#document = document;
     this.#file = file;
     this.#readFile = readFile;
     this.#environment = environment;
     this.#unread = unread;
     this.#rereads = rereads;
+    this.#parts = parts;
     this.#problems = [...document.problems];
   }
 
@@ -147,6 +151,26 @@ export class Check {
     const wrong = options.mistake?.(text);
     if (wrong) this.problem(own, wrong);
     return secret(text);
+  }
+
+  /**
+   * The file named at `path`, which is a part of the configuration: if it changes, the configuration has changed. Undefined
+   * if there is none or it cannot be read.
+   */
+  part(path: Path): { readonly file: string; readonly text: string } | undefined {
+    const name = this.raw(path);
+    if (typeof name !== 'string' || name === '') return undefined;
+    const file = resolve(dirname(this.#file), name);
+    try {
+      const text = this.#readFile(file, MOST_CONFIG_BYTES);
+      this.#parts?.set(file, text);
+      return { file, text };
+    } catch (error) {
+      const why = whyUnreadable(error);
+      this.#parts?.set(file, why);
+      this.problem(path, `${this.isExpanded(path) ? 'the file' : file} ${why}`);
+      return undefined;
+    }
   }
 
   /** The secret in the file named at `path`; null if it is wrong. */

@@ -7,6 +7,7 @@ export const alertPath = (id: string) => `alerts/${pathOf(id)}`;
 export const eventPath = (key: string) => `events/${pathOf(key)}`;
 export const deliveryPath = (id: string) => `deliveries/${pathOf(id)}`;
 export const birdPath = (region: string, birdId: string) => `birds/${segment(region)}/${segment(birdId)}`;
+export const nestPath = (region: string, nestId: string) => `nests/${segment(region)}/${segment(nestId)}`;
 export const flightPath = (region: string, flightId: string) =>
   `flights/${segment(region)}/${segment(flightId)}`;
 export const publicPath = (region: string, nestId: string) => `public/${segment(region)}/${segment(nestId)}`;
@@ -16,9 +17,13 @@ export const publicPath = (region: string, nestId: string) => `public/${segment(
  * vanish from an address (empty, `.` or `..`), the slashes are encoded as well.
  */
 function pathOf(id: string): string {
+  if (PLAIN.test(id)) return id;
   const parts = id.split('/');
   return parts.some((part) => /^\.{0,2}$/.test(part)) ? segment(id) : parts.map(segment).join('/');
 }
+
+/** What needs no encoding, as most ids: finding that out takes a tenth of the time. */
+const PLAIN = /^[\w-]+(?:\/[\w-]+)*$/;
 
 /** The inverse of `pathOf`, for a request's path; undefined if its percent-encoding is invalid. */
 export function idOfPath(path: string): string | undefined {

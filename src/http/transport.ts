@@ -8,6 +8,7 @@ import { createConnectionPools } from './connection-pools.ts';
 import { Exchange } from './http-exchange.ts';
 import type { ConnectionSettings } from './http-settings.ts';
 import type { LookUp } from './look-up.ts';
+import { networkErrorWords } from './network-error.ts';
 import { timeHeaders } from './server-time.ts';
 import { errors } from './undici.ts';
 
@@ -199,11 +200,11 @@ function failure(
   return new NestwatchError('unreachable', `no answer from ${host}: ${reasonOf(error)}`, options);
 }
 
-/** The system's error code, such as ECONNREFUSED: short, and without an address that may be private. */
+/** Words for the system's error code: its own message may contain an address that is private. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
   const { code } = error as Error & { code?: unknown };
-  return typeof code === 'string' ? code : error.name;
+  return networkErrorWords(typeof code === 'string' ? code : error.name);
 }
 
 const decoder = new TextDecoder();

@@ -1,3 +1,5 @@
+import { NestwatchError } from '../errors.ts';
+
 const HOLDS_LOGIN = 'must not hold a user name or password';
 
 /** What is wrong with a URL for requests, without quoting it; undefined when it is valid. */
@@ -61,4 +63,18 @@ export function parseHostPort(text: string): HostPort | undefined {
 
 export function formatHostPort({ host, port }: HostPort): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** Says why a server cannot listen there, by Node's error. */
+export function listenError(place: HostPort, error: unknown): NestwatchError {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const why =
+    code === 'EADDRINUSE'
+      ? 'another process listens there'
+      : code === 'EACCES'
+        ? 'this user may not listen there'
+        : `the address cannot be used (${String(code)})`;
+  return new NestwatchError('port_in_use', `Cannot listen on ${formatHostPort(place)}: ${why}.`, {
+    cause: error,
+  });
 }

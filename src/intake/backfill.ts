@@ -19,6 +19,7 @@ import { FlightFinder, noFindings } from './flights/flight-findings.ts';
 import { noRows } from './flights/flight-rows.ts';
 import { FlightWindows } from './flights/flight-windows.ts';
 import { Inventory } from './inventory/inventory.ts';
+import { wantedPeople } from './inventory/people.ts';
 import type { LogStream } from './logs/log-stream.ts';
 import {
   ANCHOR_MARGIN_US,
@@ -111,7 +112,12 @@ async function streamsOf(options: BackfillOptions) {
     forward: notify?.forward ?? [],
     changed() {},
   });
-  const inventory = new Inventory({ ...options, region, nests, commit, nestsListed() {}, birdsAdded() {} });
+  const wanted = wantedPeople(notify?.rules ?? [], notify?.forward ?? []);
+  const inventory = new Inventory({
+    ...{ ...options, region, nests, wanted, commit },
+    nestsListed() {},
+    birdsAdded() {},
+  });
   await inventory.load();
   // The rules must judge what has changed since the last reading. Without rules that is left to the regular polls.
   if (notify) await inventory.poll();

@@ -13,6 +13,7 @@ import type { Fact, Place } from '../domain/alert/fact.ts';
 import { eventLabels, placeLabels, placeOf } from '../domain/alert/labels.ts';
 import type { Rule } from '../domain/alert/rule.ts';
 import { concernsAlerts, rulesFor, wokenKinds } from '../domain/evaluate/choose-rule.ts';
+import { matchedFacts, rulesOnEvents } from '../domain/evaluate/match-events.ts';
 import { isTriggerFailure } from '../domain/kinds/bird-trigger-failing.ts';
 import { isDisconnection, isRetrying } from '../domain/kinds/connection-disconnected.ts';
 import { endsAskedFor } from '../domain/kinds/flight-failed.ts';
@@ -22,7 +23,7 @@ import type { Happening, KeptEvent, Report } from '../report.ts';
 import type { AuditRecord } from '../store/audit-store.ts';
 import { applyFacts } from '../store/change-alerts.ts';
 import type { FlightRecord } from '../store/flight-store.ts';
-import type { BirdRecord, NestRecord } from '../store/inventory-store.ts';
+import type { BirdRecord, ListedRecord, NestRecord } from '../store/inventory-store.ts';
 import { noteErrors } from '../store/read-context.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import type { QuarantinedEntry } from '../store/stream-store.ts';
@@ -37,6 +38,9 @@ export interface Batch {
   readonly flights?: readonly FlightRecord[];
   readonly nests?: readonly NestRecord[];
   readonly birds?: readonly BirdRecord[];
+  /** What the inventory noticed. It is always news. */
+  readonly noticed?: readonly Event[];
+  readonly listed?: readonly ListedRecord[];
   readonly quarantined?: readonly QuarantinedEntry[];
   readonly audits?: readonly AuditRecord[];
   /** The cursor that this batch justifies; 0 leaves it unchanged. */
@@ -84,6 +88,7 @@ const CHARACTERS_AT_ONCE = 1024 * 1024;
 export function createCommit(options: CommitOptions): Commit {
   const { store, rules, forward, backAfterMs, clock, report, changed } = options;
   const askedEnds = rules ? endsAskedFor(rules) : 0;
+  const askedFor = rulesOnEvents(rules ?? []);
   const woken = wokenKinds(rules ?? []);
   const isWoken =
     woken.length > 0
@@ -94,6 +99,7 @@ export function createCommit(options: CommitOptions): Commit {
     const malformed = fewMalformed(batch, report);
     const outcome = await store.transaction(async (tx) => {
       const fresh = await insertFresh(tx, batch);
+      if (batch.listed?.length) await tx.inventory.putListed(batch.listed);
       if (batch.nests?.length) await tx.inventory.putNests(batch.nests);
       if (batch.birds?.length) await tx.inventory.putBirds(batch.birds);
       await inSlices(withEnds(batch.flights ?? [], batch.events ?? []), tx, (some) => tx.flights.put(some));
@@ -105,6 +111,7 @@ export function createCommit(options: CommitOptions): Commit {
       const isInventory = batch.stream?.feed === 'inventory';
       const facts = [
         ...(await factsOf(tx, batch, fresh, askedEnds, backAfterMs)),
+        ...(askedFor ? matchedFacts(newsOf(batch, fresh), askedFor) : []),
         ...(batch.facts ?? []),
         // The inventory is always read completely, so an item in it is malformed for as long as it is listed.
         ...driftOf(batch, isInventory ? (batch.quarantined?.length ?? 0) : quarantined, nowUs),
@@ -138,11 +145,15 @@ function fewMalformed({ region, quarantined = [] }: Batch, report: Report): read
 }
 
 async function insertFresh(tx: Transaction, batch: Batch): Promise<readonly Event[]> {
-  if (!batch.stream || !batch.events?.length) return [];
-  const { stream } = batch.stream;
+  const { region, stream, events: candidates = [], noticed = [] } = batch;
   const fresh: Event[] = [];
-  const events = batch.events.map((candidate) => candidate.event);
-  const insert = async (some: readonly Event[]) => fresh.push(...(await tx.events.insert(stream, some)));
+  const notice = async (some: readonly Event[]) =>
+    fresh.push(...(await tx.events.insertNoticed(region, some)));
+  if (noticed.length > 0) await inSlices(noticed, tx, notice, lengthOfEvent);
+  if (!stream || candidates.length === 0) return fresh;
+  const events = candidates.map((candidate) => candidate.event);
+  const insert = async (some: readonly Event[]) =>
+    fresh.push(...(await tx.events.insert(stream.stream, some)));
   await inSlices(events, tx, insert, lengthOfEvent);
   return fresh;
 }
@@ -174,7 +185,13 @@ async function inSlices<T>(
 
 const lengthOfEvent = ({ message }: Event) => message.length;
 
-const lengthOfFact = (fact: Fact) => (fact.fact === 'event' ? fact.event.message.length : 0);
+const lengthOfFact = (fact: Fact) => ('event' in fact ? fact.event.message.length : 0);
+
+/** What happened since the region and the Bird are watched, and where the configuration watches. */
+function newsOf({ events = [] }: Batch, fresh: readonly Event[]): readonly Event[] {
+  const past = new Set(events.filter(({ historic }) => historic).map(({ event }) => event));
+  return fresh.filter((event) => !past.has(event) && event.attributes[NEST_EXCLUDED] !== true);
+}
 
 /**
  * The facts for alerts from the new events. Each new failure also carries how new its error is, and how the last Flights
@@ -299,7 +316,7 @@ async function reportBatch(
   report: Report,
 ): Promise<void> {
   const { region, stream } = batch;
-  if (!stream) return;
+  if (!stream && fresh.length === 0) return;
   const past = batch.events?.filter((one) => one.historic) ?? [];
   const historic = new Set(past.map((one) => one.event));
   const reportStart = (fact: Fact) => {
@@ -316,7 +333,7 @@ async function reportBatch(
     historic: historic.size > 0 && historic.has(event),
   });
   const reportEvent = (event: Event) => {
-    if (stream.feed === 'flight') {
+    if (event.feed === 'flight') {
       report({
         what: 'flight',
         region,
@@ -338,7 +355,7 @@ async function reportBatch(
     some.forEach(reportEvent);
   };
   if (fresh.length > 0) await inSlices(fresh, EVENT_LOOP, reportEvents, lengthOfEvent);
-  if (quarantined > 0) {
+  if (stream && quarantined > 0) {
     const reason = batch.quarantined?.[0]?.reason ?? '';
     report({ what: 'quarantined', region, feed: stream.feed, count: quarantined, reason });
   }

@@ -15,6 +15,7 @@ import { HealthWatch } from './health-watch.ts';
 import { createHints } from './hints.ts';
 import { Inventory } from './inventory/inventory.ts';
 import { createMemberBook } from './inventory/nest-members.ts';
+import type { WantedPeople } from './inventory/people.ts';
 import { KeptRate } from './kept-rate.ts';
 import { LagWatch } from './lag.ts';
 import type { IntakeParts } from './parts.ts';
@@ -28,8 +29,11 @@ import { REGULAR_SHARE, Streams } from './streams.ts';
 
 interface RegionIntakeOptions extends Omit<IntakeParts, 'region'> {
   readonly region: RegionConfig;
-  /** Whether a receiver notifies the members of Nests. */
+  /** Whether the members of Nests are stored, and whether a receiver notifies them. */
   readonly keepsMembers?: boolean;
+  readonly mailsMembers?: boolean;
+  /** Of whom somebody wants to be told. */
+  readonly wanted: WantedPeople;
 }
 
 /**
@@ -78,7 +82,8 @@ export class RegionIntake {
     this.#client = client;
     this.#bell = createBell(clock);
     this.#schedule = new Schedule({ ...poll, allowedPerSecond: () => client.rate() });
-    const members = options.keepsMembers ? createMemberBook(region, store, options.report) : undefined;
+    const leftOut = options.mailsMembers ? options.report : () => {};
+    const members = options.keepsMembers ? createMemberBook(region, store, leftOut) : undefined;
     const nestsListed = () => this.#polls.nestsListed();
     const birdsAdded = () => this.#polls.birdsAdded();
     this.inventory = new Inventory({ ...options, region, nests, client, members, nestsListed, birdsAdded });

@@ -6,9 +6,10 @@ import type { PollConfig } from '../config/sections/poll-section.ts';
 import type { RegionConfig } from '../config/sections/regions-section.ts';
 import type { FlightLog, FlightPlace } from '../domain/alert/flight-step.ts';
 import type { Transport } from '../http/transport.ts';
-import type { FeedProgress, RegionProgress, RegionSnapshot } from '../region-progress.ts';
+import type { FeedProgress, InventoryRead, RegionProgress, RegionSnapshot } from '../region-progress.ts';
 import { createServiceClient } from '../service/client.ts';
 import { createFlightLogReading } from './flights/flight-log-reading.ts';
+import type { WantedPeople } from './inventory/people.ts';
 import type { IntakeParts } from './parts.ts';
 import { RegionIntake } from './region.ts';
 
@@ -19,6 +20,8 @@ export interface RegionSetting {
   readonly poll: PollConfig;
   readonly retentionMs: number;
   readonly keepsMembers: boolean;
+  readonly mailsMembers: boolean;
+  readonly wanted: WantedPeople;
 }
 
 interface WatchedRegionOptions extends Pick<IntakeParts, 'store' | 'commit' | 'clock' | 'random' | 'report'> {
@@ -47,6 +50,7 @@ export interface WatchedRegion {
   flightsReadUs(birdId: string): number | undefined;
   /** The same for all Birds that have such a poll. */
   flightReads(): Iterable<readonly [birdId: string, us: number]>;
+  inventoryRead(): InventoryRead | undefined;
   /** How far the service's clock is ahead of the clock passed in; 0 if not known yet. */
   serviceAheadUs(): number;
   progress(): RegionProgress;
@@ -118,6 +122,7 @@ export function createWatchedRegion(options: WatchedRegionOptions): WatchedRegio
     flightLog: createFlightLogReading(client, intake.pageSize, clock),
     flightsReadUs: (birdId) => intake.flightsReadUs(birdId),
     flightReads: () => intake.flightReads(),
+    inventoryRead: () => intake.inventory.read(),
     serviceAheadUs: () => intake.clockAheadUs(),
     progress,
     snapshot() {

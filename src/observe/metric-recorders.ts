@@ -163,6 +163,7 @@ function intakeRecorders(options: RecordersOptions): IntakeRecorders {
     notification: guardOf(options, 'events', EVENT_TYPES.notification),
     bird_log: guardOf(options, 'events', EVENT_TYPES.bird_log),
     flight: guardOf(options, 'events', EVENT_TYPES.flight),
+    inventory: guardOf(options, 'events', EVENT_TYPES.inventory),
   };
   return {
     request({ region, operation, durationMs, failure }) {
@@ -187,6 +188,8 @@ function intakeRecorders(options: RecordersOptions): IntakeRecorders {
         counts.set(type, (counts.get(type) ?? 0) + 1);
       }
       for (const [type, count] of counts) metrics.events.inc({ ...labels, type }, count);
+      // Their instant is that of the reading that noticed them.
+      if (feed === 'inventory') return;
       // A bucket shows the last exemplar that it was given, so only that one is worth its time.
       const given = new Set<number | undefined>();
       for (let at = events.length - 1; at >= 0; at -= 1) {

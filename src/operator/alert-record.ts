@@ -19,6 +19,8 @@ export interface AlertRecord {
   readonly isKept: boolean;
   /** The silences that mute it now. */
   readonly silencedBy: readonly Silence[];
+  /** The acknowledgements of any of its episodes that are still kept. */
+  readonly acknowledgements: readonly Silence[];
   /** Fingerprints of the alerts that inhibit it now. */
   readonly inhibitedBy: readonly string[];
   /** The receivers that it is routed to. */
@@ -58,6 +60,7 @@ export async function readAlertRecord(
     alert,
     isKept: kept !== undefined,
     silencedBy,
+    acknowledgements: (await tx.silences.list()).filter(({ alertId }) => alertId === alert.id),
     inhibitedBy,
     receivers: [...new Set(routesFor(route, alert.labels).map(({ receiver }) => receiver))],
     findings: await contextOf(alert, context.show, readPast(tx)),

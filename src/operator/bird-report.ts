@@ -14,6 +14,7 @@ import { type DeadlineConfig, loadDeadlines, type RuleDeadlines } from '../store
 import type { Store } from '../store/store.ts';
 import { type UnusualFlights, type UnusualSetting, unusualFlights } from '../store/unusual-flights.ts';
 import { type ShownBird, showBirds } from './acknowledged-birds.ts';
+import { birdChanges } from './alert-surroundings.ts';
 
 export interface BirdReport {
   readonly bird: ShownBird;
@@ -27,12 +28,18 @@ export interface BirdReport {
   readonly causes: readonly Cause<FlightOverview>[];
   /** Alerts about it: those that fire, then those that ended recently; newest first. */
   readonly alerts: readonly Alert[];
+  /** What was done to it since the first of `flights`, newest first. */
+  readonly changes: readonly Event[];
+  /** When it first failed after its last success, if it did; absent if that Flight is not among `flights`. */
+  readonly failingSince: FlightOverview | undefined;
   /** The last entries of its own log, newest first. */
   readonly log: readonly Event[];
   /** When its next Flight is due; only for an active Bird with a scheduled trigger. */
   readonly rhythm: Rhythm | undefined;
   /** If the Bird is not active, the log entry that says who or what switched it off, if there is one. */
   readonly switchedOff: Event | undefined;
+  /** When its region was first watched; 0 if it never was. */
+  readonly sinceUs: number;
   /** Of each rule that gives it deadlines, with the last 14. */
   readonly deadlines: readonly RuleDeadlines[];
   /** What was unusual about its Flights within the last day. */
@@ -73,8 +80,10 @@ export async function readBirdReport(
       counts: await tx.birds.countFlights(region, birdId, since),
       failures: await tx.birds.failures(region, birdId, FAILURES),
       alerts: await tx.alerts.ofScopes([birdScope(region, birdId)]),
+      changes: await birdChanges(tx, region, birdId, flights),
       log: await tx.birds.log(region, birdId, LOG),
       unusual: await unusualFlights(tx, found, { ...config, timezone: 'UTC' }, nowUs - 24 * HOUR_US, nowUs),
+      sinceUs: (await tx.inventory.knownSince(region)) ?? 0,
       switchedOff: isOff ? await tx.birds.lastOfTypes(region, birdId, SWITCHED_OFF) : undefined,
     };
   });
@@ -87,6 +96,7 @@ export async function readBirdReport(
     alerts: read.alerts.filter(({ state }) => state !== 'pending').sort(firingFirst),
     // Outside the transaction, so that no other work waits for it.
     causes: causesOf(failures),
+    failingSince: failingSince(read.flights),
     durations: durationsOf(read.flights),
     rhythm: isScheduled ? rhythmOf(read.flights.map((one) => one.startedAtUs)) : undefined,
   };
@@ -95,6 +105,13 @@ export async function readBirdReport(
 /** How long a Flight took; undefined if unknown. */
 export function durationUs({ startedAtUs, endedAtUs }: FlightOverview): number | undefined {
   return startedAtUs > 0 && endedAtUs >= startedAtUs ? endedAtUs - startedAtUs : undefined;
+}
+
+/** `flights` are latest first. */
+export function failingSince(flights: readonly FlightOverview[]): FlightOverview | undefined {
+  const ended = flights.filter(({ status }) => status === 'failed' || status === 'succeeded');
+  const landed = ended.findIndex(({ status }) => status === 'succeeded');
+  return landed > 0 ? ended[landed - 1] : undefined;
 }
 
 function durationsOf(flights: readonly FlightOverview[]): BirdReport['durations'] {

@@ -1,4 +1,5 @@
 /** Changes silences in the store, in one transaction each, and then has alerting look again. */
+import type { Alert } from '../domain/alert/alert.ts';
 import { workOf } from '../domain/matchers/matcher.ts';
 import type { Recurrences, Silence } from '../domain/muting/silence.ts';
 import {
@@ -17,9 +18,19 @@ import { findAlert, type Signature } from './find-alert.ts';
 
 export interface SilenceEditor {
   set(request: SilenceRequest): Promise<SilenceChange>;
-  expire(id: string): Promise<SilenceChange>;
-  /** Mutes the current episode of a firing alert. `startsAtUs` names the intended episode, if it is known. */
-  acknowledge(alertId: string, by: Signature, startsAtUs?: number): Promise<SilenceChange>;
+  /** With `isWhole` also the acknowledgements that were made together with it. */
+  expire(id: string, isWhole?: boolean): Promise<SilenceChange>;
+  /**
+   * Mutes the current episodes of firing alerts, one at least, together. Is refused if none of them can be, or if a limit is reached:
+   * then nothing is written.
+   */
+  acknowledge(alerts: readonly MeantAlert[], by: Signature): Promise<SilenceChange>;
+}
+
+export interface MeantAlert {
+  readonly id: string;
+  /** Names the intended episode, if it is known. */
+  readonly startsAtUs?: number;
 }
 
 interface SilenceEditorOptions {
@@ -43,7 +54,7 @@ export function createSilenceEditor(options: SilenceEditorOptions): SilenceEdito
       const present = await tx.silences.list();
       const decided = await decide(tx, present);
       if (decided.ok) {
-        await tx.silences.put(decided.write);
+        await inSteps(tx, decided.write, (some) => tx.silences.put(some));
         await tx.silences.delete(forgotten(present, clock.nowUs()));
       }
       return decided;
@@ -61,16 +72,43 @@ export function createSilenceEditor(options: SilenceEditorOptions): SilenceEdito
         for (const { matchers } of present) await pauseAfter(workOf(matchers));
         return setSilence(present, request, { newId: newId(), recurrences, nowUs: clock.nowUs() });
       }),
-    expire: (id) => change((_, present) => expireSilence(present, id, clock.nowUs())),
-    acknowledge: (alertId, by, startsAtUs) =>
+    expire: (id, isWhole) => change((_, present) => expireSilence(present, id, clock.nowUs(), isWhole)),
+    acknowledge: (alerts, by) =>
       change(async (tx, present) => {
-        const meant = await findAlert(tx, alertId, startsAtUs);
-        if (!meant.ok) return meant;
-        const { alert } = meant;
-        const decided = acknowledge(present, alert, by, { newId: newId(), nowUs: clock.nowUs() });
-        // Marks the alert as changed, so that incident services are told.
-        if (decided.ok && decided.write.length > 0) await tx.alerts.put([alert]);
-        return decided;
+        const pauseAfter = pausing(tx);
+        const nowUs = clock.nowUs();
+        const known = [...present];
+        const changed: Alert[] = [];
+        let outcome: SilenceChange | undefined;
+        for (const { id, startsAtUs } of alerts) {
+          await pauseAfter(known.length);
+          const meant = await findAlert(tx, id, startsAtUs);
+          const decided: SilenceChange = meant.ok
+            ? acknowledge(known, meant.alert, by, { newId: newId(), nowUs })
+            : meant;
+          if (!decided.ok && decided.limit) return decided;
+          if (!outcome?.ok) outcome = decided;
+          if (!meant.ok || !decided.ok || decided.write.length === 0) continue;
+          known.push(...decided.write);
+          changed.push(meant.alert);
+        }
+        // Marks the alerts as changed, so that incident services are told.
+        await inSteps(tx, changed, (some) => tx.alerts.put(some));
+        return outcome?.ok ? { ...outcome, write: known.slice(present.length) } : outcome!;
       }),
   };
+}
+
+/** Written between two turns of the event loop. */
+const STEP = 100;
+
+async function inSteps<T>(
+  tx: Transaction,
+  items: readonly T[],
+  put: (some: readonly T[]) => Promise<void>,
+): Promise<void> {
+  for (let at = 0; at < items.length; at += STEP) {
+    await put(items.slice(at, at + STEP));
+    await tx.pause();
+  }
 }

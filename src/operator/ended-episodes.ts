@@ -5,8 +5,14 @@
 import { type Labels, labelOf } from '../domain/alert/alert.ts';
 import type { Episode } from '../domain/digest/digest.ts';
 import { NestwatchError } from '../errors.ts';
-import type { Filter } from '../store/filter.ts';
+import type { AlertQuery } from '../store/alert-store.ts';
 import type { Transaction } from '../store/store.ts';
+
+/** `cause` is their label `error`. */
+type EndedFilter = Omit<
+  AlertQuery,
+  'flight' | 'state' | 'isAcknowledged' | 'order' | 'nowUs' | 'limit' | 'cursor'
+>;
 
 /** The most episodes examined for one page. */
 const MAX_LOOKED_AT = 5_000;
@@ -19,7 +25,7 @@ const STEP = 200;
  */
 export async function readEnded(
   tx: Transaction,
-  filter: Omit<Filter, 'flight'>,
+  filter: EndedFilter,
   limit: number,
   cursor: string | undefined,
 ): Promise<{ readonly episodes: Episode[]; readonly next: string | undefined }> {
@@ -39,8 +45,8 @@ export async function readEnded(
   return { episodes: found, next: place && formatCursor(place) };
 }
 
-function fitting(filter: Omit<Filter, 'flight'>): (episode: Episode) => boolean {
-  const { region, nest, bird, name, severity, text, sinceUs, untilUs } = filter;
+function fitting(filter: EndedFilter): (episode: Episode) => boolean {
+  const { region, nest, bird, name, severity, text, sinceUs, untilUs, cause } = filter;
   const part = text?.toLowerCase();
   return ({ alertname, labels, startsAtUs, endsAtUs }) =>
     (region === undefined || labels.region === region) &&
@@ -48,6 +54,7 @@ function fitting(filter: Omit<Filter, 'flight'>): (episode: Episode) => boolean 
     isNamed(labels, 'bird', bird) &&
     (name === undefined || alertname.toLowerCase() === name.toLowerCase()) &&
     (severity === undefined || labels.severity === severity) &&
+    (cause === undefined || labels.error === cause) &&
     (part === undefined || Object.values(labels).some((value) => value.toLowerCase().includes(part))) &&
     (sinceUs === undefined || endsAtUs >= sinceUs) &&
     (untilUs === undefined || startsAtUs < untilUs);

@@ -3,11 +3,12 @@
 import type { Config } from '../config/config.ts';
 import type { Alert } from '../domain/alert/alert.ts';
 import { BEFORE_WATCH, type Event } from '../domain/alert/event.ts';
-import { type Fact, scopeOf } from '../domain/alert/fact.ts';
+import type { Fact } from '../domain/alert/fact.ts';
 import { eventLabels } from '../domain/alert/labels.ts';
 import { contextOf, type Finding } from '../domain/context/findings.ts';
 import { rulesConcerning } from '../domain/evaluate/choose-rule.ts';
 import { lastLinkedSeq } from '../domain/evaluate/flapping.ts';
+import { scopesOfEvent } from '../domain/evaluate/match-events.ts';
 import { type AlertInGroup, type Group, HAS_LEFT } from '../domain/grouping/group.ts';
 import type { GroupNotification } from '../domain/grouping/notification.ts';
 import { SORTS } from '../domain/grouping/sorts/sorts.ts';
@@ -126,7 +127,7 @@ export async function explain(
       ? null
       : whyNoAlert(event, isHistoric, rules, {
           awaiting: awaiting.map(({ alert }) => alert),
-          ofScope: await tx.alerts.ofScopes([scopeOf(fact)]),
+          ofScope: await tx.alerts.ofScopes(scopesOfEvent(event, config.rules)),
           rules: config.rules,
         }),
     waiting,

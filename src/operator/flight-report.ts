@@ -8,6 +8,9 @@ import type { Transaction } from '../store/store.ts';
 
 export interface FlightReport {
   readonly flight: FlightOverview;
+  /** The Flights of the same Bird that started before and after it. */
+  readonly previous: FlightOverview | undefined;
+  readonly next: FlightOverview | undefined;
   /** The event of its last end, with the full error; undefined while the Flight is active, or when no longer kept. */
   readonly event: Event | undefined;
   /** The alerts that its end belongs to. An alert that ended long ago is no longer kept. */
@@ -26,12 +29,15 @@ export async function readFlightReport(
 ): Promise<FlightReport | undefined> {
   const flight = await tx.birds.findFlight(region, flightId);
   if (!flight) return undefined;
-  const { eventKey } = flight;
-  if (eventKey === '') return { flight, event: undefined, alerts: [], deliveries: [], suppressions: [] };
+  const { eventKey, birdId, startedAtUs } = flight;
+  const [previous] = startedAtUs > 0 ? await tx.birds.latestFlights(region, birdId, 1, startedAtUs) : [];
+  const next = startedAtUs > 0 ? await tx.birds.nextFlight(region, birdId, startedAtUs) : undefined;
+  const beside = { flight, previous, next };
+  if (eventKey === '') return { ...beside, event: undefined, alerts: [], deliveries: [], suppressions: [] };
   const linked = await tx.alerts.ofEvent(eventKey);
   const notifications = await tx.outbox.notificationsOfEvent(eventKey);
   return {
-    flight,
+    ...beside,
     event: await tx.events.find(eventKey),
     alerts: linked.filter(({ alert, seq }) => seq <= alert.lastSeq).map(({ alert }) => alert),
     deliveries: notifications.flatMap((one) => one.deliveries),

@@ -14,7 +14,7 @@
  *            └───────── the trouble is over ─────┴──────── no answer ──────────────┘
  */
 import type { RegionSetting, WatchedRegion } from '../intake/watched-region.ts';
-import type { RegionSnapshot } from '../region-progress.ts';
+import type { InventoryRead, RegionSnapshot } from '../region-progress.ts';
 import type { Report } from '../report.ts';
 import { regionDuty } from '../store/ownership-store.ts';
 import type { Store, Wakes } from '../store/store.ts';
@@ -33,6 +33,7 @@ interface ShownRegion {
   readonly snapshot: RegionSnapshot;
   /** When the last successful reading of each Bird's Flights began. */
   readonly flightsReadUs: Readonly<Record<string, number>>;
+  readonly inventoryRead?: InventoryRead | undefined;
 }
 
 interface OwnedRegionOptions {
@@ -94,7 +95,9 @@ export function createOwnedRegion(options: OwnedRegionOptions): WatchedRegion {
   function show() {
     const snapshot = seen();
     if (!own || !snapshot) return '';
-    return JSON.stringify({ shape: SHAPE, snapshot, flightsReadUs: Object.fromEntries(own.flightReads()) });
+    const flightsReadUs = Object.fromEntries(own.flightReads());
+    const said: ShownRegion = { shape: SHAPE, snapshot, flightsReadUs, inventoryRead: own.inventoryRead() };
+    return JSON.stringify(said);
   }
 
   /**
@@ -199,6 +202,7 @@ export function createOwnedRegion(options: OwnedRegionOptions): WatchedRegion {
       return Object.hasOwn(reads, birdId) ? reads[birdId] : undefined;
     },
     flightReads: () => own?.flightReads() ?? Object.entries(shown()?.flightsReadUs ?? {}),
+    inventoryRead: () => (own ? own.inventoryRead() : shown()?.inventoryRead),
     serviceAheadUs: () => own?.serviceAheadUs() ?? shown()?.snapshot.clockAheadUs ?? 0,
     progress: snapshot,
     snapshot,

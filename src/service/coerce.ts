@@ -83,7 +83,7 @@ function copied(part: string): string {
 }
 
 /** True for `true` and `1`, also as text in any case; `otherwise` for what is neither yes nor no. */
-export function bool(value: unknown, otherwise: boolean): boolean {
+export function bool<T>(value: unknown, otherwise: T): boolean | T {
   if (typeof value === 'boolean') return value;
   const word = lower(value);
   if (word === 'true' || word === '1') return true;

@@ -44,7 +44,8 @@ export interface User {
   readonly firstName: string;
   readonly lastName: string;
   readonly email: string;
-  readonly isActive: boolean;
+  /** Undefined if the service does not say. */
+  readonly isActive: boolean | undefined;
 }
 
 export interface Nest {
@@ -52,6 +53,8 @@ export interface Nest {
   readonly name: string;
   /** Members without a usable id are left out. */
   readonly members: readonly User[];
+  /** True if the answer has no list of members, or one with malformed items. */
+  readonly lacksMembers?: true;
 }
 
 export interface Bird {
@@ -62,8 +65,8 @@ export interface Bird {
   readonly status: string;
   /** Lower case; one of `TRIGGER_TYPES` or a value not known today; '' when missing. */
   readonly triggerType: string;
-  /** If the service does not say: whether the status is not `unpublished`. */
-  readonly isPublished: boolean;
+  /** If the service does not say: whether the status is not `unpublished`; undefined if it is not known either. */
+  readonly isPublished: boolean | undefined;
 }
 
 export interface Flight {
@@ -160,7 +163,7 @@ export function readUser(value: unknown, within: Within = {}): Parsed<User> {
       firstName: name(value.firstName, within),
       lastName: name(value.lastName, within),
       email: emailAddress(value.email),
-      isActive: bool(value.isActive, false),
+      isActive: bool(value.isActive, undefined),
     },
   };
 }
@@ -176,6 +179,7 @@ export function readNest(value: unknown, within: Within = {}): Parsed<Nest> {
       id: nestId,
       name: name(value.name, within),
       members: members.flatMap((member) => (member.ok ? [member.entry] : [])),
+      ...(!(Array.isArray(value.members) && members.every(({ ok }) => ok)) && { lacksMembers: true }),
     },
   };
 }
@@ -193,7 +197,10 @@ export function readBird(value: unknown, within: Within): Parsed<Bird> {
       name: name(value.name, within),
       status,
       triggerType: lower(value.triggerType, within.cut),
-      isPublished: bool(value.isPublished, status !== 'unpublished'),
+      isPublished: bool(
+        value.isPublished,
+        BIRD_STATUSES.some((one) => one === status) ? status !== 'unpublished' : undefined,
+      ),
     },
   };
 }

@@ -29,7 +29,7 @@ export interface AlertQuery extends Filter {
   readonly cursor?: string | undefined;
 }
 
-export type CauseQuery = Omit<AlertQuery, 'order' | 'state' | 'cause'>;
+export type CauseQuery = Omit<AlertQuery, 'order' | 'state'>;
 
 /** Firing alerts of one kind and severity that have the same cause. */
 export interface Cause {
@@ -38,6 +38,9 @@ export interface Cause {
   /** What they share: their error, or else their latest text without its variable parts. */
   readonly cause: string;
   readonly isAcknowledged: boolean;
+  /** The label that all of its alerts share; undefined if they differ. */
+  readonly region: string | undefined;
+  readonly nestId: string | undefined;
   readonly alerts: number;
   readonly firstStartsAtUs: number;
   readonly lastStartsAtUs: number;

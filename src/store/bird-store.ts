@@ -77,8 +77,10 @@ export interface FlightOverview {
   readonly eventKey: string;
   /** The beginning of that event's message; empty if it has none. */
   readonly message: string;
-  /** The step that failed, if known. */
+  /** The id of the step that failed, if known. */
   readonly step: string;
+  /** The name of the step that failed, if known. */
+  readonly scope: string;
 }
 
 /** A Nest and how its Birds are doing. */
@@ -99,6 +101,23 @@ export interface NestOverview {
   readonly failed: number;
 }
 
+/** `nestId` is that of a Nest in the one region. */
+export interface FlightEndsQuery {
+  readonly regions: readonly string[];
+  readonly nestId?: string;
+  readonly sinceUs: number;
+}
+
+export type NestKey = Pick<NestOverview, 'region' | 'nestId'>;
+
+/** How Flights ended within half an hour. */
+export interface FlightEnds {
+  /** When the half hour began. */
+  readonly sinceUs: number;
+  readonly succeeded: number;
+  readonly failed: number;
+}
+
 /** How the Flights of a Bird ended since an instant. */
 export interface FlightCounts {
   readonly sinceUs: number;
@@ -113,6 +132,12 @@ export interface BirdStore {
   find(region: string, birdId: string): Promise<BirdOverview | undefined>;
   /** Listed Nests: those with the most alerting Birds first, then those with the most failing ones. */
   nestPage(query: NestQuery): Promise<{ nests: NestOverview[]; next?: string }>;
+  /** How Flights ended in each half hour since `sinceUs` that had ends, oldest first. */
+  flightEnds(query: FlightEndsQuery): Promise<FlightEnds[]>;
+  /** The same of each of these Nests, in their order. */
+  nestEnds(nests: readonly NestKey[], sinceUs: number): Promise<FlightEnds[][]>;
+  /** The Nests of a region in which a Flight failed since then, give or take an hour. */
+  nestsFailingSince(region: string, sinceUs: number): Promise<string[]>;
   /** Flights in order of their starts, latest first. */
   flightPage(query: FlightQuery): Promise<{ flights: FlightOverview[]; next?: string }>;
   findFlight(region: string, flightId: string): Promise<FlightOverview | undefined>;
@@ -121,14 +146,18 @@ export interface BirdStore {
    * the first instant.
    */
   countFlights(region: string, birdId: string, sincesUs: readonly number[]): Promise<FlightCounts[]>;
-  /** The last `limit` Flights of the Bird, latest first. */
-  latestFlights(region: string, birdId: string, limit: number): Promise<FlightOverview[]>;
+  /** The last `limit` Flights of the Bird, of those that started before `beforeUs` if given, latest first. */
+  latestFlights(region: string, birdId: string, limit: number, beforeUs?: number): Promise<FlightOverview[]>;
+  /** The Flight of the Bird that started next after that instant. */
+  nextFlight(region: string, birdId: string, afterUs: number): Promise<FlightOverview | undefined>;
   /** The last `limit` failed Flights of the Bird, latest first. */
   failures(region: string, birdId: string, limit: number): Promise<FlightOverview[]>;
-  /** The Bird's own log, newest first. */
+  /** The Bird's own log, and what the inventory noticed of it, newest first. */
   log(region: string, birdId: string, limit: number): Promise<Event[]>;
   /** The newest event of the Bird's log with one of these types, among its last 2,000. */
   lastOfTypes(region: string, birdId: string, types: readonly string[]): Promise<Event | undefined>;
   /** When the Bird was published or activated between these instants, newest first. */
   changes(region: string, birdId: string, fromUs: number, untilUs: number, limit: number): Promise<Event[]>;
+  /** When any Bird was published since that instant: the newest thousand, in any order. */
+  publishesSince(sinceUs: number): Promise<number[]>;
 }

@@ -2,7 +2,7 @@
  * Stores events, which nestwatch makes of the service's entries. An event is written once and never changed. No two
  * events of a stream have the same instant and id, so reading a page twice inserts nothing twice.
  */
-import type { Event, Feed } from '../domain/alert/event.ts';
+import type { Event, EventFeed } from '../domain/alert/event.ts';
 import type { Filter } from './filter.ts';
 
 /**
@@ -10,7 +10,7 @@ import type { Filter } from './filter.ts';
  * the event. `text` is looked for in the message, names, attributes and ids; only ASCII letters match in either case.
  */
 export interface EventQuery extends Filter {
-  readonly feed?: Feed | undefined;
+  readonly feed?: EventFeed | undefined;
   readonly type?: string | undefined;
   /** 1 to 1000. */
   readonly limit: number;
@@ -23,6 +23,8 @@ export interface EventStore {
    * Inserts the events that are not there yet (same stream, instant and id) and returns those, in their given order.
    */
   insert(stream: number, events: readonly Event[]): Promise<Event[]>;
+  /** The same for events of a region's inventory, each in the stream of its Bird, or else of its Nest or the region. */
+  insertNoticed(region: string, events: readonly Event[]): Promise<Event[]>;
   /** Ids (the last part of the key) of the stream's events that occurred in [sinceUs, untilUs), oldest first. */
   ids(stream: number, sinceUs: number, untilUs?: number): Promise<{ id: string; occurredAtUs: number }[]>;
   /** Which of these ids the stream has events of, at any time. */

@@ -44,15 +44,13 @@ export interface FlightStore {
   lastOutcomes(region: string, birdId: string, limit: number): Promise<FlightOutcome[]>;
   /**
    * The Bird's latest Flights that failed or succeeded, the one that started last first; after them one without a start,
-   * with 0, if there is any.
+   * with 0, if there is any. `again`: it has ended before, perhaps otherwise.
    */
   ends(
     region: string,
     birdId: string,
     limit: number,
-  ): Promise<{ readonly startedAtUs: number; readonly failed: boolean }[]>;
-  /** Durations of the stream's latest succeeded Flights in microseconds, among the last 500, in no particular order. */
-  durations(stream: number): Promise<number[]>;
+  ): Promise<{ readonly startedAtUs: number; readonly failed: boolean; readonly again: boolean }[]>;
   /** Those among the stream's last `most` Flights that succeeded, in order of their starts. */
   landed(stream: number, most: number): Promise<Landed[]>;
   /** How many of the stream's Flights started in [fromUs, untilUs); counts to 100,000. */

@@ -22,6 +22,8 @@ export interface BirdRecord {
   readonly status: string;
   /** `manual`, `event`, `scheduled`, or a value not known today. */
   readonly triggerType: string;
+  /** Undefined if the service never said so. */
+  readonly isPublished?: boolean | undefined;
   /** False once a reading no longer listed it. */
   readonly present: boolean;
   /** When the status was last seen to change, by our clock; the first reading counts as a change. */
@@ -43,6 +45,16 @@ export interface NestMembers {
   readonly region: string;
   readonly nestId: string;
   readonly addresses: readonly string[];
+}
+
+/** What the service listed last, as far as only the events of the inventory need it. */
+export interface ListedRecord {
+  readonly region: string;
+  /** `nest`: of all Nests, also excluded ones; `member`: of the members of a Nest; `user`: of the Users. */
+  readonly sort: 'nest' | 'member' | 'user';
+  readonly id: string;
+  /** In words of `intake/inventory`; undefined if it is not listed any more. */
+  readonly said: string | undefined;
 }
 
 /** The request rate that a region was seen to bear, and when that was recorded. */
@@ -72,6 +84,9 @@ export interface InventoryStore {
   /** Whom to notify as a member of a Nest; kept only if a receiver wants it. */
   nestMembers(region: string): Promise<NestMembers[]>;
   putNestMembers(members: readonly NestMembers[]): Promise<void>;
+  listed(region: string): Promise<ListedRecord[]>;
+  /** Deletes those of which nothing is said. */
+  putListed(records: readonly ListedRecord[]): Promise<void>;
   birds(region: string): Promise<BirdRecord[]>;
   /** A Bird whose status changes is judged anew (`OverdueStore`). */
   putBirds(birds: readonly BirdRecord[]): Promise<void>;

@@ -3,8 +3,9 @@ import type { Rule } from '../domain/alert/rule.ts';
 import { rulesFor } from '../domain/evaluate/choose-rule.ts';
 import { flightOverdue } from '../domain/kinds/flight-overdue.ts';
 import type { BirdToJudge } from '../domain/kinds/judge.ts';
-import { isWithinAny, type TimeIntervals } from '../domain/muting/time-interval.ts';
+import type { TimeIntervals } from '../domain/muting/time-interval.ts';
 import { type Deadline, outcomesOf, scheduleOf } from '../domain/statistics/deadlines.ts';
+import { createHistories } from './read-history.ts';
 import type { Transaction } from './store.ts';
 
 /** What determines which deadlines a Bird has, and since when its Flights are known. */
@@ -35,19 +36,20 @@ export async function loadDeadlines(
   nowUs: number,
 ): Promise<RuleDeadlines[]> {
   const rules = rulesFor(flightOverdue, placeLabels(bird.place), config.rules);
-  const sinceUs = rules.length === 0 ? undefined : await tx.inventory.knownSince(bird.place.region);
-  if (sinceUs === undefined) return [];
+  const { timeIntervals, poll, store } = config;
+  const options = { timeIntervals, flightsReadUs: () => nowUs, lookbackMs: poll.initialLookbackMs };
+  const history = createHistories(tx, options)(bird);
+  const knownFromUs = rules.length === 0 ? undefined : await history.knownFromUs();
+  if (knownFromUs === undefined) return [];
   // Of what is older, Flights may never have been read, or are already deleted.
-  const { poll, store } = config;
-  const knownUs = Math.max(sinceUs - poll.initialLookbackMs * 1000, nowUs - store.retentionMs * 1000);
+  const knownUs = Math.max(knownFromUs, nowUs - store.retentionMs * 1000);
   const found: RuleDeadlines[] = [];
   for (const rule of rules) {
-    const schedule = scheduleOf(rule, isWithinAny(config.timeIntervals));
+    const schedule = scheduleOf(rule, history.isWithin);
     const due = schedule
       .between(Math.max(afterUs, knownUs), bird.deadlineUs, most)
       .filter(({ fromUs }) => fromUs >= knownUs);
-    const isFlown = bird.stream !== undefined && due[0] !== undefined;
-    const flights = isFlown ? await tx.flights.since(bird.stream, due[0]!.fromUs) : [];
+    const flights = due[0] ? await history.flightsSince(due[0].fromUs) : [];
     const { id, timezone: zone } = rule;
     found.push({ rule: id, zone, nextUs: schedule.after(nowUs)?.atUs, last: outcomesOf(due, flights) });
   }

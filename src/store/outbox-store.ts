@@ -66,6 +66,14 @@ export interface Delivery {
   readonly reference?: string;
 }
 
+/** A delivery with what it is about. */
+export interface ListedDelivery extends Delivery {
+  /** The summary of the first of its alerts that the store still has; empty for none. */
+  readonly about: string;
+  /** How many other alerts it is about. */
+  readonly aboutMore: number;
+}
+
 /** A claimed delivery with its notification. */
 export interface ClaimedDelivery {
   readonly delivery: Delivery;
@@ -234,7 +242,7 @@ export interface OutboxStore {
    * The same in pages; `next` is absent at the end. A page may hold fewer than `limit` deliveries, or none, and still
    * have a `next`. Throws `usage` for a cursor that no earlier answer gave.
    */
-  page(query: DeliveryQuery): Promise<{ deliveries: Delivery[]; next?: string }>;
+  page(query: DeliveryQuery): Promise<{ deliveries: ListedDelivery[]; next?: string }>;
   find(id: string): Promise<ClaimedDelivery | undefined>;
   /** Whether a delivery is kept whose id begins with this and a hyphen. */
   hasIdsOf(prefix: string): Promise<boolean>;

@@ -1,11 +1,13 @@
 /** Reads what the context of alerts is made from (`domain/context`), and how new the errors of failures are. */
+
 import type { Alert } from '../domain/alert/alert.ts';
 import { signature } from '../domain/alert/error-signature.ts';
 import type { Event } from '../domain/alert/event.ts';
 import type { Novelty } from '../domain/alert/fact.ts';
 import { hash64 } from '../domain/alert/fingerprint.ts';
-import { LOST, MOST_FLIGHTS, MOST_NAMED, type Past } from '../domain/context/findings.ts';
+import { failingBird, LOST, MOST_FLIGHTS, MOST_NAMED, type Past } from '../domain/context/findings.ts';
 import { noveltyOf, type SeenError } from '../domain/context/novelty.ts';
+import { readingOnce } from './read-history.ts';
 import type { Transaction } from './store.ts';
 
 /** Changes of a Bird that are counted. */
@@ -15,12 +17,7 @@ const MOST_LOST = 50;
 
 /** What several alerts of one message share is read once. */
 export function readPast(tx: Transaction): Past {
-  const shared = new Map<string, Promise<unknown>>();
-  function once<T>(key: string, read: () => Promise<T>): Promise<T> {
-    const found = (shared.get(key) as Promise<T> | undefined) ?? read();
-    shared.set(key, found);
-    return found;
-  }
+  const once = readingOnce();
   const eventAt = async ({ id }: Alert, seq: number) =>
     (await tx.alerts.events(id, seq - 1, 1, seq))[0]?.event;
   return {
@@ -30,7 +27,10 @@ export function readPast(tx: Transaction): Past {
       tx.birds.changes(region, birdId, fromUs, untilUs, MOST_CHANGES),
     ends: (region, birdId) => tx.flights.ends(region, birdId, MOST_FLIGHTS),
     failing: (region, error) =>
-      once(`error ${region} ${error}`, () => tx.alerts.failingWith(region, error, MOST_NAMED + 1)),
+      once(`error ${region} ${error}`, async () => {
+        const { birds, first } = await tx.alerts.failingWith(region, error, MOST_NAMED + 1);
+        return { birds, first: first.map(failingBird) };
+      }),
     lostConnections: (region) =>
       once(`connections ${region}`, () => tx.alerts.ofKind(LOST.alertname, LOST.severity, region, MOST_LOST)),
   };
@@ -48,8 +48,8 @@ export async function noteErrors(
 ): Promise<ReadonlyMap<Event, Novelty>> {
   const failures = events
     .flatMap((event) => {
-      const error = signature(event.message);
-      if (event.type !== 'flight.failed' || error === '') return [];
+      const error = event.type === 'flight.failed' ? signature(event.message) : '';
+      if (error === '') return [];
       const flightId = String(event.attributes.flight_id ?? '');
       return [{ event, hash: hash64([error]), atUs: event.occurredAtUs, flightId, birdId: event.birdId }];
     })
@@ -63,9 +63,8 @@ export async function noteErrors(
     const before = seen.get(hash);
     const novelty = remembered && noveltyOf({ region, atUs }, before, remembered, backAfterMs);
     if (novelty) found.set(event, novelty);
-    const firstUs = Math.min(atUs, before?.firstUs ?? atUs);
     if (atUs >= (before?.lastUs ?? 0)) {
-      seen.set(hash, { firstUs, lastUs: atUs, flightId, bird: event.bird || `Bird ${birdId}` });
+      seen.set(hash, { lastUs: atUs, flightId, bird: event.bird || `Bird ${birdId}` });
     }
   }
   return found;

@@ -1,5 +1,11 @@
-/** Reads the past of Birds for the kinds that judge it, within one transaction, and each part only if one asks for it. */
+/**
+ * Reads what is known of Birds for the kinds that judge it, within one transaction: their past, each part only if one asks
+ * for it, and how they are now.
+ */
+
+import { wireText } from '../domain/alert/event-json.ts';
 import { SWITCHES, switchedOffBy } from '../domain/kinds/bird-deactivated.ts';
+import type { ListedBird } from '../domain/kinds/inventory/compare-birds.ts';
 import type { BirdToJudge, History } from '../domain/kinds/judge.ts';
 import { KINDS } from '../domain/kinds/kinds.ts';
 import { isWithinAny, type TimeIntervals } from '../domain/muting/time-interval.ts';
@@ -16,6 +22,11 @@ export interface HistoryOptions {
   readonly areLogsRead?: boolean;
 }
 
+const DAY_US = 86_400_000_000;
+
+/** Flights whose durations show what is usual. */
+const LAST_FLIGHTS = 500;
+
 const NO_GAPS = { count: 0, longestUs: 0, spanUs: 0 };
 
 /** Alerts of these kinds say that Flights of a region may be missing; late ones are read in the end. */
@@ -26,58 +37,75 @@ export function createHistories(
   tx: Transaction,
   { flightsReadUs, timeIntervals, lookbackMs, areLogsRead = false }: HistoryOptions,
 ) {
-  const known = new Map<string, Promise<number | undefined>>();
-  const blind = new Map<string, Promise<readonly Period[]>>();
-  const read = new Map<string, Promise<unknown>>();
-  function once<T>(what: string, stream: number, reading: () => Promise<T>): Promise<T> {
-    const key = `${what} ${stream}`;
-    const found = (read.get(key) as Promise<T> | undefined) ?? reading();
-    read.set(key, found);
-    return found;
-  }
-  return ({ place, stream }: Pick<BirdToJudge, 'place' | 'stream'>): History => ({
-    readAtUs: flightsReadUs(place.region, place.birdId) ?? 0,
-    areLogsRead,
-    async knownFromUs() {
-      const since = known.get(place.region) ?? tx.inventory.knownSince(place.region);
-      known.set(place.region, since);
-      const sinceUs = await since;
-      return sinceUs === undefined ? undefined : sinceUs - lookbackMs * 1000;
-    },
-    flightsSince: async (us) => (stream === undefined ? [] : tx.flights.since(stream, us)),
-    endOf: ({ flightId, status }) => tx.events.find(`${place.region}/flight/${flightId}/${status}`),
-    switchedOff: async () => switchedOffBy(await tx.birds.lastOfTypes(place.region, place.birdId, SWITCHES)),
-    isWithin: isWithinAny(timeIntervals),
-    durations: async () =>
-      stream === undefined ? [] : once('durations', stream, () => tx.flights.durations(stream)),
-    landed: async (most) => (stream === undefined ? [] : tx.flights.landed(stream, most)),
-    starts: async (fromUs, untilUs) =>
-      stream === undefined ? 0 : tx.flights.countStarts(stream, fromUs, untilUs),
-    firstStartUs: async () => (stream === undefined ? undefined : tx.flights.firstStart(stream)),
-    blindSpans(sinceUs) {
-      // To the day, so that the Birds of a region share it.
-      const day = Math.floor(sinceUs / 86_400_000_000);
-      const key = `${place.region} ${day}`;
-      const spans = blind.get(key) ?? readBlindSpans(tx, place.region, day * 86_400_000_000);
-      blind.set(key, spans);
-      return spans;
-    },
-    gaps: async () => (stream === undefined ? NO_GAPS : once('gaps', stream, () => tx.flights.gaps(stream))),
-  });
+  const once = readingOnce();
+  return ({ place: { region, birdId }, stream }: Pick<BirdToJudge, 'place' | 'stream'>): History => {
+    const ofFlights = async <T>(before: T, read: (stream: number) => Promise<T>) =>
+      stream === undefined ? before : read(stream);
+    return {
+      readAtUs: flightsReadUs(region, birdId) ?? 0,
+      areLogsRead,
+      async knownFromUs() {
+        const sinceUs = await once(`known ${region}`, () => tx.inventory.knownSince(region));
+        return sinceUs === undefined ? undefined : sinceUs - lookbackMs * 1000;
+      },
+      flightsSince: (us) => ofFlights([], (of) => tx.flights.since(of, us)),
+      endOf: ({ flightId, status }) => tx.events.find(`${region}/flight/${flightId}/${status}`),
+      switchedOff: async () => switchedOffBy(await tx.birds.lastOfTypes(region, birdId, SWITCHES)),
+      isWithin: isWithinAny(timeIntervals),
+      durations: () => ofFlights([], (of) => once(`durations ${of}`, () => durationsOf(tx, of))),
+      landed: (most) => ofFlights([], (of) => tx.flights.landed(of, most)),
+      starts: (fromUs, untilUs) => ofFlights(0, (of) => tx.flights.countStarts(of, fromUs, untilUs)),
+      firstStartUs: () => ofFlights(undefined, (of) => tx.flights.firstStart(of)),
+      blindSpans(sinceUs) {
+        // To the day, so that the Birds of a region share it.
+        const dayUs = sinceUs - (sinceUs % DAY_US);
+        return once(`blind ${region} ${dayUs}`, () => readBlindSpans(tx, region, dayUs));
+      },
+      gaps: () => ofFlights(NO_GAPS, (of) => once(`gaps ${of}`, () => tx.flights.gaps(of))),
+    };
+  };
 }
 
-async function readBlindSpans(tx: Transaction, region: string, sinceUs: number): Promise<Period[]> {
+async function durationsOf(tx: Transaction, stream: number): Promise<readonly number[]> {
+  return (await tx.flights.landed(stream, LAST_FLIGHTS)).map((one) => one.endedAtUs - one.startedAtUs);
+}
+
+/** When the region could not be read since that instant, at least in part. */
+export async function readBlindSpans(tx: Transaction, region: string, sinceUs: number): Promise<Period[]> {
   const firing = (await tx.alerts.ofScopes([region])).filter(
     ({ state, alertname }) => state === 'firing' && BLIND.some(({ name }) => name === alertname),
   );
-  const spans = firing.map(({ startsAtUs }) => ({
-    fromUs: startsAtUs,
-    untilUs: Number.POSITIVE_INFINITY,
-  }));
+  const spans = firing.map(({ startsAtUs: fromUs }) => ({ fromUs, untilUs: Number.POSITIVE_INFINITY }));
   for (const { name } of BLIND) {
     for (const { startsAtUs, endsAtUs } of await tx.alerts.episodesSince(name, region, sinceUs)) {
       spans.push({ fromUs: startsAtUs, untilUs: endsAtUs });
     }
   }
   return spans;
+}
+
+/** The Birds of a region that the service has and nestwatch watches. */
+export async function readListedBirds(
+  { inventory }: Pick<Transaction, 'inventory'>,
+  region: string,
+): Promise<ListedBird[]> {
+  const nests = new Map((await inventory.nests(region)).map(({ nestId, name }) => [nestId, name]));
+  return (await inventory.birds(region))
+    .filter(({ present }) => present)
+    .map(({ nestId, birdId: id, name, status, triggerType, isPublished }) => ({
+      ...{ region, nest: wireText(nests.get(nestId) || nestId), bird: wireText(name || id), id },
+      ...{ status: status || undefined, trigger: triggerType || undefined },
+      // Unknown until the first reading after an update; then the status tells as much.
+      ...{ published: isPublished ?? (status === '' ? undefined : status !== 'unpublished'), nestId },
+    }));
+}
+
+/** Returns a function that reads each thing once, by its name, however many ask for it. */
+export function readingOnce() {
+  const read = new Map<string, Promise<unknown>>();
+  return <T>(name: string, reading: () => Promise<T>): Promise<T> => {
+    const found = (read.get(name) as Promise<T> | undefined) ?? reading();
+    read.set(name, found);
+    return found;
+  };
 }

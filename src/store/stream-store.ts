@@ -1,6 +1,9 @@
 /**
  * Stores streams: how far each has been read, and its entries that could not be parsed. A stream is one feed of one
  * entity: of the region (notifications, `birdId` empty) or of one Bird. It is never deleted.
+ *
+ * The events of the inventory have no entries, and no cursor. Those of a Nest have a stream too, with `nest/ID` in place
+ * of a Bird's id.
  */
 import type { Feed } from '../domain/alert/event.ts';
 
@@ -8,7 +11,7 @@ export interface StreamRecord {
   /** A small number, never reused. */
   readonly stream: number;
   readonly region: string;
-  /** `inventory` has no entries, but malformed Nests and Birds that were set aside. */
+  /** `inventory` has no entries, but events, and malformed Nests and Birds that were set aside. */
   readonly feed: Feed | 'inventory';
   readonly birdId: string;
   /** Newest committed `createdAt` (Flights: `startDate`); 0 before the first. */

@@ -11,7 +11,7 @@ export interface TemplateVariables {
   readonly context: string;
   /** The text of the only alert, or of the most frequent cause; empty if there is none. */
   readonly message: string;
-  /** The subject of a mail. */
+  /** The stable subject of a mail. */
   readonly subject: string;
   readonly receiver: string;
   readonly groupKey: string;
@@ -66,10 +66,10 @@ const OTHER_ALERT = { ...ALERT, labels: { ...ALERT.labels, bird_id: '148891', bi
 /** The sample with which templates are tried when the configuration is read: one alert. */
 export const SAMPLE_VARIABLES: TemplateVariables = {
   status: 'firing',
-  title: 'Flight failed: Translate blog',
+  title: 'Translate blog failed',
   context: 'EU · Marketing · since 2 Jul 2026, 12:00 UTC, for 4 min',
   message: ANNOTATIONS.description,
-  subject: '[nestwatch] EU · Marketing / Translate blog: FlightFailed',
+  subject: '[nestwatch] EU - Marketing / Translate blog: FlightFailed',
   receiver: 'ops',
   groupKey: '{}:{alertname="FlightFailed"}',
   groupLabels: { alertname: 'FlightFailed', region: 'eu', nest: 'Marketing' },
@@ -88,9 +88,9 @@ export const SAMPLE_VARIABLES: TemplateVariables = {
 /** A second sample: a group of two Birds, where labels that differ are not in `commonLabels`. */
 export const SAMPLE_OF_SEVERAL: TemplateVariables = {
   ...SAMPLE_VARIABLES,
-  title: 'Flight failed: 2 Birds',
+  title: '2 Birds failed',
   context: 'EU · Marketing · since 2 Jul 2026, 12:00 UTC, for 4 min',
-  subject: '[nestwatch] EU · Marketing: FlightFailed',
+  subject: '[nestwatch] EU - Marketing: FlightFailed',
   commonLabels: { ...COMMON_LABELS, error: ALERT.labels.error },
   alerts: [ALERT, OTHER_ALERT],
   firing: [ALERT, OTHER_ALERT],

@@ -5,4 +5,9 @@ export function foldedGuid(id: string): string {
   return GUID.test(id) ? id.toLowerCase() : id;
 }
 
+/** A GUID by its first eight signs, for people; any other id whole. */
+export function shortGuid(id: string): string {
+  return GUID.test(id) ? id.slice(0, 8) : id;
+}
+
 export const isGuid = (text: string): boolean => GUID.test(text);

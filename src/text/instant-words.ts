@@ -82,6 +82,16 @@ export function ago(us: number, nowUs: number): string {
   return `${durationWords((nowUs - us) / 1000, 'one unit')} ago`;
 }
 
+/** Writes instants in a zone for a narrow column, `29 Nov 06:38:39`: of constant width. The zone must be valid. */
+export function shortClock(zone: string): (us: number) => string {
+  const clock = wallClock(zone);
+  return (us) => {
+    const { month, day, hour, minute, second } = clock(us / 1000);
+    const time = [hour, minute, second].map((part) => String(part).padStart(2, '0')).join(':');
+    return `${String(day).padStart(2)} ${MONTHS[month - 1]} ${time}`;
+  };
+}
+
 const MAX_ZONE_LENGTH = 64;
 
 const twoDigits = { month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit' } as const;

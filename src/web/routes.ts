@@ -4,6 +4,7 @@
  * health, the token.
  */
 import { type Context, Hono } from 'hono';
+import { compress } from 'hono/compress';
 import { createRecurrences } from '../domain/muting/recurrence.ts';
 import { isStoreFailure, NestwatchError } from '../errors.ts';
 import { storeSentence } from '../health/judge-health.ts';
@@ -17,6 +18,8 @@ import { addHealth, addOpeningHealth, HEALTH_PATHS, type KeptHealth, lines } fro
 import { answerScrape } from './answer-scrape.ts';
 import { createAlertmanagerApi } from './api/alertmanager-api.ts';
 import { createApi } from './api/api-v1.ts';
+import { pageOf } from './pages/frame/page.ts';
+import { noPage } from './pages/frame/page-frame.ts';
 import { SCRIPT_HASH } from './pages/frame/page-script.ts';
 import { STYLE_HASH } from './pages/frame/page-style.ts';
 import { createPages } from './pages/pages.ts';
@@ -28,7 +31,7 @@ import type { WebOptions } from './web-options.ts';
 const SECURITY_HEADERS: readonly (readonly [string, string])[] = [
   [
     'content-security-policy',
-    `default-src 'none'; style-src ${STYLE_HASH}; script-src ${SCRIPT_HASH}; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
+    `default-src 'none'; style-src ${STYLE_HASH}; script-src ${SCRIPT_HASH}; connect-src 'self'; img-src 'self' data:; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
   ],
   ['x-content-type-options', 'nosniff'],
   // With `no-referrer` a browser would not say which origin a form comes from.
@@ -54,6 +57,7 @@ export function createApp(options: WebOptions, state: ServerState, push: Push): 
   const { isClosing, unreadBytes, health, publicStore } = state;
   const app = new Hono();
   addHeaders(app, isClosing);
+  app.use(compress({ encoding: 'gzip', contentTypeFilter: /^text\/html/ }));
   app.use(async (c, next) => {
     if (unreadBytes() <= LIMITS.unread_bytes.most || HEALTH_PATHS.has(c.req.path)) return next();
     options.report({ what: 'limit_reached', limit: 'unread_bytes' });
@@ -90,7 +94,9 @@ export function createApp(options: WebOptions, state: ServerState, push: Push): 
   app.route('/api/v1', createApi(parts));
   app.route('/api/v2', createAlertmanagerApi(parts));
   app.notFound((c) =>
-    answerRefusal(c, 404, `There is nothing at this address; there are: ${ADDRESSES.join(', ')}.`),
+    c.req.header('accept')?.includes('text/html') && !c.req.path.startsWith('/api/')
+      ? c.html(noPage(pageOf(c, options.clock)), 404)
+      : answerRefusal(c, 404, `There is nothing at this address; there are: ${ADDRESSES.join(', ')}.`),
   );
   app.onError((error, c) => {
     if (error instanceof NestwatchError && error.code === 'usage')
@@ -169,8 +175,20 @@ const NO_LIFECYCLE =
 
 /** The addresses that exist, for a person with a wrong one. */
 const ADDRESSES = [
-  ...['/', '/alerts', '/alerts/{id}', '/birds', '/birds/{region}/{id}', '/flights/{region}/{id}', '/nests'],
   ...[
+    '/',
+    '/wall',
+    '/alerts',
+    '/alerts/{id}',
+    '/birds',
+    '/birds/{region}/{id}',
+    '/flights',
+    '/flights/{region}/{id}',
+  ],
+  ...[
+    '/nests',
+    '/report',
+    '/report.csv',
     '/events',
     '/events/{key}',
     '/deliveries',
@@ -187,6 +205,7 @@ const ADDRESSES = [
     '/api/v1/alerts/{id}',
     '/api/v1/birds',
     '/api/v1/birds/{region}/{id}',
+    '/api/v1/inventory',
     '/api/v1/nests',
   ],
   ...['/api/v1/flights', '/api/v1/flights/{region}/{id}', '/api/v1/events', '/api/v1/events/{key}/explain'],

@@ -5,9 +5,8 @@ import { createServer as createHttpsServer } from 'node:https';
 import type { Server as TlsServer } from 'node:tls';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
-import type { WebConfig } from '../config/sections/web-section.ts';
-import { NestwatchError } from '../errors.ts';
 import type { ServerTls } from '../http/http-settings.ts';
+import { listenError } from '../http/web-address.ts';
 import type { Happening, Report } from '../report.ts';
 import type { Store } from '../store/store.ts';
 import { HEALTH_PATHS, keepHealth } from './answer-health.ts';
@@ -145,17 +144,6 @@ function createServer(fetch: Hono['fetch'], tls: () => ServerTls | undefined, re
   );
   if (first) watchCertificate(server, () => tls() ?? first, report);
   return server;
-}
-
-function listenError({ host, port }: WebConfig, error: unknown): NestwatchError {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  const why =
-    code === 'EADDRINUSE'
-      ? 'another process listens there'
-      : code === 'EACCES'
-        ? 'this user may not listen there'
-        : `the address cannot be used (${String(code)})`;
-  return new NestwatchError('port_in_use', `Cannot listen on ${host}:${port}: ${why}.`, { cause: error });
 }
 
 interface CertificateOptions {

@@ -95,8 +95,10 @@ describe('a Bird whose trigger fails', () => {
     world.eventError(birdId);
     await stage.minutesPass(2);
     expect(received()).toEqual(['BirdTriggerFailing firing warning']);
-    for (let count = 0; count < 3; count += 1) world.eventError(birdId);
-    await stage.minutesPass(3);
+    for (let count = 0; count < 3; count += 1) {
+      world.eventError(birdId);
+      await stage.minutesPass(3);
+    }
     expect(received()).toContain('BirdDeactivated firing critical');
     const [deactivated] = stage
       .received()
@@ -104,6 +106,13 @@ describe('a Bird whose trigger fails', () => {
       .filter(({ labels }) => labels.alertname === 'BirdDeactivated');
     // The Bird log and the notification of the same deactivation make one alert.
     expect(deactivated!.labels).toMatchObject({ bird: 'Publish', nest: 'Production', bird_id: birdId });
+    // Programs are told that the trigger's alert is over; people have it in the same message.
+    expect(received()).toContain('BirdTriggerFailing resolved warning');
+    const mailed = stage.mails.flatMap(({ notification }) => notification.alerts);
+    expect(mailed.map(({ labels, status }) => `${labels.alertname} ${status}`)).not.toContain(
+      'BirdTriggerFailing resolved',
+    );
+    expect(mailed.at(-1)!.annotations.switched_off).toMatch(/^after its trigger failed again and again: ./);
     world.activate(birdId);
     await stage.minutesPass(3);
     expect(received().filter((one) => one.startsWith('BirdDeactivated'))).toEqual(
@@ -196,6 +205,29 @@ test('a lost connection is a warning while it is retried, and critical when all 
   // After the rule's `resolve_after` without a new notification, it counts as connected again.
   await stage.minutesPass(3 * 60);
   expect(received().at(-1)).toBe('ConnectionDisconnected resolved critical');
+});
+
+test('a connection that is given up is told at once, although its loss was told just before', async () => {
+  const { world, nestId } = await oneBird();
+  await stage.follows((config) => ({
+    ...config,
+    route: { ...config.route, groupWaitMs: 30_000, groupIntervalMs: 300_000 },
+  }));
+  await stage.minutesPass(1);
+  const connection = { nestId, entityId: '77', entityName: 'Phrase TMS', wording: 'old' } as const;
+  world.disconnectConnection({ ...connection, exhausted: false });
+  await stage.minutesPass(1.5);
+  world.disconnectConnection({ ...connection, exhausted: true });
+  const givenUpUs = world.nowUs();
+  await stage.minutesPass(10);
+  expect(received()).toEqual([
+    'ConnectionDisconnected firing warning',
+    'ConnectionDisconnected firing critical',
+    'ConnectionDisconnected resolved warning',
+  ]);
+  expect(stage.received()).toHaveLength(2);
+  // `group_wait`, and one poll.
+  expect(stage.received()[1]!.receivedAtUs - givenUpUs).toBeLessThanOrEqual(60e6);
 });
 
 test('a notification of an unknown type is reported, not dropped', async () => {
@@ -305,7 +337,10 @@ describe('the inventory', () => {
     const late = world.addBird(nestId, { name: 'Newcomer', triggerType: 'manual' });
     const { id } = world.startFlight(late.id, { endsAs: 'failed' });
     await stage.minutesPass(7);
-    expect(stage.forwarded()).toEqual([`eu/flight/${id}/failed`]);
+    expect(stage.forwarded()).toEqual([
+      expect.stringMatching(/^eu\/inventory\/\w{32}$/),
+      `eu/flight/${id}/failed`,
+    ]);
     expect(received()).toEqual(['FlightFailed firing warning']);
   });
 });

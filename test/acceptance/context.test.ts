@@ -1,7 +1,9 @@
 /** What messages say about why a Flight fails now, and who can act. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { mailView } from '../../src/channels/message/message-view.ts';
+import type { Rule } from '../../src/domain/alert/rule.ts';
 import type { World } from '../../src/simulator/world/world.ts';
+import { rule } from '../domain/world.ts';
 import { openStage, type Stage } from './stage.ts';
 
 let stage: Stage;
@@ -9,10 +11,15 @@ afterEach(() => stage.close());
 
 const MISCONFIGURED = { stepId: '3', scope: 'Create project', errorType: 3 };
 
-async function birds(count: number, before: (world: World, birds: readonly string[]) => void = () => {}) {
+async function birds(
+  count: number,
+  before: (world: World, birds: readonly string[]) => void = () => {},
+  rules: readonly Rule[] = [],
+) {
   const ids: string[] = [];
   stage = await openStage({
     regions: ['eu'],
+    rules,
     before(world) {
       world.addUser({ email: 'editor@example.com' });
       const nest = world.addNest({ name: 'Production' }).id;
@@ -77,6 +84,20 @@ describe('a publish before a failure', () => {
     expect(firing().filter(({ annotations }) => annotations.changed_before !== undefined)).toEqual([]);
   });
 
+  test('is not named if the failed Flight had succeeded before it was active again', async () => {
+    const { world, ids } = await birds(1);
+    await flies(world, ids[0]!, 'succeeded');
+    world.publish(ids[0]!);
+    await stage.minutesPass(5);
+    const { id } = world.startFlight(ids[0]!, { endsAs: 'succeeded', fliesForMs: 1_000 });
+    await stage.minutesPass(4);
+    world.reopenFlight(id);
+    world.endFlight(id, 'failed', { errorMessages: 'boom' });
+    await stage.minutesPass(4);
+    expect(firing().length).toBeGreaterThan(0);
+    expect(firing().filter(({ annotations }) => annotations.changed_before !== undefined)).toEqual([]);
+  });
+
   test('by somebody with a hostile name stays one line of text', async () => {
     const { world, ids } = await birds(1);
     await flies(world, ids[0]!, 'succeeded');
@@ -88,6 +109,33 @@ describe('a publish before a failure', () => {
     expect(said.length).toBeLessThan(300);
     expect(said).not.toMatch(/[\n\u202e]/);
   });
+});
+
+test.each([
+  ['names a publish since the last Flight that was not', 0],
+  ['does not name a publish before a Flight that was not', 1],
+])('of slow Flights %s slow', async (_what, quickAfter) => {
+  const { world, ids } = await birds(
+    1,
+    ({ nowUs, startFlight }, [id = '']) => {
+      for (let minute = 45; minute > 0; minute -= 1) {
+        const startedAtUs = nowUs() - minute * 60_000_000;
+        startFlight(id, { startedAtUs, endsAs: 'succeeded', fliesForMs: 20_000 });
+      }
+    },
+    [rule('FlightSlow', { atLeastMs: 60_000 })],
+  );
+  world.publish(ids[0]!);
+  await stage.minutesPass(8);
+  for (const seconds of [...Array<number>(quickAfter).fill(20), 180, 180, 180]) {
+    world.startFlight(ids[0]!, { endsAs: 'succeeded', fliesForMs: seconds * 1_000 });
+    await stage.minutesPass(4);
+  }
+  expect(firing().map(({ labels }) => labels.alertname)).toEqual(['FlightSlow']);
+  const said = 'published by editor@example.com 8 min before the first slow Flight started';
+  expect(annotation('changed_before')).toBe(quickAfter === 0 ? said : undefined);
+  const { lead } = mailView(stage.mails.at(-1)!.notification, 'https://nestwatch.example.com');
+  expect(lead.includes(`P${said.slice(1)}.`)).toBe(quickAfter === 0);
 });
 
 test('says who can act, by the type of the error', async () => {

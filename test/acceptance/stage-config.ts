@@ -23,11 +23,16 @@ export interface ConfigOptions {
   readonly timeIntervals?: Config['timeIntervals'];
   /** Folds what `ops` is notified of in a storm. */
   readonly foldStormsMs?: number;
+  /** Folds what `ops` is notified of that only goes on or ends. */
+  readonly foldEndsMs?: number;
+  /** Whether the webhook of `ops` wants to know that moments are over. */
+  readonly endsMoments?: true;
   /** True if the mails of `ops` go only to the members of Nests. */
   readonly toNestMembers?: boolean;
   /** If absent, everything is forwarded to the lake. */
   readonly forward?: readonly Forward[];
   readonly digests?: Config['digests'];
+  readonly objectives?: NonNullable<Config['objectives']>;
   readonly heartbeat?: NonNullable<Config['heartbeat']>;
   readonly requestsPerSecond?: number;
   /** Globs of Nests that are not watched. */
@@ -106,9 +111,13 @@ export function stageConfig(regions: readonly string[], options: ConfigOptions =
         name: 'ops',
         integrations: [
           options.toNestMembers ? { ...email, to: [], toNestMembers: true } : email,
-          webhook('http://hook.example/alerts', 'alertmanager'),
+          {
+            ...webhook('http://hook.example/alerts', 'alertmanager'),
+            ...(options.endsMoments && { endsMoments: options.endsMoments }),
+          },
         ],
         ...(options.foldStormsMs !== undefined && { foldStormsMs: options.foldStormsMs }),
+        ...(options.foldEndsMs !== undefined && { foldEndsMs: options.foldEndsMs }),
       },
       { name: 'lake', integrations: [webhook('http://hook.example/lake', 'cloudevents')] },
     ],
@@ -116,6 +125,7 @@ export function stageConfig(regions: readonly string[], options: ConfigOptions =
     timeIntervals: options.timeIntervals ?? new Map(),
     forward: options.forward ?? [{ matchers: [], receiver: 'lake' }],
     digests: options.digests ?? [],
+    ...(options.objectives && { objectives: options.objectives }),
     ...(options.heartbeat && { heartbeat: options.heartbeat }),
     metrics: { birds: 'all', maxBirds: 10_000 },
     web: {

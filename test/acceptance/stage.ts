@@ -9,6 +9,8 @@ import type { Attempt } from '../../src/channels/channel.ts';
 import { openWebhooks } from '../../src/channels/webhook/post-webhook.ts';
 import type { Config } from '../../src/config/config.ts';
 import { createDaemon, type Daemon, type Setup } from '../../src/daemon.ts';
+import type { Digest } from '../../src/domain/digest/digest.ts';
+import type { SentReport } from '../../src/domain/digest/report-figures.ts';
 import type { DigestNotification, GroupNotification } from '../../src/domain/grouping/notification.ts';
 import { codeOf, NestwatchError } from '../../src/errors.ts';
 import type { HttpRequest, HttpResponse, Transport } from '../../src/http/transport.ts';
@@ -40,7 +42,7 @@ export interface Mail {
 
 export interface DigestMail {
   readonly receivedAtUs: number;
-  readonly notification: DigestNotification;
+  readonly notification: DigestNotification & { readonly digest: Digest };
 }
 
 export interface StageOptions extends ConfigOptions {
@@ -70,6 +72,8 @@ export interface Stage {
   readonly worlds: Readonly<Record<string, World>>;
   readonly calls: Call[];
   readonly mails: Mail[];
+  /** The mails that are reports of a month. */
+  readonly reports: (DigestNotification & { readonly digest: SentReport })[];
   /** The mails that are digests. */
   readonly digests: DigestMail[];
   /** The instants of the heartbeats. */
@@ -134,6 +138,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   const calls: Call[] = [];
   const mails: Mail[] = [];
   const digests: DigestMail[] = [];
+  const reports: Stage['reports'] = [];
   const beats: number[] = [];
   const happenings: Happening[] = [];
   let aheadUs = 0;
@@ -175,7 +180,9 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
         email: {
           async send(_integration, delivery, notification) {
             if (notification.kind === 'digest') {
-              digests.push({ receivedAtUs: clock.nowUs(), notification });
+              const { digest } = notification;
+              if ('report' in digest) reports.push({ ...notification, digest });
+              else digests.push({ receivedAtUs: clock.nowUs(), notification: { ...notification, digest } });
               return { kind: 'accepted' };
             }
             if (notification.kind !== 'group') throw new NestwatchError('usage', 'events are not mailed');
@@ -233,6 +240,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     calls,
     mails,
     digests,
+    reports,
     beats,
     happenings,
     get store() {

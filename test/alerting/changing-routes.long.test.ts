@@ -78,6 +78,7 @@ const CAPS = [
   { maxNotificationsPerHour: 1 },
   { maxNotificationsPerHour: 3 },
   { foldStormsMs: 5 * MINUTE_MS },
+  { foldEndsMs: 5 * MINUTE_MS },
 ];
 
 /** Longer than any wait, cap or quiet time of these stories. */

@@ -8,6 +8,7 @@ import { email } from '../channels/sample-notifications.ts';
 import { rule } from '../domain/world.ts';
 import { changed } from '../store/changed-transaction.ts';
 import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
+import { NOTHING_CONFIGURED } from './desk.ts';
 
 const HOUR_US = 3_600_000_000;
 
@@ -63,15 +64,10 @@ test('a digest says how each Bird met the deadlines of its period, the worst fir
   const ended = createDigests({
     ...{ store, clock, report: () => {}, queued: () => {}, regions: () => [] },
     config: {
-      ...{ rules: [], timeIntervals: new Map() },
+      ...NOTHING_CONFIGURED,
       digests: [daily],
       receivers: [{ name: 'ops', integrations: [email({ to: ['ops@example.com'] })] }],
-    },
-    deadlines: {
       rules: [rule('FlightOverdue', { landedBy: '0 * * * *' })],
-      timeIntervals: new Map(),
-      poll: { initialLookbackMs: 0 },
-      store: { retentionMs: 30 * 86_400_000 },
     },
   }).run(stop.signal);
   await clock.advance(61_000);

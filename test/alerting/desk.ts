@@ -39,6 +39,12 @@ import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
 
 export const MINUTE_MS = 60_000;
 
+/** What digests need to know, if only they are configured. */
+export const NOTHING_CONFIGURED = {
+  ...{ receivers: [], rules: [], timeIntervals: new Map() },
+  ...{ poll: { initialLookbackMs: 0 }, store: { retentionMs: 30 * 86_400_000 } },
+};
+
 /** How a hook answers: a status, or `lost` if it accepts and its answer is lost. */
 export type Answer = number | 'lost';
 
@@ -382,7 +388,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
       const alerts = await inner.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 1_000 }));
       for (const { id, labels } of alerts) {
         if (!birds.includes(labels.bird ?? '')) continue;
-        const result = await silences.acknowledge(id, { createdBy: 'anna', comment: 'on it' });
+        const result = await silences.acknowledge([{ id }], { createdBy: 'anna', comment: 'on it' });
         expect(result.ok).toBe(true);
       }
       await clock.advance(0);

@@ -3,6 +3,7 @@ import { createDigests } from '../../src/alerting/send-digests.ts';
 import type { Happening } from '../../src/report.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
+import { NOTHING_CONFIGURED } from './desk.ts';
 
 test.each([
   ['Europe/Amsterdam', '30 2 * * *', '2026-03-28'],
@@ -17,7 +18,7 @@ test.each([
   const reported: Happening[] = [];
   const stop = new AbortController();
   const ended = createDigests({
-    ...{ store, clock, config: { digests: [nightly], receivers: [], rules: [], timeIntervals: new Map() } },
+    ...{ store, clock, config: { ...NOTHING_CONFIGURED, digests: [nightly] } },
     ...{ report: (one) => reported.push(one), queued: () => {}, regions: () => [] },
   }).run(stop.signal);
   await clock.advance(16 * 3_600_000);

@@ -6,6 +6,7 @@ import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { changed } from '../store/changed-transaction.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
+import { NOTHING_CONFIGURED } from './desk.ts';
 
 const FLIGHTS = 300;
 /** Checks between two turns of the event loop whether one succeeded; each Flight takes some. */
@@ -49,7 +50,7 @@ test('other work goes on while Flights with long messages are counted', async ()
   const reported: Happening[] = [];
   const stop = new AbortController();
   const digests = createDigests({
-    ...{ store, clock, config: { digests: [daily], receivers: [], rules: [], timeIntervals: new Map() } },
+    ...{ store, clock, config: { ...NOTHING_CONFIGURED, digests: [daily] } },
     ...{ report: (one) => reported.push(one), queued: () => {}, regions: () => [] },
   });
   const ended = digests.run(stop.signal);

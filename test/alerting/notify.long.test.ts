@@ -743,6 +743,87 @@ describe("a receiver's cap", () => {
     expect(new Set(events).size).toBe(22);
   });
 
+  describe('folds ends', () => {
+    const ops = [hook('ops', { foldEndsMs: 5 * MINUTE_MS })];
+
+    test('of several groups: what fires is told at once, what ends or goes on together', async () => {
+      const desk = await open({ receivers: ops, route: { ...route, groupIntervalMs: MINUTE_MS } });
+      await desk.fails('A', 'B', 'C', 'D');
+      await desk.pass(2);
+      await desk.succeeds('A', 'B');
+      await desk.pass(1);
+      await desk.fails('B', 'C');
+      await desk.pass(1);
+      await desk.fails('E');
+      await desk.pass(2);
+      expect(desk.lines()).toEqual([
+        'ops@0 firing: A firing +1',
+        'ops@0 firing: B firing +1',
+        'ops@0 firing: C firing +1',
+        'ops@0 firing: D firing +1',
+        'ops@4 firing: E firing +1',
+      ]);
+      await desk.restart();
+      await desk.pass(60);
+      expect(desk.lines().slice(5)).toEqual(['ops@7 firing: A resolved +0; B firing +1; C firing +1']);
+    });
+
+    test('of one group: in its thread, at once if nothing else was told for a while', async () => {
+      const desk = await open({ receivers: ops, route: { ...route, groupIntervalMs: MINUTE_MS } });
+      await desk.fails('A');
+      await desk.pass(2);
+      await desk.succeeds('A');
+      await desk.pass(10);
+      await desk.fails('B');
+      await desk.pass(30);
+      await desk.succeeds('B');
+      await desk.pass(2);
+      expect(desk.lines()).toEqual([
+        'ops@0 firing: A firing +1',
+        'ops@7 resolved: A resolved +0',
+        'ops@12 firing: B firing +1',
+        'ops@42 resolved: B resolved +0',
+      ]);
+      expect(desk.happenings.flatMap((one) => (one.what === 'notified' ? one.groupKey : []))).not.toContain(
+        'held-back:ops',
+      );
+    });
+
+    test('tells a waiting end with what fires newly in its group, and when the process is to end', async () => {
+      const desk = await open({
+        receivers: ops,
+        route: { groupBy: ['alertname'], groupWaitMs: 0, groupIntervalMs: MINUTE_MS },
+      });
+      await desk.fails('A', 'B');
+      await desk.pass(2);
+      await desk.succeeds('A');
+      await desk.pass(1);
+      await desk.fails('C');
+      await desk.pass(2);
+      await desk.succeeds('B');
+      await desk.hurry();
+      await desk.pass(0.1);
+      expect(desk.lines()).toEqual([
+        'ops@0 firing: A firing +1; B firing +1',
+        'ops@4 firing: A resolved +0; B firing +0; C firing +1',
+        'ops@5 firing: B resolved +0; C firing +0',
+      ]);
+    });
+
+    test('leaves in an escalation what fires again before its end is told', async () => {
+      const escalation = { afterMs: 15 * MINUTE_MS, receiver: 'boss' };
+      const receivers = [...ops, hook('boss')];
+      const desk = await open({ receivers, route: { ...route, groupIntervalMs: MINUTE_MS, escalation } });
+      await desk.fails('A', 'B');
+      await desk.pass(2);
+      await desk.succeeds('A', 'B');
+      await desk.pass(3);
+      await desk.fails('A');
+      await desk.pass(30);
+      expect(desk.lines('boss')).toEqual(['boss@15 firing: A firing +2']);
+    });
+  });
+
   longStory('never lets more than that through in any hour, and loses nothing over a restart', async () => {
     const desk = await open({ receivers, route });
     for (let round = 0; round < 12; round += 1) {

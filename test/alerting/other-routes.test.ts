@@ -60,6 +60,22 @@ describe('a group whose route is at another place in the tree', () => {
   });
 });
 
+test('escalations that are due together are one message, and so are their ends', async () => {
+  const escalation = { afterMs: 10 * MINUTE_MS, receiver: 'boss' };
+  await open(eu({ groupBy: ['bird'], escalation }));
+  await desk.fails('A');
+  await desk.fails('B', 'C');
+  await desk.pass(5);
+  await desk.succeeds('C');
+  await desk.pass(15);
+  await desk.succeeds('A', 'B');
+  await desk.pass(10);
+  expect(desk.lines('boss')).toEqual([
+    'boss@11 firing: A firing +1; B firing +1',
+    'boss@21 resolved: A resolved +0; B resolved +0',
+  ]);
+});
+
 test('notifies an escalation receiver of the end, even if the route no longer escalates', async () => {
   await open(eu({ escalation: { afterMs: 10 * MINUTE_MS, receiver: 'boss' } }));
   await desk.fails('A');

@@ -26,8 +26,7 @@ beforeEach(async () => {
 afterEach(() => desk.close());
 
 /** 14:00 in Amsterdam is noon in UTC, when the story begins. */
-const missed = (change: Partial<FactOf<'deadline_missed'>> = {}) =>
-  deadlineMissed(0, { zone: 'Europe/Amsterdam', ...change });
+const missed = (change: Partial<FactOf<'deadline_missed'>> = {}) => deadlineMissed(0, change);
 const happens = (fact: ReturnType<typeof deadlineMissed>) =>
   desk.store.transaction((tx) => applyFacts(tx, [fact], [RULE], desk.clock.nowUs()));
 /** The headline of the last mail, and its sentences. */

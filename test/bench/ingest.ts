@@ -8,6 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Pool } from 'undici';
+import type { Rule } from '../../src/domain/alert/rule.ts';
 import { defaultRule } from '../../src/domain/kinds/kinds.ts';
 import { serverTimeUs } from '../../src/http/server-time.ts';
 import { openTransport } from '../../src/http/transport.ts';
@@ -82,6 +83,8 @@ function reportAsDaemon(clock: Clock): Report {
 interface IngestWork {
   readonly streamCount?: number;
   readonly pageSize?: number;
+  /** Besides the default ones. */
+  readonly ownRules?: readonly Rule[];
   /** Work beside it, which the time includes. */
   readonly alongside?: (
     store: Store,
@@ -93,7 +96,7 @@ interface IngestWork {
 export async function ingest(
   url: string,
   openStore: OpenStore,
-  { streamCount = STREAMS, pageSize = PAGE_SIZE, alongside }: IngestWork = {},
+  { streamCount = STREAMS, pageSize = PAGE_SIZE, ownRules = [], alongside }: IngestWork = {},
 ): Promise<number> {
   const clock = systemClock();
   const store = await openStore(clock);
@@ -110,13 +113,14 @@ export async function ingest(
     return { value: page, serverTimeUs: serverTimeUs(response) };
   }
   // The default rules decide over every entry, as in production.
-  const rules = [
+  const rules: readonly Rule[] = [
+    ...ownRules,
     {
       ...defaultRule('BirdTriggerFailing'),
       // People publish the Birds between their failures, so by default nobody would be notified of them.
       ...(beside && { threshold: 1 }),
     },
-  ] as const;
+  ];
   const report = reportAsDaemon(clock);
   const commit = createCommit({
     store,

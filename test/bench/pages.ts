@@ -140,6 +140,8 @@ async function pathsOf(store: Store): Promise<string[]> {
     '/deliveries',
     '/deliveries?nest=nest%20199',
     '/silences',
+    '/report',
+    '/report?region=eu&nest=650',
     '/search?text=catalogue',
     '/search?text=nothing%20says%20this',
     '/api/v1/alerts',

@@ -9,7 +9,6 @@ import type { Notification } from '../../src/domain/grouping/notification.ts';
 import { openAuthorizedTransport } from '../../src/http/authorized-transport.ts';
 import { LIMITS as LIMITS_OF_US } from '../../src/limits.ts';
 import { amountOf } from '../cases.ts';
-import { WORDS } from '../domain/kinds/kind-words.ts';
 import { type Arrived, serveHttp } from '../http/servers.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { anyGroupNotification, HOSTILE } from './any-notification.ts';
@@ -98,7 +97,7 @@ function bodyOf(
   return channelOf({ kind }).preview(integration, notification, PAGE).text;
 }
 
-const HEADLINE = `${WORDS.FlightFailed.firing}: Translate blog`;
+const HEADLINE = 'Translate blog failed';
 const RESOLVED = group({ alerts: [alert({ status: 'resolved', endsAtUs: 1 })], status: 'resolved' });
 
 describe('each service gets requests as it documents them', () => {
@@ -114,7 +113,7 @@ describe('each service gets requests as it documents them', () => {
           title: HEADLINE,
           color: 0xd92d20,
           description: expect.stringMatching(
-            /^```\n[^`]*429 Too Many Requests[^`]*\n```\n\[Open nestwatch\]\(https:\/\/watch\.example\.com/,
+            /^```\n[^`]*429 Too Many Requests[^`]*\n```\n\[See it in nestwatch\]\(https:\/\/watch\.example\.com/,
           ),
         },
       ],
@@ -191,7 +190,7 @@ describe('each service gets requests as it documents them', () => {
     expect(parts.slice(0, 3)).toEqual([
       ['bold', HEADLINE],
       ['pre', expect.stringContaining('429 Too Many Requests')],
-      ['text_link', 'Open nestwatch'],
+      ['text_link', 'See it in nestwatch'],
     ]);
   });
 
@@ -233,7 +232,7 @@ describe('each service gets requests as it documents them', () => {
         priority: 2,
         retry: 60,
         expire: 3_600,
-        url_title: 'Open nestwatch',
+        url_title: 'See it in nestwatch',
         sound: 'siren',
       },
       { priority: 0 },

@@ -44,6 +44,17 @@ const slackText = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('plain_text'), text: text(1, 3_000), emoji: z.boolean().optional() }),
   z.strictObject({ type: z.literal('mrkdwn'), text: text(1, 3_000), verbatim: z.boolean().optional() }),
 ]);
+const slackField = z.strictObject({
+  type: z.literal('mrkdwn'),
+  text: text(1, 2_000),
+  verbatim: z.boolean().optional(),
+});
+const slackButton = z.strictObject({
+  type: z.literal('button'),
+  text: z.strictObject({ type: z.literal('plain_text'), text: text(1, 75), emoji: z.boolean() }),
+  url: address(3_000),
+  style: z.literal('primary').optional(),
+});
 const slack = z.strictObject({
   channel: text(1, 80).optional(),
   username: text(1, 80).optional(),
@@ -55,12 +66,14 @@ const slack = z.strictObject({
   parse: z.enum(['none', 'full']),
   blocks: z
     .array(
-      z.discriminatedUnion('type', [
+      z.union([
         z.strictObject({
           type: z.literal('header'),
           text: z.strictObject({ type: z.literal('plain_text'), text: text(1, 150), emoji: z.boolean() }),
         }),
         z.strictObject({ type: z.literal('section'), text: slackText }),
+        z.strictObject({ type: z.literal('section'), fields: z.array(slackField).min(1).max(10) }),
+        z.strictObject({ type: z.literal('actions'), elements: z.array(slackButton).min(1).max(25) }),
         z.strictObject({ type: z.literal('context'), elements: z.array(slackText).min(1).max(10) }),
       ]),
     )
@@ -82,22 +95,28 @@ const teams = z.strictObject({
         msteams: z.strictObject({ width: z.literal('Full') }),
         fallbackText: text(1, 28_000),
         body: z.array(
-          z.strictObject({
-            type: z.literal('RichTextBlock'),
-            inlines: z.array(
-              z.strictObject({
-                type: z.literal('TextRun'),
-                text: text(1, 28_000),
-                size: z.enum(['Default', 'Small', 'Medium', 'Large', 'ExtraLarge']).optional(),
-                weight: z.enum(['Default', 'Lighter', 'Bolder']).optional(),
-                color: z
-                  .enum(['Default', 'Dark', 'Light', 'Accent', 'Good', 'Warning', 'Attention'])
-                  .optional(),
-                fontType: z.enum(['Default', 'Monospace']).optional(),
-                isSubtle: z.boolean().optional(),
-              }),
-            ),
-          }),
+          z.union([
+            z.strictObject({
+              type: z.literal('FactSet'),
+              facts: z.array(z.strictObject({ title: text(1, 28_000), value: text(1, 28_000) })).min(1),
+            }),
+            z.strictObject({
+              type: z.literal('RichTextBlock'),
+              inlines: z.array(
+                z.strictObject({
+                  type: z.literal('TextRun'),
+                  text: text(1, 28_000),
+                  size: z.enum(['Default', 'Small', 'Medium', 'Large', 'ExtraLarge']).optional(),
+                  weight: z.enum(['Default', 'Lighter', 'Bolder']).optional(),
+                  color: z
+                    .enum(['Default', 'Dark', 'Light', 'Accent', 'Good', 'Warning', 'Attention'])
+                    .optional(),
+                  fontType: z.enum(['Default', 'Monospace']).optional(),
+                  isSubtle: z.boolean().optional(),
+                }),
+              ),
+            }),
+          ]),
         ),
         // Teams shows at most six.
         actions: z

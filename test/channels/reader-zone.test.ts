@@ -43,11 +43,11 @@ const several = group({
 
 test("a mail has no instant in UTC, except in somebody else's words", () => {
   for (const notification of [group({ alerts: [stuck] }), several, digestNotification()]) {
-    const { text, html, subject } = mailMessage(notification, URL, undefined, ZONE);
+    const { text, html, subject } = mailMessage(notification, URL, undefined, { timezone: ZONE });
     expect(text).toContain('CEST');
     expect([text, html, subject].join('\n').replaceAll(said, '')).not.toMatch(/\d UTC\b/);
   }
-  expect(mailMessage(several, URL, undefined, ZONE).text).toContain(said);
+  expect(mailMessage(several, URL, undefined, { timezone: ZONE }).text).toContain(said);
 });
 
 test('nor have messages to Slack and Teams, and none changes without a zone', () => {

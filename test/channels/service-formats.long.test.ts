@@ -71,7 +71,9 @@ const ALL = [
 ];
 
 function textsOf(block: Block): string[] {
-  return block.type === 'context' ? block.elements.map(({ text }) => text) : [block.text.text];
+  if (block.type === 'context') return block.elements.map(({ text }) => text);
+  if (block.type === 'actions') return block.elements.map(({ text }) => text.text);
+  return 'fields' in block ? block.fields.map(({ text }) => text) : [block.text.text];
 }
 
 describe('Slack', () => {
@@ -83,9 +85,7 @@ describe('Slack', () => {
       channel: '#ops',
       username: 'watch',
     });
-    expect(text).toBe(
-      `${WORDS.FlightFailed.firing}: Translate blog · EU · Marketing · since 2 Jul 2026, 11:56 UTC, for 4 min`,
-    );
+    expect(text).toBe('✕ Translate blog failed · EU Marketing');
     expect(rest).toEqual({
       channel: '#ops',
       username: 'watch',
@@ -94,13 +94,22 @@ describe('Slack', () => {
       parse: 'none',
     });
     expect(blocks.flatMap(textsOf).slice(0, 3)).toEqual([
-      `${WORDS.FlightFailed.firing}: Translate blog`,
+      '🔴 Translate blog failed',
       'EU · Marketing · since 2 Jul 2026, 11:56 UTC, for 4 min',
       '```\nTranslation failed: the provider answered 429 Too Many Requests\n```',
     ]);
-    expect(blocks.flatMap(textsOf).at(-1)).toBe(
-      '<https://watch.example.com/alerts/FlightFailed/93f7e433/eu/bird/148890|Open nestwatch>  <https://watch.example.com/silence?alert=FlightFailed/93f7e433/eu/bird/148890|Silence>',
-    );
+    expect(blocks.filter((block) => 'fields' in block).flatMap(textsOf)).toContain('Nest: Marketing (682)');
+    expect(blocks.at(-1)).toMatchObject({
+      type: 'actions',
+      elements: [
+        {
+          text: { text: 'See it in nestwatch' },
+          url: 'https://watch.example.com/alerts/FlightFailed/93f7e433/eu/bird/148890',
+          style: 'primary',
+        },
+        { text: { text: 'Silence' } },
+      ],
+    });
   });
 
   test.each(ALL.map((one, index) => [index, one] as const))('keeps every limit (%i)', (_, notification) => {
@@ -126,7 +135,7 @@ describe('Slack', () => {
         // Only our own links are in angle brackets, and code ends where we end it.
         expect(
           one.replaceAll(
-            /<https:\/\/(?:watch|evil)\.example[^|<>]*\|(?:Open nestwatch|Silence|Runbook)>/g,
+            /<https:\/\/(?:watch|evil)\.example[^|<>]*\|(?:See it in nestwatch|Silence|Runbook)>/g,
             '',
           ),
         ).not.toMatch(/[<>]/);
@@ -183,24 +192,25 @@ describe('Teams', () => {
     expect(content).toMatchObject({
       type: 'AdaptiveCard',
       version: '1.4',
-      fallbackText: `${WORDS.FlightFailed.firing}: Translate blog`,
+      fallbackText: 'Translate blog failed',
     });
-    const texts = content.body.map(({ inlines }) => inlines.map(({ text }) => text).join(''));
+    const texts = content.body.map((block) =>
+      'inlines' in block ? block.inlines.map(({ text }) => text).join('') : '',
+    );
     expect(texts.slice(0, 3)).toEqual([
-      `${WORDS.FlightFailed.firing}: Translate blog`,
+      'Translate blog failed',
       'EU · Marketing · since 2 Jul 2026, 11:56 UTC, for 4 min',
       'Translation failed: the provider answered 429 Too Many Requests',
     ]);
     expect(content.actions).toMatchObject([
       {
         type: 'Action.OpenUrl',
-        title: 'Open nestwatch',
+        title: 'See it in nestwatch',
         url: `${URL}/alerts/FlightFailed/93f7e433/eu/bird/148890`,
       },
       { title: 'Silence', url: `${URL}/silence?alert=FlightFailed/93f7e433/eu/bird/148890` },
     ]);
-    expect(new Set(content.body.map(({ type }) => type))).toEqual(new Set(['RichTextBlock']));
-    expect(content.body[0]!.inlines[0]).toMatchObject({ color: 'Attention', size: 'Large' });
+    expect(content.body[0]).toMatchObject({ inlines: [{ color: 'Attention', size: 'Large' }] });
   });
 
   test.each(ALL.map((one, index) => [index, one] as const))(
@@ -229,9 +239,27 @@ describe('Teams', () => {
     }
   });
 
+  test('sets out as facts what cannot be Markdown, and as text what could', () => {
+    const labels = { ...alert().labels, nest: '[here](https://evil.example)' };
+    const { body } = teamsBody(group({ alerts: [alert({ labels })] }), URL).attachments[0].content;
+    const facts = body.flatMap((block) => ('facts' in block ? block.facts : []));
+    expect(facts).toContainEqual({ title: 'Bird', value: 'Translate blog (148890)' });
+    expect(JSON.stringify(facts)).not.toContain('evil');
+    expect(body).toContainEqual(
+      expect.objectContaining({
+        inlines: [
+          expect.objectContaining({ text: 'Nest: ' }),
+          expect.objectContaining({ text: '[here](https://evil.example) (682)' }),
+        ],
+      }),
+    );
+  });
+
   test('says how much is omitted', () => {
     const { body } = teamsBody(group(), URL, { text: 'line of text\n'.repeat(5_000) }).attachments[0].content;
-    expect(body.at(-1)!.inlines[0]!.text).toMatch(/^… and 4\d{3} more lines/);
+    expect(body.at(-1)).toMatchObject({
+      inlines: [{ text: expect.stringMatching(/^… and 4\d{3} more lines/) }],
+    });
   });
 });
 
@@ -245,7 +273,8 @@ describe('PagerDuty', () => {
       client: 'nestwatch',
       client_url: URL,
       payload: {
-        summary: `${WORDS.FlightFailed.firing}: Translate blog · EU · Marketing · since 2 Jul 2026, 11:56 UTC, for 4 min`,
+        summary:
+          'Translate blog failed · Translation failed: the provider answered 429 Too Many Requests · EU · Marketing · since 2 Jul 2026, 11:56 UTC, for 4 min',
         source: 'watch.example.com',
         severity: 'critical',
         timestamp: '2026-07-02T12:00:00.000Z',
@@ -260,7 +289,7 @@ describe('PagerDuty', () => {
         },
       },
       links: [
-        { href: `${URL}/alerts/FlightFailed/93f7e433/eu/bird/148890`, text: 'Open nestwatch' },
+        { href: `${URL}/alerts/FlightFailed/93f7e433/eu/bird/148890`, text: 'See it in nestwatch' },
         { href: `${URL}/silence?alert=FlightFailed/93f7e433/eu/bird/148890`, text: 'Silence' },
       ],
     });
@@ -357,7 +386,7 @@ describe("templates' variables", () => {
       Object.keys(alertmanagerBody(group(), URL, 0).alerts[0]!),
     );
     expect(real).toMatchObject({
-      title: `${WORDS.FlightFailed.firing}: Translate blog`,
+      title: 'Translate blog failed',
       status: 'firing',
       firing: [{}],
       resolved: [],

@@ -14,7 +14,6 @@ import { secret } from '../../src/secret.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { compileTemplate } from '../../src/templates/liquid.ts';
 import { SAMPLE_VARIABLES } from '../../src/templates/variables.ts';
-import { WORDS } from '../domain/kinds/kind-words.ts';
 import { alert as storedAlert, group as storedGroup } from '../store/contract/sample-records.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { alert, delivery, failedFlight, forward, group } from './sample-notifications.ts';
@@ -194,7 +193,7 @@ describe('templates', () => {
           /^The template \w+ failed: undefined variable: commonLabels\.nobody/,
         ),
       });
-      expect(requests[0]!.body).toContain(`${WORDS.FlightFailed.firing}: Translate blog`);
+      expect(requests[0]!.body).toContain('Translate blog failed');
       expect(requests[0]!.body).toContain('The built-in text is used instead.');
     }
   });

@@ -41,9 +41,9 @@ describe('alerts', () => {
     const { run, ask } = await daemon();
     const { exit, stdout } = await run('alerts');
     expect(exit).toBe(0);
-    expect(stdout).toMatch(/^ALERTNAME +SEVERITY +REGION +STARTED +STATE +SUMMARY$/m);
+    expect(stdout).toMatch(/^SEVERITY +STARTED +ALERTNAME +STATE +SUMMARY +MESSAGE$/m);
     expect(stdout).toMatch(
-      /^FlightFailed +critical +eu +2026-07-02 11:48:00 UTC +active +Flight of Translate blog failed/m,
+      /^critical +2026-07-02 11:48:00 UTC +FlightFailed +active +Flight of Translate blog failed/m,
     );
     expect(JSON.parse((await run('alerts', '--json')).stdout)).toEqual((await ask('/api/v2/alerts')).json);
     expect((await run('alerts', 'query')).stdout).toBe(stdout);
@@ -75,7 +75,7 @@ describe('alerts', () => {
     await run('silence', 'add', 'FlightFailed', '-c', 'x');
     expect((await run('alerts')).stdout).not.toContain('FlightFailed');
     const silenced = (await run('alerts', '--silenced')).stdout;
-    expect(silenced).toMatch(/^FlightFailed .* suppressed /m);
+    expect(silenced).toMatch(/^critical .* FlightFailed +suppressed /m);
     expect(silenced).not.toContain('BirdTriggerFailing');
     expect((await run('alerts', '--silenced', '--active')).stdout).toContain('BirdTriggerFailing');
   });
@@ -264,7 +264,7 @@ describe('silence', () => {
     const { run, silences } = await daemon();
     const { exit, stdout } = await run('silence', 'add', 'severity=warning', '--dry-run');
     expect(exit).toBe(0);
-    expect(stdout).toMatch(/^Hides now, of what fires:\nALERTNAME /);
+    expect(stdout).toMatch(/^Hides now, of what fires:\nSEVERITY /);
     expect(stdout).toContain('BirdTriggerFailing');
     expect(stdout).not.toContain('FlightFailed');
     expect(await silences()).toEqual([]);
@@ -450,7 +450,7 @@ describe('deliveries', () => {
     expect(exit).toBe(0);
     expect(stdout.match(/^d\d/gm)).toEqual(['d3', 'd2', 'd1']);
     expect(stdout).toMatch(
-      /^d2 +ops +email +dead +3 +2026-07-02 11:58:00 UTC +2026-07-02 12:00:00 UTC +410 \[2J Gone$/m,
+      /^d2 +ops +email +dead +3 +2026-07-02 11:58:00 UTC +- +2026-07-02 12:00:00 UTC +410 \[2J Gone$/m,
     );
     expect((await run('deliveries', '--dead')).stdout.match(/^d\d/gm)).toEqual(['d2']);
     expect((await run('deliveries', '--receiver', 'pager')).stdout.match(/^d\d/gm)).toEqual(['d3']);
@@ -615,7 +615,7 @@ describe('explain', () => {
       exit: 2,
       stdout: '',
       stderr:
-        'nestwatch: Nothing is kept under eu/flight/x, no event, alert, Bird, Flight, delivery or silence.\nSee `nestwatch --help`.\n',
+        'nestwatch: Nothing is kept under eu/flight/x, no event, alert, Bird, Flight, delivery or silence.\nSee `nestwatch explain --help`.\n',
     });
   });
 });
@@ -663,7 +663,7 @@ describe('existing silences', () => {
     const [now] = JSON.parse((await run('silence', 'query', '--json')).stdout);
     expect(now.id).not.toBe(first);
     expect(stderr).toBe(
-      `nestwatch: none: silence not found; those before it are now: ${now.id}\nSee \`nestwatch --help\`.\n`,
+      `nestwatch: none: silence not found; those before it are now: ${now.id}\nSee \`nestwatch silence update --help\`.\n`,
     );
     expect((await run('silence', 'update', 'none', ...start)).stderr).toContain(
       'nestwatch: none: silence not found; none was changed',
@@ -770,6 +770,24 @@ describe('events, alerts and deliveries', () => {
       1,
     );
     expect((await run('alerts', 'show', 'none')).stderr).toContain('Nothing is known of an alert');
+  });
+
+  test('the first page of a post-mortem is Markdown in which texts from outside are no markup', async () => {
+    const { run, store } = await daemon();
+    const hostile = anEvent({ id: 'hostile', message: '<img src=x> | [a](http://evil.example) *quota*' });
+    const resolved = { state: 'resolved', endsAtUs: NOW_US, ending: 'over' } as const;
+    const annotations = { summary: 'Flight of # Translate blog failed', resolved_by: 'a Flight succeeded' };
+    await putAlert(store, anAlert({ id: 'FlightFailed/x', ...resolved, annotations }), [hostile]);
+    const { exit, stdout } = await run('alerts', 'show', 'FlightFailed/x', '--format', 'markdown');
+    expect(exit).toBe(0);
+    expect(stdout).toContain('# Flight of \\# Translate blog failed\n');
+    expect(stdout).toContain('| Ended | 2026-07-02 12:00:00 UTC, after 12 min: a Flight succeeded |');
+    expect(stdout).toContain(
+      '| flight.failed \\<img src=x\\> \\| \\[a\\](http:\\/\\/evil.example) \\*quota\\* |',
+    );
+    expect(stdout).toMatch(/## Timeline\n[^#]*\| The alert fires \|\n[^#]*\| The alert is resolved \|\n/);
+    expect(stdout).toContain('## Who was told\n\nNobody.\n');
+    expect((await run('alerts', 'show', 'FlightFailed/x', '--format', 'pdf')).exit).toBe(2);
   });
 
   test('a delivery is shown with what it is about', async () => {

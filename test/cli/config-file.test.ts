@@ -60,6 +60,25 @@ test('a file that becomes a pipe, or too large, is read once more, which says so
   expect(await looks()).toEqual([false, true]);
 });
 
+test('a file of declared Birds is a part of it: one that changes or is missing is read once more', async () => {
+  writeFileSync(at('birds.yaml'), 'birds: []');
+  const file = opened();
+  writeFileSync(at('n.yaml'), `${CONFIG}rules: [{ kind: BirdNotAsDeclared, declared: birds.yaml }]\n`);
+  file.read();
+  const looks = async () => [await file.isNew(), await file.isNew()];
+  expect(await looks()).toEqual([false, false]);
+  writeFileSync(at('birds.yaml'), 'birds: [{ region: eu, nest: A, bird: B }]');
+  expect(await looks()).toEqual([false, true]);
+  expect(file.read().rules[0]).toMatchObject({ declared: [{ region: 'eu', nest: 'A', bird: 'B' }] });
+  expect(await looks()).toEqual([false, false]);
+  rmSync(at('birds.yaml'));
+  expect(await looks()).toEqual([false, true]);
+  expect(() => file.read()).toThrow(/rules\[0\]\.declared: .*birds\.yaml does not exist/);
+  expect(await looks()).toEqual([false, false]);
+  writeFileSync(at('birds.yaml'), 'birds: []');
+  expect(await looks()).toEqual([false, true]);
+});
+
 test('nothing else waits while the file is on a mount that does not answer', async () => {
   writeFileSync(at('n.yaml'), CONFIG);
   writeFileSync(at('token'), 'first');

@@ -80,6 +80,49 @@ describe('birds', () => {
   });
 });
 
+test('nests lists the worst first', async () => {
+  const { run } = await daemon();
+  const { exit, stdout } = await run('nests');
+  expect(exit).toBe(0);
+  expect(stdout).toMatch(
+    /^NEST +REGION +ID +BIRDS +FAILING +OFF +ALERTS +FLIGHTS 24H +FAILED\nMarketing +eu +682 /,
+  );
+});
+
+test.each([
+  ['http://', '148890', '/birds/eu/148890'],
+  ['http://', 'Translate blog', ''],
+])('open says where the page is: %s %s', async (_, id, path) => {
+  const { run, web } = await daemon();
+  const { exit, stdout, stderr } = await run('open', id);
+  expect(stdout).toBe(path === '' ? '' : `${web.url}${path}\n`);
+  expect([exit, stderr]).toEqual(
+    path === '' ? [2, expect.stringContaining('nothing is known under Translate blog')] : [0, ''],
+  );
+});
+
+describe('on a terminal of 80 characters', () => {
+  test.each(['birds', 'flights', 'nests', 'events', 'alerts', 'deliveries', 'status'])(
+    '%s fits, without a word that the terminal would break',
+    async (command) => {
+      const { clock, web } = await daemon();
+      const { stdout } = await nestwatch([command, '--url', web.url], {
+        clock,
+        columns: 80,
+        environment: { NO_COLOR: '1' },
+      });
+      expect(stdout).not.toBe('');
+      for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+    },
+  );
+
+  test('instants are short there, and words of state have a colour', async () => {
+    const { clock, web } = await daemon();
+    const { stdout } = await nestwatch(['flights', '--utc', '--url', web.url], { clock, columns: 120 });
+    expect(stdout).toContain(' 2 Jul 11:00:00  \u001b[31mfailed');
+  });
+});
+
 describe('flights', () => {
   test('lists the latest first, and shows one with its whole error', async () => {
     const { run } = await daemon();

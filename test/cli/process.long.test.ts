@@ -216,7 +216,7 @@ describe('the process', () => {
       exit: 2,
       stdout: '',
       stderr:
-        'nestwatch: nestwatch.yaml exists already and stays as it is; --stdout prints a new one\nSee `nestwatch --help`.\n',
+        'nestwatch: nestwatch.yaml exists already and stays as it is; --stdout prints a new one\nSee `nestwatch init --help`.\n',
     });
     expect(readFileSync(join(cwd, 'nestwatch.yaml'), 'utf8')).toBe(written);
   });

@@ -75,7 +75,8 @@ describe('the command line', () => {
     expect(await nestwatch(['simulate', '--listen', 'here'])).toEqual({
       exit: 2,
       stdout: '',
-      stderr: 'nestwatch: --listen must be host:port, such as 127.0.0.1:4010\nSee `nestwatch --help`.\n',
+      stderr:
+        'nestwatch: --listen must be host:port, such as 127.0.0.1:4010\nSee `nestwatch simulate --help`.\n',
     });
   });
 

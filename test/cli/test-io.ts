@@ -22,6 +22,8 @@ export interface TestEdgeOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** What a person types; without it there is no terminal. */
   readonly typed?: string;
+  /** Characters in a line of the terminal that results go to; without it they go to a pipe. */
+  readonly columns?: number;
   readonly clock?: Clock;
   readonly hostName?: string;
   /** The command that starts nestwatch as another process; `src/main.ts` by default. */
@@ -31,6 +33,7 @@ export interface TestEdgeOptions {
 export function createTestEdge({
   environment = {},
   typed,
+  columns,
   clock = createHurriedClock(),
   hostName = 'test',
   program = [process.execPath, join(import.meta.dirname, '../../src/main.ts')],
@@ -47,7 +50,7 @@ export function createTestEdge({
       program,
       environment,
       stdin,
-      stdout: stdout.stream,
+      stdout: Object.assign(stdout.stream, columns !== undefined && { isTTY: true, columns }),
       stderr: stderr.stream,
       onSignal(name, listener) {
         signals.on(name, listener);

@@ -88,6 +88,16 @@ describe('digests and the heartbeat', () => {
       ['5:26: digests[0].cron: is not a valid cron expression (it comes from the environment)'],
       { environment: { WHEN: '61 8 * * *' } },
     ],
+    [
+      'keys of reports in a summary, and members of no Nest',
+      digest('{ name: d, cron: "0 8 1 * *", receiver: ops, detail: counts }') +
+        '\n  - { name: e, cron: "0 8 1 * *", receiver: ops, format: report, to: nest_members, minutes_saved: 0 }',
+      [
+        '5:50: digests[0].detail: belongs to `format: report`: set that too, or leave this out',
+        '6:66: digests[1].to: needs `for_each: nest`',
+        '6:99: digests[1].minutes_saved: must be more than 0',
+      ],
+    ],
     ['digests that are no list', `${REGION}digests: { name: d }`, ['2:10: digests: must be a list']],
     [
       'a heartbeat without an address',

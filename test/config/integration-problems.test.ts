@@ -109,10 +109,13 @@ describe('integrations that post', () => {
       ],
     ],
     [
-      'storms that would keep incidents open',
-      receiver('pagerduty_configs', '{ routing_key: k }', { more: '    fold_storms: 5m\n' }),
+      'storms and ends that would keep incidents open',
+      receiver('pagerduty_configs', '{ routing_key: k }', {
+        more: '    fold_storms: 5m\n    fold_ends: 5m\n',
+      }),
       [
         '6:18: receivers[0].fold_storms: is not for a receiver with pagerduty_configs: leave it out, PagerDuty folds what belongs together itself',
+        '7:16: receivers[0].fold_ends: is not for a receiver with pagerduty_configs: leave it out, PagerDuty folds what belongs together itself',
       ],
     ],
     [

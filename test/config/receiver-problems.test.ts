@@ -33,6 +33,11 @@ describe('receivers', () => {
       ['3:54: receivers[0].max_notifications_per_hour: must be at least 1'],
     ],
     [
+      'ends folded for too short',
+      `${REGION}route: { receiver: ops }\nreceivers: [{ name: ops, fold_ends: 59s }]`,
+      ['3:37: receivers[0].fold_ends: must be at least 1m'],
+    ],
+    [
       'storms folded for too long',
       `${REGION}route: { receiver: ops }\nreceivers: [{ name: ops, fold_storms: 31m }]`,
       ['3:39: receivers[0].fold_storms: must not be longer than 30m'],

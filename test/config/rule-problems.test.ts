@@ -31,6 +31,35 @@ describe('rules', () => {
       ],
     ],
     [
+      'objectives',
+      `${REGION}store: { retention: 7d }
+objectives:
+  - { name: a, success: 98, match: [nst=a] }
+  - { name: b, success: 0.98 }
+  - { name: b, success: 0.98, over: 7d, least_failures: 0, for_each: bird }`,
+      [
+        '4:25: objectives[0].success: must be a share between 0 and 1, such as 0.98',
+        '4:36: objectives[0].match: no objective has nst; did you mean nest? known: nest, nest_id, region',
+        '5:5: objectives[1].over: is longer than `store.retention`: set that to 28d, or less here',
+        '6:57: objectives[2].least_failures: must be at least 1',
+        '6:70: objectives[2].for_each: must be one of nest, region',
+      ],
+    ],
+    [
+      'rules on events without a matcher, with names that no event has, or counted by Flights',
+      `${REGION}rules:
+  - { kind: EventMatched }
+  - { kind: EventMatched, match: [] }
+  - { kind: EventMatched, match: ['type="flight.failed"', 'emial!~".*"'] }
+  - { kind: EventMatched, match: ['type="flight.failed"'], for_each: flight }`,
+      [
+        '3:5: rules[0].match: kind EventMatched needs at least one matcher, or it would report every event',
+        '4:34: rules[1].match: kind EventMatched needs at least one matcher, or it would report every event',
+        '5:34: rules[2].match: no event has emial; did you mean email? Known: after, alertname, before, bird, bird_id, email, entity_id, entity_name, entity_type, error_type, event_failed_by, initiator, message, nest, nest_id, region, status, type',
+        '6:70: rules[3].for_each: must be one of bird, nest, region, initiator',
+      ],
+    ],
+    [
       'a name that every object has for itself',
       `${REGION}rules: [{ kind: FlightFailed, labels: { __proto__: a, b: c }, annotations: { __proto__: a } }]`,
       [
@@ -127,12 +156,13 @@ describe('rules', () => {
     ],
     [
       'labels that nestwatch sets, and other mistakes beside them',
-      `${REGION}rules: [{ kind: RegionDown, labels: { severity: x, nest: y, 0a: z, team: 5 } }]`,
+      `${REGION}rules: [{ kind: RegionDown, labels: { severity: x, nest: y, 0a: z, team: 5, on: { a: b } } }]`,
       [
         '2:39: rules[0].labels.severity: write `severity` beside `kind` instead',
         '2:52: rules[0].labels.nest: is set by nestwatch: choose another name',
         '2:61: rules[0].labels.0a: is not a label name: letters, digits and underscores, no digit first',
         '2:74: rules[0].labels.team: must be text: put it in quotes',
+        '2:81: rules[0].labels.on: must be one text, not a map',
       ],
     ],
     [
@@ -147,7 +177,9 @@ rules:
   - { kind: FlightOverdue, landed_by: 0 7 * * *, within: 8d, except: [holliday] }
   - { kind: FlightOverdue, landed_by: [7], timezone: 7 }
   - { kind: FlightOverdue, landed_by: "*/5 * * * *", except: [holidays], within: 7d }
-  - { kind: FlightOverdue, landed_by: 0 7 * * *, severity: warning, warn_before: 30m, tell_late: maybe }`,
+  - { kind: FlightOverdue, landed_by: 0 7 * * *, severity: warning, warn_before: 30m, tell_late: maybe }
+  - { kind: FlightOverdue, landed_by: 0 7 * *, timezone: Europe/Amsterdm, severity: warning, warn_before: 30m }
+  - { kind: FlightOverdue, timezone: Europe/Amsterdm }`,
       [
         '4:5: rules[0].landed_by: is missing: a cron expression whose matches are deadlines, such as "0 7 * * 1-5"',
         '5:5: rules[1].landed_by: is missing: a cron expression whose matches are deadlines, such as "0 7 * * 1-5"',
@@ -156,10 +188,15 @@ rules:
         '8:39: rules[4].landed_by: has more than 288 deadlines a day',
         '9:58: rules[5].within: must not be longer than 7d',
         '9:71: rules[5].except[0]: no time interval has the name "holliday"; did you mean holidays?',
-        '10:39: rules[6].landed_by: must be text: put it in quotes',
+        '10:39: rules[6].landed_by: must be one text, not a list',
         '10:54: rules[6].timezone: must be text: put it in quotes',
         '12:69: rules[8].warn_before: needs severity critical: it makes a warning, which becomes critical at the deadline',
         '12:98: rules[8].tell_late: must be true or false',
+        '13:39: rules[9].landed_by: is no cron expression: the cron expression must have five fields: minute, hour, day of month, month, day of week',
+        '13:58: rules[9].timezone: "Europe/Amsterdm" is not a time zone such as Europe/Amsterdam or UTC; did you mean Europe/Amsterdam?',
+        '13:94: rules[9].warn_before: needs severity critical: it makes a warning, which becomes critical at the deadline',
+        '14:5: rules[10].landed_by: is missing: a cron expression whose matches are deadlines, such as "0 7 * * 1-5"',
+        '14:38: rules[10].timezone: "Europe/Amsterdm" is not a time zone such as Europe/Amsterdam or UTC; did you mean Europe/Amsterdam?',
       ],
     ],
     [
@@ -196,6 +233,49 @@ rules:
         '4:54: rules[1].after: must be at least 5m',
         '5:36: rules[2].steps[0]: must be text: put it in quotes',
         '5:40: rules[2].max_duration: belongs to FlightStuck: write `after`',
+      ],
+    ],
+    [
+      'Birds that are declared nowhere, or twice',
+      `${REGION}rules:
+  - { kind: BirdNotAsDeclared }
+  - { kind: BirdNotAsDeclared, declared: birds.yaml, state: active, published: true }
+  - { kind: BirdNotAsDeclared, declared: none.yaml }
+  - { kind: BirdNotAsDeclared, declared: slips.yaml }
+  - { kind: BirdNotAsDeclared, state: actve }
+  - { kind: BirdNotAsDeclared, state: archived }
+  - { kind: BirdNotAsDeclared, published: no }`,
+      [
+        '3:5: rules[0].declared: is missing: a file of Birds, or instead of it `state` or `published`',
+        '4:54: rules[1].state: cannot be combined with `declared`, which says it for each Bird',
+        '4:69: rules[1].published: cannot be combined with `declared`, which says it for each Bird',
+        '5:42: rules[2].declared: /etc/nestwatch/none.yaml does not exist',
+        '6:42: rules[3].declared: slips.yaml:1:19: birds[0].region: there is no such region; did you mean eu? (and 2 more)',
+        '7:39: rules[4].state: must be one of active, suspended, unpublished',
+        '8:39: rules[5].state: must be one of active, suspended, unpublished',
+        '9:43: rules[6].published: must be true or false',
+      ],
+      {
+        files: {
+          '/etc/nestwatch/birds.yaml': 'birds: []',
+          '/etc/nestwatch/slips.yaml':
+            'birds: [{ region: ue, nest: A, bird: B }, { region: eu, nest: A, bird: B, status: actve }, { region: us, nest: A, bird: C }]',
+        },
+      },
+    ],
+    [
+      'members that nobody is, or that are none',
+      `${REGION}rules:
+  - { kind: NestWithoutOwner, active_members: 0, only: [] }
+  - { kind: NestWithoutOwner, only: [example.com], active_members: 2 }
+  - { kind: NestWithoutOwner, only: "*@example.com" }
+  - { kind: NestWithoutOwner, owners: 1 }`,
+      [
+        '3:47: rules[0].active_members: must be at least 1',
+        '3:56: rules[0].only: must name at least one',
+        '4:37: rules[1].only: no mail address matches "example.com": write "*@example.com" for all of a domain',
+        '5:37: rules[2].only: must be a list',
+        '6:31: rules[3].owners: unknown key; known here: kind, name, match, severity, labels, annotations, keep_firing_for, flapping, active_members, only, for',
       ],
     ],
   ]);

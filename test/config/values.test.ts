@@ -196,6 +196,7 @@ receivers:
         isImplicitTls: false,
         tls: { insecureSkipVerify: false },
         sendResolved: true,
+        endsMoments: true,
       },
     ]);
   });

@@ -132,6 +132,28 @@ rules:
   expect(found).toEqual(expected.map((one) => `4:5: rules[0]: ${one}`));
 });
 
+test('Flights that wait at no step, or at any', () => {
+  const text = `${REGION}rules:
+  - { kind: FlightWaiting, match: [bird=a] }
+  - { kind: FlightWaiting, match: [bird=b], steps: ["*review*", "*"] }
+  - { kind: FlightWaiting, match: [bird=c], steps: ["*review*"] }
+`;
+  expect(warningsOf(text).filter((one) => one.includes('rules['))).toEqual([
+    '3:5: rules[0]: this rule never fires: name in `steps` the steps that wait for a person, such as "*review*"',
+    '4:65: rules[1].steps[1]: matches every step, so every Flight that writes nothing for `after` seems to wait: name the steps that wait for a person',
+  ]);
+});
+
+test('a type of events that is not known', () => {
+  const text = `${REGION}rules:
+  - { kind: EventMatched, match: ['type="bird_log.Publishd"'] }
+  - { kind: EventMatched, match: ['type=~"bird_log.(Published|New)"', 'message=~".*x.*"'] }
+`;
+  expect(warningsOf(text).filter((one) => one.includes('rules['))).toEqual([
+    '3:34: rules[0].match: no type of events is known that fits bird_log.Publishd; did you mean bird_log.Published?',
+  ]);
+});
+
 test('a time interval that no route uses', () => {
   const week = 'time_intervals: [{ weekdays: [sunday] }]';
   expect(

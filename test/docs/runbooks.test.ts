@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { ALERT_KINDS } from '../../src/domain/kinds/kinds.ts';
+import { ALERT_KINDS, KINDS } from '../../src/domain/kinds/kinds.ts';
 import { BIRD_METRICS, METRICS } from '../../src/observe/metric-catalogue.ts';
 
 const CONFIG = join(import.meta.dirname, '../../config');
@@ -34,6 +34,11 @@ describe('a runbook', () => {
     const [, means = '', ...rest] = (ENTRIES.get(name) ?? '').split('\n\n');
     expect(means.length).toBeGreaterThan(20);
     expect(rest.join('\n')).toMatch(/^- Look: .{5}[\s\S]*^- Do: .{5}/m);
+  });
+
+  test.each(KINDS)('of $name says the same on the page', ({ name, runbook: { look, act } }) => {
+    const written = ENTRIES.get(name)?.replaceAll(/\s+/g, ' ');
+    expect(written).toContain(`- Look: ${look} - Do: ${act}`);
   });
 
   test('is about an existing alert', () => {

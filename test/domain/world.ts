@@ -3,14 +3,16 @@
 import { expect } from 'vitest';
 import type { Alert } from '../../src/domain/alert/alert.ts';
 import type { Event, Feed } from '../../src/domain/alert/event.ts';
-import type { Fact, FactOf, FlightEnded, Place } from '../../src/domain/alert/fact.ts';
+import type { Fact, FactOf, FlightEnded, Place, RuledFact } from '../../src/domain/alert/fact.ts';
 import { scopeOf } from '../../src/domain/alert/fact.ts';
 import type { FlightTail } from '../../src/domain/alert/flight-step.ts';
+import type { Burning } from '../../src/domain/alert/measured-flights.ts';
 import { type Rule, ruleId } from '../../src/domain/alert/rule.ts';
 import type { Decision, Link } from '../../src/domain/evaluate/alert-book.ts';
 import { decide, tick } from '../../src/domain/evaluate/decide.ts';
 import { lastLinkedSeq } from '../../src/domain/evaluate/flapping.ts';
 import { rolledBackAlert, setAheadAlert } from '../../src/domain/evaluate/rolled-back.ts';
+import { scopeOfMatch } from '../../src/domain/kinds/event-matched.ts';
 import { ALERT_KINDS, type AlertKind, defaultRule, type RuleNamed } from '../../src/domain/kinds/kinds.ts';
 
 const START_US = Date.UTC(2026, 6, 2, 12) * 1000;
@@ -104,6 +106,23 @@ export function notification(
     Object.entries(entity ?? {}).map(([name, value]) => [`entity_${name}`, value]),
   );
   return told({ feed: 'notification', type: `notification.${eventType}`, at, attributes, ...seen }, seen);
+}
+
+/** An event that fits a rule on events. */
+export function eventMatched(
+  type: string,
+  at: number,
+  {
+    forEach = 'bird',
+    rule,
+    ...seen
+  }: Seen & { forEach?: FactOf<'event_matched'>['forEach']; rule?: string } = {},
+): RuledFact {
+  const entity = { entity_type: 'Flow', entity_id: '148890', entity_name: 'Translate blog' };
+  const attributes = { ...entity, initiator: 'ops@example.com', error_type: 'PluginQuota', status: 'active' };
+  const made = event({ feed: 'bird_log', type, at, attributes, ...seen });
+  const scope = scopeOfMatch(made, forEach);
+  return { fact: 'event_matched', event: made, forEach, scope, ...(rule !== undefined && { rule }) };
 }
 
 export const NO_BIRD: Place = { ...MARKETING, birdId: '', bird: '' };
@@ -247,10 +266,19 @@ export function deadlineMissed(at: number, change: Partial<FactOf<'deadline_miss
     fromUs: minute(at - 60),
     missed: 1,
     isFirst: false,
-    zone: 'UTC',
     how: { what: 'not_started', usuallyAtUs: null },
     readAtUs: minute(at + 1),
     ...change,
+  };
+}
+
+/** Six of 20 Flights of a Nest failed within an hour, where two in a hundred may. */
+export function objectiveMeasured(at: number, burn: Partial<Burning> | null = {}): Fact {
+  const burning: Burning = { level: 'critical', failed: 6, flights: 20, windowUs: 3_600_000_000, ...burn };
+  return {
+    ...{ fact: 'objective_measured', region: 'eu', nestId: '682', nest: 'Marketing', objective: 'customers' },
+    ...{ overMs: 28 * 86_400_000, allowed: 40, used: 31, usedUpAtUs: minute(at + 90), atUs: minute(at) },
+    ...(burn && { burning }),
   };
 }
 
@@ -261,9 +289,25 @@ export function flightsSlow(at: number, change: Partial<FactOf<'flights_slow'>> 
     place: MARKETING,
     ...{ flights: 3, tookMs: 480_000, shortestMs: 470_000, longestMs: 490_000 },
     ...{ usualMs: 60_000, limitMs: 180_000 },
-    ...{ sinceUs: minute(at - 28), startedAtUs: minute(at - 8), landedAtUs: minute(at) },
+    ...{
+      usualUs: minute(at - 38),
+      sinceUs: minute(at - 28),
+      startedAtUs: minute(at - 8),
+      landedAtUs: minute(at),
+    },
     ...change,
   };
+}
+
+/** What a rule declares of the Bird differs. */
+export function birdDrift(differs: string, change: Partial<FactOf<'bird_drift'>> = {}): Fact {
+  return { fact: 'bird_drift', place: MARKETING, differs, told: `${differs}.`, ...change };
+}
+
+/** A Nest has too few of the active members that a rule asks for. */
+export function nestUnowned(...active: string[]): Fact {
+  const place = { ...MARKETING, birdId: '', bird: '' };
+  return { fact: 'nest_unowned', place, active, told: 'Marketing has no active member.' };
 }
 
 /** The Flights of the hour before a minute, at which it is over. */
@@ -277,7 +321,6 @@ export function flightsCounted(at: number, change: Partial<FactOf<'flights_count
       usual: { isFixed: false, least: 18, most: 22 },
       ...change,
     },
-    ...{ rule: OF_DEFAULT.FlightsUnusual, per: '1h', zone: 'UTC', readAtUs: minute(at) },
   };
 }
 

@@ -54,6 +54,10 @@ test('what a replica of another version shows is not taken for what this one wou
 
   expect(await shows({ shape: 1, snapshot, flightsReadUs: { b1: 5 } })).toEqual(snapshot);
   expect(region.flightsReadUs('b1')).toBe(5);
+  expect(region.inventoryRead()).toBeUndefined();
+  const inventoryRead = { atUs: 7, unread: ['n1'] };
+  await shows({ shape: 1, snapshot, flightsReadUs: {}, inventoryRead });
+  expect(region.inventoryRead()).toEqual(inventoryRead);
   expect(await shows({ shape: 2, snapshot: 'another one' })).toMatchObject({ started: false, birds: 0 });
   expect(region.flightsReadUs('b1')).toBeUndefined();
   expect(await shows({ snapshot: { ...snapshot, feeds: undefined } })).toMatchObject({ feeds: [] });

@@ -154,8 +154,8 @@ describe('tolerance', () => {
       startedAt: null,
       durationSeconds: null,
     });
-    expect(entryOf(readNest({ id: 1 }))).toEqual({ id: '1', name: '', members: [] });
-    expect(entryOf(readUser({ id: 1 }))).toMatchObject({ email: '', isActive: false });
+    expect(entryOf(readNest({ id: 1 }))).toEqual({ id: '1', name: '', members: [], lacksMembers: true });
+    expect(entryOf(readUser({ id: 1 }))).toMatchObject({ email: '', isActive: undefined });
   });
 
   test('null is the same as absent', () => {
@@ -175,6 +175,7 @@ describe('tolerance', () => {
       id: '1',
       name: '',
       members: [],
+      lacksMembers: true,
     });
   });
 

@@ -76,13 +76,13 @@ export async function checkAlerts(
   for (const inbox of ['hook', 'mail'] satisfies Inbox[]) {
     const told = new Map<string, string>();
     const omitted = new Map<string, number>();
-    const last = new Map<string, ToldAlert>();
+    const last = new Map<string, { readonly alert: ToldAlert; readonly toldUs: number }>();
     const heard = new Set<string>();
-    for (const { id, alerts, isSummary } of receivers.arrivals.filter((one) => one.inbox === inbox)) {
+    for (const { id, alerts, isSummary, atUs } of receivers.arrivals.filter((one) => one.inbox === inbox)) {
       for (const alert of alerts) {
         const { labels, fingerprint, eventKeys, omitted: more } = alert;
         const name = labels.alertname ?? '';
-        last.set(aboutOf(alert), alert);
+        last.set(aboutOf(alert), { alert, toldUs: atUs });
         // What a summary counts is recorded event by event.
         if (!isSummary && !heard.has(`${id} ${fingerprint}`)) {
           omitted.set(`${name} ${labels.region}`, (omitted.get(`${name} ${labels.region}`) ?? 0) + more);
@@ -124,9 +124,9 @@ export async function checkAlerts(
         },
       });
     }
-    for (const [about, { status, labels }] of last) {
-      if (status !== 'firing' || !mustEnd(failed, about)) continue;
-      const news = { of: 'end', region: labels.region ?? '' } as const;
+    for (const [about, { alert, toldUs }] of last) {
+      if (alert.status !== 'firing' || !mustEnd(failed, about)) continue;
+      const news = { of: 'end', alert, toldUs } as const;
       untold.push({ news, inbox, check: 'alert not taken back', what: about });
     }
   }

@@ -50,7 +50,8 @@ const IS_TRUE: Readonly<Record<(typeof ANNOTATION_OF)[keyof typeof ANNOTATION_OF
     const type = what === 'published' ? 'Published' : 'Activated';
     const isOther = new Set(
       (world.birds.get(labels.bird_id ?? '')?.logs ?? [])
-        .filter(({ fields }) => String(fields.initiator ?? '') !== who)
+        // The service may keep to itself who it was.
+        .filter(({ fields }) => who !== '' && String(fields.initiator ?? '') !== who)
         .map(({ id }) => `${world.region}/bird_log/${id}`),
     );
     // Those that were deleted happened all the same; nothing says any more who made them.

@@ -16,6 +16,7 @@ import { checkDelays } from './check-delays.ts';
 import { checkManners } from './check-manners.ts';
 import { type Expected, expectedOf } from './expected.ts';
 import { clockOf, type Find, type Finding } from './finding.ts';
+import { checkInventory } from './inventory/check-inventory.ts';
 import type { Arrival } from './receivers.ts';
 import type { Remains } from './run.ts';
 
@@ -25,6 +26,8 @@ export interface Checked {
   readonly said: Readonly<Record<string, number>>;
   /** Real events that had to arrive. */
   readonly events: number;
+  /** Events of the inventory. */
+  readonly noticed: number;
   /** Events accepted more than once under one id after an answer that was lost, which is unavoidable. */
   readonly unavoidable: number;
   /** From when an event could be read to when the lake had it, in milliseconds, for events that nothing delayed. */
@@ -36,6 +39,7 @@ export async function check(remains: Remains): Promise<Checked> {
   const find: Find = (fault, name, what) => findings.push({ fault, check: name, what });
   const truth = remains.worlds.flatMap((world) => expectedOf(world, remains));
   const seen = checkLake(remains, truth, find);
+  const noticed = checkInventory(remains, seen, find);
   await checkAlerts(remains, truth, seen, find);
   checkAlarms(remains, find);
   checkWatch(remains, find);
@@ -47,6 +51,7 @@ export async function check(remains: Remains): Promise<Checked> {
     findings,
     said,
     events: truth.filter(({ isOwed }) => isOwed).length,
+    noticed,
     unavoidable: unavoidableRepeats(remains.receivers.arrivals),
     delaysMs: truth.flatMap((event) => {
       const atUs = seen.get(event.key)?.atUs;
@@ -80,6 +85,7 @@ function checkLake({ receivers }: Remains, truth: readonly Expected[], find: Fin
   }
   const vague = new Set(truth.filter(({ isCountable }) => !isCountable).map(({ key }) => flightOf(key)));
   for (const key of seen.keys()) {
+    if (key.split('/')[1] === 'inventory') continue;
     if (!known.has(key) && !vague.has(flightOf(key))) find('invented', 'never was', key);
   }
   for (const event of truth) {

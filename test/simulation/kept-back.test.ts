@@ -4,7 +4,7 @@ import { OF_DEFAULT } from '../domain/world.ts';
 import type { Expected } from './expected.ts';
 import { mayBeKeptBack, type Untold } from './kept-back.ts';
 import type { Plan } from './plan.ts';
-import type { Arrival } from './receivers.ts';
+import type { Arrival, ToldAlert } from './receivers.ts';
 import type { Remains } from './run.ts';
 
 const HOUR_US = 3_600e6;
@@ -103,7 +103,9 @@ describe('an event in a summary', () => {
 });
 
 describe('the end of an alert of which nobody was notified', () => {
-  const end: Untold = { of: 'end', region: 'eu' };
+  const about = (alertname: string, birdId = '7') =>
+    ({ labels: { alertname, region: 'eu', bird_id: birdId } }) as unknown as ToldAlert;
+  const end: Untold = { of: 'end', alert: about('FlightFailed'), toldUs: at(3) };
 
   test('is due, whatever reason is recorded', async () => {
     expect(await judge(end, { known: [suppression('inhibited', at(2.5))] })).toBe(false);
@@ -112,5 +114,19 @@ describe('the end of an alert of which nobody was notified', () => {
   test('may still wait if its region came back shortly before the end of the world', async () => {
     expect(await judge(end, { endedAtUs: at(3.5) })).toBe(true);
     expect(await judge(end, { endedAtUs: at(3.5), region: 'us' })).toBe(false);
+  });
+
+  test('is not due to people who are told of a worse one about its Bird', async () => {
+    const failing: Untold = { of: 'end', alert: about('BirdTriggerFailing'), toldUs: at(3) };
+    const told = (inbox: string, atUs: number, alert: ToldAlert) =>
+      ({ inbox, atUs, alerts: [alert] }) as unknown as Arrival;
+    const worse = about('BirdDeactivated');
+    expect(await judge(failing, { arrivals: [told('mail', at(4), worse)] })).toBe(true);
+    expect(await judge(failing, { arrivals: [told('mail', at(2), worse)] })).toBe(false);
+    expect(await judge(failing, { arrivals: [told('hook', at(4), worse)] })).toBe(false);
+    expect(await judge(failing, { arrivals: [told('mail', at(4), about('BirdDeactivated', '8'))] })).toBe(
+      false,
+    );
+    expect(await judge(end, { arrivals: [told('mail', at(4), worse)] })).toBe(false);
   });
 });

@@ -2,10 +2,11 @@
  * Checks what people were not notified of, and whether that was right. A reason counts if the store has it for
  * exactly this event, and if the world gave cause for it at that time.
  */
+import { kindOf } from '../../src/domain/kinds/kinds.ts';
 import type { Suppression } from '../../src/domain/muting/suppression.ts';
 import type { Transaction } from '../../src/store/store.ts';
 import { type Expected, MINUTE_US } from './expected.ts';
-import type { Arrival } from './receivers.ts';
+import type { Arrival, ToldAlert } from './receivers.ts';
 import type { Remains } from './run.ts';
 
 /**
@@ -18,7 +19,7 @@ const OLD_US = 6 * 3_600e6;
 /** News of which nobody was notified. */
 export type Untold =
   | { readonly of: 'event'; readonly event: Expected; readonly alertname: string; readonly foundAtUs: number }
-  | { readonly of: 'end'; readonly region: string };
+  | { readonly of: 'end'; readonly alert: ToldAlert; readonly toldUs: number };
 
 export async function mayBeKeptBack(
   tx: { readonly suppressions: Pick<Transaction['suppressions'], 'ofAlert' | 'ofEvent'> },
@@ -41,10 +42,20 @@ export async function mayBeKeptBack(
     return reason === 'inhibited' && isAway;
   }
 
-  // That an alert has resolved is never withheld: it waits until its region is back, and may still be waiting.
+  // That an alert has resolved is withheld only from people who are told of a worse one about its Bird. Else it waits
+  // until its region is back, and may still be waiting.
   if (untold.of === 'end') {
+    const { labels } = untold.alert;
+    const { supersededBy } = kindOf(labels.alertname ?? '') ?? {};
+    const isToldAsWorse = arrivals.some(({ inbox, atUs, alerts }) => {
+      const isAbout = alerts.some(
+        (one) => one.labels.alertname === supersededBy && one.labels.bird_id === labels.bird_id,
+      );
+      return inbox === 'mail' && atUs >= untold.toldUs && isAbout;
+    });
+    if (isToldAsWorse) return true;
     return happenings.alarms.some(
-      ({ region, untilUs }) => region === untold.region && untilUs + AFTER_ALARM_US > endedAtUs,
+      ({ region, untilUs }) => region === labels.region && untilUs + AFTER_ALARM_US > endedAtUs,
     );
   }
   const { event, alertname, foundAtUs } = untold;

@@ -43,6 +43,10 @@ const MOST_BIRDS = 8;
 /** The time that five failures of a trigger take. */
 const BROKEN_FOR_US = 25 * 60e6;
 
+const USERS = 4;
+/** Beside those that Birds are in from the beginning. */
+const MOST_NESTS = 5;
+
 const CLEARED_SHARE = 0.3;
 
 /** A repeated entry comes within the time that sweeps read again. */
@@ -54,6 +58,7 @@ export function beginLife(world: World, plan: RegionPlan, options: LifeOptions):
   const endUs = world.nowUs() + Math.round(forMs * 1000);
   for (let nest = 0; nest < plan.nests; nest += 1) world.addNest({ name: `${NEST_NAMES[nest]}` });
   for (let bird = 0; bird < plan.birds; bird += 1) newBird(world, random);
+  for (let user = 0; user < USERS; user += 1) world.addUser();
 
   /** Independent events at a rate. Each has its own random source, so that one does not change when others do. */
   function often(perHour: number, action: (random: Random) => void, untilUs = endUs): void {
@@ -89,6 +94,7 @@ export function beginLife(world: World, plan: RegionPlan, options: LifeOptions):
     often(life.malformed, (own) => malformed(world, own));
     often(life.future, (own) => future(world, own));
     often(life.inventory, (own) => inventoryChange(world, own));
+    often(life.people, (own) => peopleChange(world, own));
   });
 }
 
@@ -269,4 +275,19 @@ function inventoryChange(world: World, random: Random): void {
     else if (bird.status === 'suspended') world.activate(bird.id);
     else world.publish(bird.id);
   });
+}
+
+function peopleChange(world: World, random: Random): void {
+  const chance = random();
+  const user = pick(random, [...world.users.values()]);
+  const nest = pick(random, [...world.nests.values()]);
+  const empty = [...world.nests.values()].find(({ birds }) => birds.size === 0);
+  if (chance < 0.3) world.addMember(nest.id, user.id);
+  else if (chance < 0.6) world.removeMember(nest.id, user.id);
+  else if (chance < 0.75) world.setUserActive(user.id, !user.isActive);
+  else if (chance < 0.85) {
+    withBird(world, random, ({ id }) => world.setTrigger(id, pick(random, ['manual', 'event', 'scheduled'])));
+  } else if (empty && world.nests.size > 1 && random() < 0.5) world.deleteNest(empty.id);
+  else if (world.nests.size < MOST_NESTS)
+    world.addNest({ name: pick(random, NEST_NAMES), members: [user.id] });
 }

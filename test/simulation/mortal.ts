@@ -153,6 +153,11 @@ export function createMortal(base: Clock, aheadUs: () => number, died: () => voi
                 savesNews ||= fresh.length > 0;
                 return fresh;
               },
+              async insertNoticed(region, events) {
+                const fresh = await tx.events.insertNoticed(region, events);
+                savesNews ||= fresh.length > 0;
+                return fresh;
+              },
             },
           });
         const begun = (): Promise<T> =>

@@ -63,6 +63,8 @@ export interface LifePlan {
   readonly future: number;
   /** Birds and Nests appear, vanish, move, and are renamed, activated and deactivated. */
   readonly inventory: number;
+  /** People join and leave Nests, Users are deactivated, empty Nests come and go, triggers change. */
+  readonly people: number;
 }
 
 export interface PlannedOutage {
@@ -205,6 +207,7 @@ function newRegion(region: string, random: Random, safetyMs: number, isCalm: boo
       malformed: rate(0.4, 6),
       future: rate(0.3, 2),
       inventory: rate(0.5, 4),
+      people: isCalm ? 0 : 12 * seededRandom(seed ^ 0x9e091e)(),
     },
     outages: has(0.5) ? newOutages(random, safetyMs, hours) : [],
   };

@@ -15,6 +15,7 @@ import { baseUrl, stageConfig } from '../acceptance/stage-config.ts';
 import { simulatorTransport } from '../simulator/simulator-transport.ts';
 import { createVirtualClock, TEST_START_US, type VirtualClock } from '../virtual-clock.ts';
 import { type Checked, check } from './checker.ts';
+import { type Kept, type WatchedWorld, watchInventory, watchKept } from './inventory/inventory-history.ts';
 import { beginLife, endLife, landEverywhere } from './life.ts';
 import { createManners } from './manners.ts';
 import { createMortal, type Mortal } from './mortal.ts';
@@ -45,6 +46,9 @@ export interface Outcome extends Checked {
 export interface Remains {
   readonly plan: Plan;
   readonly worlds: readonly World[];
+  /** The same worlds, and how their inventories were. */
+  readonly inventories: readonly WatchedWorld[];
+  readonly kept: Kept;
   readonly receivers: Receivers;
   readonly store: Store;
   /** The times in which no daemon ran. */
@@ -95,6 +99,8 @@ export interface Scene {
   readonly random: Random;
   readonly clock: VirtualClock;
   readonly worlds: readonly World[];
+  readonly inventories: readonly WatchedWorld[];
+  readonly kept: Kept;
   readonly receivers: Receivers;
   readonly store: Store;
   readonly happenings: { readonly bugs: string[]; readonly alarms: Alarm[] };
@@ -115,21 +121,24 @@ export function reloaded({ config, ...parts }: DaemonParts, { anew }: Reload, is
 export async function openScene(seed: number, plan: Plan, { watch }: RunOptions): Promise<Scene> {
   const random = seededRandom(seed);
   const clock = createVirtualClock(TEST_START_US);
-  const worlds = plan.regions.map((region) =>
-    createWorld({
-      region: region.region,
-      clock,
-      random: seededRandom(region.seed),
-      token: 'token',
-      behaviours: region.behaviours,
-    }),
+  const inventories = plan.regions.map((region) =>
+    watchInventory(
+      createWorld({
+        region: region.region,
+        clock,
+        random: seededRandom(region.seed),
+        token: 'token',
+        behaviours: region.behaviours,
+      }),
+    ),
   );
+  const worlds = inventories.map(({ world }) => world);
   for (const [index, world] of worlds.entries()) {
     const forMs = plan.safetyMs;
     beginLife(world, plan.regions[index]!, { random: forked(random), historyMs: HISTORY_MS, forMs });
   }
   const receivers = createReceivers(clock, forked(random), plan.receivers);
-  const store = await openSqliteStore({ path: ':memory:', clock });
+  const { store, kept } = watchKept(await openSqliteStore({ path: ':memory:', clock }), () => clock.nowUs());
   const bugs: string[] = [];
   const alarms: Alarm[] = [];
   const complaints: string[] = [];
@@ -182,7 +191,7 @@ export async function openScene(seed: number, plan: Plan, { watch }: RunOptions)
   }
 
   return {
-    ...{ plan, random, clock, worlds, receivers, store, complaints, partsOf },
+    ...{ plan, random, clock, worlds, inventories, kept, receivers, store, complaints, partsOf },
     happenings: { bugs, alarms },
   };
 }
@@ -215,12 +224,12 @@ export async function passQuietTime({ plan, random, clock, worlds, receivers }: 
 /** Judges what the run has left behind. */
 export async function judge(
   seed: number,
-  { plan, worlds, receivers, store, happenings, complaints, clock }: Scene,
+  { plan, worlds, inventories, kept, receivers, store, happenings, complaints, clock }: Scene,
   { lives, ...more }: Pick<Remains, 'down'> & { readonly lives: number; readonly moves?: number },
   inspect: RunOptions['inspect'],
 ): Promise<Outcome> {
   const remains: Remains = {
-    ...{ plan, worlds, receivers, store, happenings, complaints, ...more },
+    ...{ plan, worlds, inventories, kept, receivers, store, happenings, complaints, ...more },
     startedAtUs: TEST_START_US,
     endedAtUs: clock.nowUs(),
   };

@@ -206,7 +206,8 @@ describe('matchers', () => {
     )
     .map(([ones, comma, [open, close]]) => `${open}${ones.join(comma)}${close}`);
 
-  const texts = [...new Set(some(anyText, 4_000))].slice(0, 2_500);
+  // An empty text, which Alertmanager reads as "everything", is refused by nestwatch: it is a slip of the pen.
+  const texts = [...new Set(some(anyText, 4_000))].filter((text) => text !== '').slice(0, 2_500);
 
   /** What nestwatch reads, or why it refuses it. */
   function read(text: string): { shown: string; matchers: Matcher[] } | { refusal: string } {

@@ -1,4 +1,4 @@
-/** Shells that are not on every machine; `test/cli/commands/completion-command.test.ts` tests bash. */
+/** Shells that are not on every machine; `test/cli/upkeep/completion-command.test.ts` tests bash. */
 import { describe, expect, test } from 'vitest';
 import { COMPLETIONS, complete } from '../cli/shells.ts';
 

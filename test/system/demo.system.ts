@@ -24,12 +24,13 @@ test('promtool accepts the metrics of a running daemon', async () => {
   expect({ status, output: stdout + stderr }).toEqual({ status: 0, output: '' });
 });
 
-test('the page shows the failure in a real browser', async () => {
+test('the pages show the failure and its delivery in a real browser', async () => {
   const browser = await openBrowser();
   try {
     const page = await browser.newPage();
     await page.goto(demo.page);
     expect(await page.content()).toContain(WORDS.FlightFailed.firing);
+    await page.goto(`${demo.page}deliveries`);
     expect(await page.content()).toContain('Delivered');
   } finally {
     await browser.close();

@@ -17,7 +17,7 @@ interface LiveDemo {
 export async function openDemo(): Promise<LiveDemo> {
   const demo = spawn(process.execPath, [MAIN, 'demo'], { stdio: ['ignore', 'pipe', 'inherit'] });
   const page = await said(demo, /page +(http:\S+\/)/);
-  await said(demo, /mail .*(Flight failed)/);
+  await said(demo, /mail .*( failed)/);
   return {
     page,
     async stop() {

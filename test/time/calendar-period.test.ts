@@ -45,3 +45,24 @@ test.each<[PeriodSort, string, string, string]>([
     expect(periods.weeksBefore(periods.at(us(now)), 1)).toEqual({ fromUs: us(from), untilUs: us(until) });
   },
 );
+
+test.each(['Europe/Amsterdam', 'America/Santiago', 'Asia/Kathmandu', 'Pacific/Apia', 'UTC'])(
+  'months of %s follow each other, and begin and end with a day',
+  (zone) => {
+    const [months, days] = [periodsOf('1mo', zone), periodsOf('1d', zone)];
+    const names: string[] = [];
+    let month = months.at(us('2026-01-15T12:00Z'));
+    for (let count = 0; count < 14; count += 1) {
+      const next = months.at(month.untilUs);
+      expect(next.fromUs).toBe(month.untilUs);
+      expect(months.at(month.untilUs - 1)).toEqual(month);
+      expect(days.at(month.fromUs).fromUs).toBe(month.fromUs);
+      const begin = Temporal.Instant.fromEpochMilliseconds(month.fromUs / 1000).toZonedDateTimeISO(zone);
+      names.push(`${begin.year}-${begin.month}-${begin.day}`);
+      month = next;
+    }
+    expect(names).toHaveLength(14);
+    expect(names.slice(0, 3)).toEqual(['2026-1-1', '2026-2-1', '2026-3-1']);
+    expect(names.at(-1)).toBe('2027-2-1');
+  },
+);

@@ -18,6 +18,7 @@ import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store, Transaction } from '../../src/store/store.ts';
 import { readEntries } from '../../src/web/pages/alerts/alerts-page.ts';
 import { readPageView } from '../../src/web/pages/overview.ts';
+import { NOTHING_CONFIGURED } from '../alerting/desk.ts';
 import { changed } from '../store/changed-transaction.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { anAlert, anAlertingConfig, anEvent, aStatus, NOW_US, putEvents } from '../web/sample.ts';
@@ -137,6 +138,8 @@ const ASKING: Readonly<Record<string, (tx: Transaction) => Promise<unknown>>> = 
         severity: 'critical',
         cause: alert.id,
         isAcknowledged: false,
+        region: 'eu',
+        nestId: undefined,
       } as const),
       ...{ alerts: 1, firstStartsAtUs: NOW_US, lastStartsAtUs: NOW_US, latest: [alert] },
     }));
@@ -163,7 +166,7 @@ const ASKING: Readonly<Record<string, (tx: Transaction) => Promise<unknown>>> = 
     const reported: Happening[] = [];
     const digests = createDigests({
       store: storeOf(tx),
-      config: { digests: [daily], receivers: [], rules: [], timeIntervals: new Map() },
+      config: { ...NOTHING_CONFIGURED, digests: [daily] },
       clock,
       report: (one) => reported.push(one),
       queued: () => {},

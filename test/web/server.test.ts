@@ -144,7 +144,7 @@ describe('requests', () => {
     async (path) => {
       const { headers } = await (await serve()).ask(path);
       expect(headers['content-security-policy']).toMatch(
-        /^default-src 'none'; style-src 'sha256-[^']+'; script-src 'sha256-[^']+'; connect-src 'self'; img-src data:; .*frame-ancestors 'none'$/,
+        /^default-src 'none'; style-src 'sha256-[^']+'; script-src 'sha256-[^']+'; connect-src 'self'; img-src 'self' data:; manifest-src 'self'; .*frame-ancestors 'none'$/,
       );
       expect(headers).toMatchObject({
         'x-content-type-options': 'nosniff',
@@ -179,6 +179,28 @@ describe('requests', () => {
   test('on every interface any name is served', async () => {
     const { ask } = await serve({ config: { ...CONFIG, host: '0.0.0.0' } });
     expect((await ask('/metrics', { host: 'evil.example' })).status).toBe(200);
+  });
+
+  test('an unknown address is a page for people, with the navigation', async () => {
+    const { ask } = await serve();
+    const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
+    const { status, body } = await ask('/no/such', html);
+    expect(status).toBe(404);
+    expect(body).toContain('<h1>There is nothing at this address</h1>');
+    expect(body).toContain('href="../alerts"');
+    expect(body).not.toContain('aria-current="page"');
+    expect((await ask('/api/v1/event', html)).json).toMatchObject({ error: expect.any(String) });
+  });
+
+  test('pages are compressed for those who accept that', async () => {
+    const { web } = await serve();
+    const plain = await fetch(web.url, { headers: { 'accept-encoding': 'identity' } });
+    expect(plain.headers.get('content-encoding')).toBeNull();
+    expect(plain.headers.get('vary')).toBe('Accept-Encoding');
+    const packed = await fetch(web.url, { headers: { 'accept-encoding': 'gzip' } });
+    expect(packed.headers.get('content-encoding')).toBe('gzip');
+    expect(packed.headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect(await packed.text()).toBe(await plain.text());
   });
 
   test('an unknown address lists the existing ones', async () => {

@@ -4,13 +4,14 @@
  * every try of a delivery says the same. Nothing is asked of the service.
  */
 import type { ServiceLinks } from '../../config/service-links.ts';
-import type { Alert } from '../../domain/alert/alert.ts';
+import type { Alert, Labels } from '../../domain/alert/alert.ts';
 import { annotationsOf, contextOf, type FindingSort, type Past } from '../../domain/context/findings.ts';
 import type { NotifiedAlert } from '../../domain/grouping/notification.ts';
 import { birdDeactivated } from '../../domain/kinds/bird-deactivated.ts';
+import { birdTriggerFailing } from '../../domain/kinds/bird-trigger-failing.ts';
 import type { Transaction } from '../../store/store.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
-import { plainText } from '../../text/plain-text.ts';
+import { firstLines, plainText } from '../../text/plain-text.ts';
 
 /** Flights whose outcomes are shown. */
 const LAST_FLIGHTS = 10;
@@ -18,6 +19,7 @@ const LAST_FLIGHTS = 10;
 /** Alerts of one message for which something is looked up. */
 const MOST_ALERTS = 20;
 const MAX_INITIATOR_LENGTH = 120;
+const MAX_CAUSE_LENGTH = 200;
 /** How long before the alert the Bird was switched off, at most: its status is read every five minutes only. */
 const SWITCHED_BEFORE_US = 1_800_000_000;
 
@@ -39,18 +41,20 @@ export async function withContext(
   for (const alert of await withLastEvent(tx, await withHistory(tx, notified))) {
     const own = stored.get(alert.id);
     const isFiring = own !== undefined && alert.status === 'firing' && left > 0;
-    let annotations = {};
+    let annotations: Labels = {};
     if (isFiring && alert.labels.alertname === birdDeactivated.name) {
       left -= 1;
-      annotations = await switchedOff(tx, alert);
-    } else if (isFiring && shown.length > 0 && alert.events.length > 0) {
+      annotations = await switchedOff(tx, alert, own.scope);
+    } else if (isFiring && shown.length > 0 && (alert.events.length > 0 || alert.eventsTotal === 0)) {
       const findings = await contextOf(own, shown, withEvents(past, alert));
       if (findings.length > 0) left -= 1;
       annotations = annotationsOf(findings);
     }
-    found.push(
-      withAddresses({ ...alert, annotations: { ...annotations, ...alert.annotations } }, serviceLinks),
-    );
+    // An annotation of the rule that has the same name stays.
+    found.push({
+      ...alert,
+      annotations: { ...addressesOf(alert, serviceLinks), ...annotations, ...alert.annotations },
+    });
   }
   return found;
 }
@@ -86,26 +90,34 @@ async function withLastEvent(
   return [{ ...alert, lastEvent: { key, occurredAtUs } }];
 }
 
-/** The Bird's log says who switched it off, and may be read before or after the status that raised the alert. */
-async function switchedOff(tx: Transaction, { labels, startsAtUs }: NotifiedAlert) {
+/**
+ * The Bird's log says who switched it off, and may be read before or after the status that raised the alert. If the
+ * service did, it was for the failures of its trigger.
+ */
+async function switchedOff(tx: Transaction, { labels, startsAtUs }: NotifiedAlert, scope: string) {
   const last = await tx.birds.lastOfTypes(labels.region ?? '', labels.bird_id ?? '', ['bird_log.Suspended']);
   const initiator = plainText(String(last?.attributes.initiator ?? ''), MAX_INITIATOR_LENGTH);
   const isOfThis = last !== undefined && last.occurredAtUs >= startsAtUs - SWITCHED_BEFORE_US;
-  return isOfThis && initiator !== ''
-    ? { switched_off: `by ${initiator}, ${dayAndTime(last.occurredAtUs)}` }
-    : {};
+  if (isOfThis && initiator !== '')
+    return { switched_off: `by ${initiator}, ${dayAndTime(last.occurredAtUs)}` };
+  const failing = (await tx.alerts.ofScopes([scope])).find(
+    ({ alertname, ending, endsAtUs }) =>
+      alertname === birdTriggerFailing.name &&
+      ending === 'superseded' &&
+      endsAtUs >= startsAtUs - SWITCHED_BEFORE_US,
+  );
+  if (!failing) return {};
+  const [said = ''] = firstLines(failing.annotations.description ?? '', 1, MAX_CAUSE_LENGTH);
+  return { switched_off: `after its trigger failed again and again: ${said}` };
 }
 
-/** Links into the service's own application. An annotation of the rule that has the same name stays. */
-function withAddresses(alert: NotifiedAlert, serviceLinks: ServiceLinks): NotifiedAlert {
-  const flightId = alert.events[0]?.attributes.flight_id ?? alert.labels.flight_id ?? '';
-  const { nest, bird, flight } = serviceLinks({ ...alert.labels, flight_id: String(flightId) });
-  const addresses = {
+/** Links into the service's own application. */
+function addressesOf({ events, labels }: NotifiedAlert, serviceLinks: ServiceLinks): Labels {
+  const flightId = events[0]?.attributes.flight_id ?? labels.flight_id ?? '';
+  const { nest, bird, flight } = serviceLinks({ ...labels, flight_id: String(flightId) });
+  return {
     ...(nest !== undefined && { nest_url: nest }),
     ...(bird !== undefined && { bird_url: bird }),
     ...(flight !== undefined && { flight_url: flight }),
   };
-  return Object.keys(addresses).length === 0
-    ? alert
-    : { ...alert, annotations: { ...addresses, ...alert.annotations } };
 }

@@ -11,6 +11,7 @@
 import type { Receiver } from '../../channels/receiver.ts';
 import { hash64 } from '../../domain/alert/fingerprint.ts';
 import { type Listed, MAX_ALERTS, type NotifyingFlush } from '../../domain/grouping/flush.ts';
+import { isMoment } from '../../domain/grouping/group.ts';
 import { leftOutWords, memberRecipients } from '../../domain/grouping/member-recipients.ts';
 import { type LeftOut, MAX_EVENTS } from '../../domain/grouping/notification.ts';
 import { leftToSummary, summaryOf } from '../../domain/grouping/sorts/catch-up-sort.ts';
@@ -21,6 +22,7 @@ import {
   besideMembers,
   type Destination,
   destinationsOf,
+  isForPeople,
   keepsIncidents,
   limitOf,
   needsEveryState,
@@ -78,7 +80,8 @@ export async function draftMessages(
   const flushId = flushIdOf(flushed);
   // A fallback stands in for a receiver, not for the members of Nests.
   const isReached = (one: Destination) =>
-    flushed.group.sort !== 'fallback' || besideMembers(one)?.length !== 0;
+    (flushed.group.sort !== 'fallback' || besideMembers(one)?.length !== 0) &&
+    !(flushed.isForPrograms && isForPeople(one));
   const destinations = destinationsOf(receiver?.integrations).filter(isReached);
   const { gathers } = SORTS[flushed.group.sort];
   const isApart = (one: Destination) => keepsIncidents(one) && (gathers || flushed.incidentLasts === true);
@@ -107,8 +110,26 @@ interface Audience {
   readonly to: readonly Destination[];
 }
 
-/** Destinations without `send_resolved` get only what fires and what has new events. */
+/** That a moment is over is told where `send_resolved: true` is written, and to services that keep incidents. */
 function audiences(id: string, flushed: NotifyingFlush, to: readonly Destination[]): Audience[] {
+  const isEnd = ({ status, newEvents }: Listed) => status !== 'firing' && newEvents === 0;
+  const untold = flushed.listed.filter((one) => isEnd(one) && isMoment(one.alert));
+  if (untold.length === 0) return audiencesOf(id, flushed, to);
+  const told = flushed.listed.filter((one) => !untold.includes(one));
+  const isNews = told.some(({ status, isNew, newEvents }) => status !== 'firing' || isNew || newEvents > 0);
+  const others = {
+    ...flushed,
+    listed: isNews ? told : [],
+    resolvedTotal: flushed.resolvedTotal - untold.length,
+  };
+  const [all = [], some = []] = [true, false].map((isAll) =>
+    to.filter((one) => (one[1].endsMoments === true || keepsIncidents(one)) === isAll),
+  );
+  return [...audiencesOf(id, flushed, all), ...audiencesOf(`${id}-lasting`, others, some)];
+}
+
+/** Destinations without `send_resolved` get only what fires and what has new events. */
+function audiencesOf(id: string, flushed: NotifyingFlush, to: readonly Destination[]): Audience[] {
   const listed = flushed.listed.filter(({ status, newEvents }) => status === 'firing' || newEvents > 0);
   const isOnlyEnds = flushed.reason === 'resolved' && !listed.some((one) => one.newEvents > 0);
   // Without `send_resolved` a person resolves the incident, so nothing is sent there once nothing fires.

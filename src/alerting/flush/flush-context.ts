@@ -30,6 +30,8 @@ export interface FlushContext {
   readonly past: Past;
   /** What the stages have queued and have to report. */
   readonly tally: Tally;
+  /** Set if ends do not wait to be told together. */
+  readonly isAtOnce: boolean;
   readonly nowUs: number;
 }
 

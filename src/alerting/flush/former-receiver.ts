@@ -34,7 +34,8 @@ export async function notifyFormerReceiver(context: FlushContext, group: Group):
   const loaded = { group, inGroup, route: routeOnce(route ?? config.route, receiver) };
   const muted = await muteAlerts(context, loaded);
   const flushed = await decideFlush(context, muted);
-  const notified = await notify(context, muted, flushed);
+  // The group may be gone by the time when other ends are told.
+  const notified = await notify({ ...context, isAtOnce: true }, muted, flushed);
   await settleGroup(context, muted, flushed, notified);
   // The group itself continues without the receiver and waits no longer for an inhibited end.
   if (muted.waiting.length > 0) {

@@ -11,15 +11,17 @@ import type { Group, GroupMember } from '../../domain/grouping/group.ts';
 import { escalate } from '../../domain/grouping/sorts/escalation-sort.ts';
 import { keyForReceiver } from '../../domain/grouping/sorts/fallback-sort.ts';
 import { SORTS } from '../../domain/grouping/sorts/sorts.ts';
-import { throttle } from '../../domain/grouping/throttle.ts';
+import { foldEnds, throttle } from '../../domain/grouping/throttle.ts';
 import { deliveryFailing } from '../../domain/kinds/delivery-failing.ts';
 import type { Suppression, SuppressionReason } from '../../domain/muting/suppression.ts';
 import type { Route } from '../../domain/routing/route.ts';
+import { destinationsOf, isForPeople } from '../destination.ts';
 import { noteKnown } from '../known-to-fallback.ts';
 import { narrowed } from './draft-messages.ts';
 import { enqueueMessages } from './enqueue.ts';
 import type { FlushContext, MutedGroup } from './flush-context.ts';
 import { holdBack, isAnyHeldBack, noteInOthers } from './gathered-groups.ts';
+import { toldAsWorse } from './told-as-worse.ts';
 
 const ESCALATED = 'Nobody has acknowledged this yet, so you are notified as well.';
 
@@ -27,7 +29,7 @@ const ESCALATED = 'Nobody has acknowledged this yet, so you are notified as well
 export interface Notified {
   readonly group: Group;
   readonly members: readonly GroupMember[];
-  /** True: the receiver is throttled, so the group waits and is flushed again. */
+  /** True: the receiver is throttled or folds ends, so the group waits and is flushed again. */
   readonly isPostponed: boolean;
 }
 
@@ -50,6 +52,22 @@ export async function notify(context: FlushContext, muted: MutedGroup, flushed: 
     await enqueueFor(context, group, [[withoutFallback(receiver), known]], []);
     return done;
   }
+  const worse = group.sort === 'route' && (await toldAsWorse(tx, notifying, config.route, route.receiver));
+  const isForPrograms = worse && !destinationsOf(receiver?.integrations).every(isForPeople);
+  if (worse) {
+    await suppress(context, muted, flushed, 'inhibited', `people are told of ${worse} instead`);
+    tally.happenings.push({ what: 'suppressed', reason: 'inhibited', count: 1 });
+    if (!isForPrograms) return done;
+  }
+  const togetherAtUs = isForPrograms ? null : await endsTogetherAtUs(context, receiver, notifying);
+  if (togetherAtUs !== null && togetherAtUs > nowUs) {
+    const nextFlushAtUs = Math.min(flushed.group.nextFlushAtUs, togetherAtUs);
+    return { group: { ...group, nextFlushAtUs }, members: [], isPostponed: true };
+  }
+  if (togetherAtUs !== null) {
+    await holdBack(context, muted, flushed.members, nowUs);
+    return done;
+  }
   const { freeAtUs, notices } = await admit(context, receiver, flushed);
   if (freeAtUs !== null && SORTS[group.sort].gathers) {
     return { group: { ...group, nextFlushAtUs: freeAtUs }, members: [], isPostponed: true };
@@ -65,7 +83,8 @@ export async function notify(context: FlushContext, muted: MutedGroup, flushed: 
     await suppress(context, muted, flushed, 'no_integration', 'the receiver has no integration');
   }
   const isEscalated = group.sort === 'escalation' && flushed.firingTotal > 0;
-  await enqueueForAll(context, muted, notifying, receiver, isEscalated ? [ESCALATED, ...notices] : notices);
+  const what: NotifyingFlush = { ...notifying, ...(isForPrograms && { isForPrograms }) };
+  await enqueueForAll(context, muted, what, receiver, isEscalated ? [ESCALATED, ...notices] : notices);
   return done;
 }
 
@@ -73,6 +92,20 @@ function routeLabelsOf({ writeLabels }: Route, { group, listed }: Flush): Pick<F
   if (!writeLabels) return {};
   const labels = commonLabels(listed.map(({ alert }) => alert.labels));
   return { routeLabels: writeLabels({ groupLabels: group.labels, commonLabels: labels }) };
+}
+
+/** When a receiver that folds ends is told of a flush that has nothing else, together with others; null for now, alone. */
+async function endsTogetherAtUs(
+  { tx, nowUs, isAtOnce }: FlushContext,
+  receiver: Receiver | undefined,
+  { group, reason }: NotifyingFlush,
+): Promise<number | null> {
+  const isUrgent = reason !== 'resolved' && reason !== 'new_events';
+  if (receiver?.foldEndsMs === undefined || isUrgent || isAtOnce || SORTS[group.sort].gathers) return null;
+  const before = await tx.receivers.pace(receiver.name);
+  const { pace, untilUs } = foldEnds(receiver.foldEndsMs, before, group.key, nowUs);
+  await tx.receivers.putPace(pace);
+  return untilUs;
 }
 
 /** Asks whether the receiver may be notified now, and counts it if it is throttled. */
@@ -86,7 +119,8 @@ async function admit(
   const isHeldBack = group.sort === 'held_back';
   // Something may wait because it is muted, after the rest was sent, or even after the receiver's cap was removed.
   const isBehind = !isHeldBack && (await isAnyHeldBack(context, receiver.name, members));
-  const isThrottled = (receiver.maxNotificationsPerHour ?? receiver.foldStormsMs) !== undefined;
+  const { maxNotificationsPerHour, foldStormsMs, foldEndsMs } = receiver;
+  const isThrottled = (maxNotificationsPerHour ?? foldStormsMs ?? foldEndsMs) !== undefined;
   if (!isThrottled) return { freeAtUs: isBehind ? nowUs : null, notices: [] };
   const before = await tx.receivers.pace(receiver.name);
   const throttled = throttle(receiver, before, isHeldBack, nowUs, isBehind);

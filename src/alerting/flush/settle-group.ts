@@ -17,7 +17,8 @@ export async function settleGroup(
 ): Promise<void> {
   const { tx, config, tally, nowUs } = context;
   const { group, inGroup, open, waiting } = muted;
-  await leaveEscalations(tx, muted);
+  // What fires again before its end is told is not news, and so is not escalated anew.
+  if (!notified.isPostponed) await leaveEscalations(tx, muted);
   const sort = SORTS[group.sort];
   const isSpent = sort.isSpentOnceNotified && !notified.isPostponed;
   if (sort.sumsUp && !notified.isPostponed) {

@@ -21,7 +21,7 @@ export const emailChannel: Channel<EmailIntegration> = {
       notification,
       externalUrl,
       integration.templates,
-      integration.timezone,
+      integration,
     );
     const own = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
     const head = [

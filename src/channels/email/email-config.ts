@@ -29,6 +29,8 @@ export interface EmailIntegration extends MailExtras, ReaderZone, Integration {
   /** Encrypts from the start instead of by STARTTLS. */
   readonly isImplicitTls: boolean;
   readonly tls?: TlsSettings;
+  /** Absent for `telling`. */
+  readonly subject?: 'stable';
 }
 
 export const emailShape = z
@@ -45,6 +47,12 @@ export const emailShape = z
     tls_config: tlsShape.optional().describe('Replaces `smtp_tls_config`.'),
     force_implicit_tls: z.boolean().optional().describe('Overrides `smtp_force_implicit_tls`.'),
     send_resolved: z.boolean().prefault(false).describe('Also notifies when alerts are resolved.'),
+    subject: z
+      .enum(['telling', 'stable'])
+      .prefault('telling')
+      .describe(
+        'What the built-in subject says. `telling`: how things stand, such as `✕ Translate blog failed · EU Marketing`, `✓ Translate blog lands again`, or `Reminder: …`. `stable`: the same in all mails of a thread, with `Re:` from the second on, such as `[nestwatch] EU - Marketing: FlightFailed`, for filters and ticket systems.',
+      ),
     ...timezoneKey,
     ...mailExtraKeys,
     ...refusedKeys(
@@ -54,7 +62,7 @@ export const emailShape = z
     threading: refused('leave it out, mails are threaded'),
   })
   .describe(
-    'Mails with a text and an HTML part, each under 30 kB; one thread per group. All mails of a thread have the same subject, with `Re:` from the second on; the first line of the text says how things stand.',
+    'Mails with a text and an HTML part, each under 30 kB; one thread per group, held together by `References`. The first line of the text says how things stand.',
   );
 
 export const emailGlobalShape = {
@@ -170,6 +178,7 @@ function readEmail(check: Check, path: Path, shared: MailDefaults): EmailIntegra
     isImplicitTls: email.force_implicit_tls ?? shared.isImplicitTls ?? server.port === IMPLICIT_TLS_PORT,
     ...(tls && { tls }),
     sendResolved: email.send_resolved,
+    ...(email.subject === 'stable' && { subject: email.subject }),
     ...(email.timezone !== undefined && { timezone: email.timezone }),
     ...extras,
   };

@@ -1,4 +1,5 @@
 import type { FlightOutcome } from '../../domain/grouping/notification.ts';
+import { shortGuid } from '../../text/guid.ts';
 import type { Cluster, Tone } from '../message/alert-clusters.ts';
 import { escapeHtml } from '../message/encode.ts';
 import type { EventLine } from '../message/event-line.ts';
@@ -31,11 +32,11 @@ export function emailHtml(whole: MailView): string {
     `<p class="quiet" style="margin:6px 0 0;color:#475467">${escapeHtml(view.context)}</p>`,
     ...[...view.notices, ...view.lead].map((one) => `<p style="margin:12px 0 0">${escapeHtml(one)}</p>`),
     ...messageHtml(view),
+    ...linksHtml(view),
     ...historyHtml(view),
   ].join('\n');
   const details = detailsHtml(view).join('\n');
   const tail = [
-    ...linksHtml(view),
     '</div>',
     `<p class="quiet" style="margin:12px 4px;font-size:12px;color:#475467">${escapeHtml(view.footer)}</p>`,
     '</div></body></html>',
@@ -87,16 +88,24 @@ const STYLE = [
   '.card{background:#161b26!important;border-top-color:#333741!important;border-right-color:#333741!important;border-bottom-color:#333741!important}',
   '.quiet{color:#a3aab5!important}.code{background:#0c111d!important;color:#f2f4f7!important}',
   '.line{border-color:#333741!important}.critical{color:#fda29b!important}.warning{color:#fec84b!important}',
-  '.resolved{color:#75e0a7!important}.neutral{color:#a3aab5!important}.link{color:#84caff!important}}',
+  '.resolved{color:#75e0a7!important}.neutral{color:#a3aab5!important}.link{color:#84caff!important}',
+  '.button{background:#84caff!important;color:#0c111d!important}}',
 ].join('');
 
 function messageHtml({ message, messageTitle }: MailView): string[] {
   if (message.length === 0) return [];
-  const text = message.map(escapeHtml).join('\n');
+  const text = message.map(saidHtml).join('\n');
   return [
     titleHtml(messageTitle),
     `<pre class="code" style="margin:0;padding:10px 12px;background:#f2f4f7;color:#101828;border-radius:6px;font:13px/1.5 ${MONO};white-space:pre-wrap;overflow-wrap:anywhere;word-break:break-word">${text}</pre>`,
   ];
+}
+
+const GUIDS = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi;
+
+/** What was said, its GUIDs by their first eight signs with the whole as tooltip. */
+function saidHtml(text: string): string {
+  return escapeHtml(text).replace(GUIDS, (id) => `<span title="${id}">${shortGuid(id)}</span>`);
 }
 
 /** Shows the history as marks, and in words for everybody. */
@@ -166,7 +175,7 @@ function clusterHtml({ tone, title: what, cause, places, placesMore, context }: 
   const where = escapeHtml(places.join(', ')) + (placesMore > 0 ? ` and ${placesMore} more` : '');
   return [
     `<strong class="${tone}" style="color:${COLOURS[tone]}">${escapeHtml(what)}</strong> · ${where}`,
-    ...(cause ? [`<div style="font:13px/1.5 ${MONO};${WRAPS}">${escapeHtml(cause)}</div>`] : []),
+    ...(cause ? [`<div style="font:13px/1.5 ${MONO};${WRAPS}">${saidHtml(cause)}</div>`] : []),
     ...(context
       ? [`<div class="quiet" style="font-size:13px;color:#475467">${escapeHtml(context)}</div>`]
       : []),
@@ -186,7 +195,7 @@ function eventHtml({ where, when, step, message, ids }: EventLine): string {
   const known = ids.map((id) => escapeHtml(id.replaceAll(' ', NO_BREAK))).join(' · ');
   return [
     `<li style="margin:0 0 5px">${facts}`,
-    ...(message ? [`<div style="font-family:${MONO}">${escapeHtml(message)}</div>`] : []),
+    ...(message ? [`<div style="font-family:${MONO}">${saidHtml(message)}</div>`] : []),
     ...(known ? [`<div class="quiet" style="font-size:12px;color:#475467">${known}</div>`] : []),
     '</li>',
   ].join('');
@@ -197,14 +206,19 @@ function inOnePiece(times: string): string {
   return times.replaceAll(/(?<=\d) /g, NO_BREAK);
 }
 
-/** Links that are tall enough for a thumb, even if they wrap. */
+const BUTTON = 'padding:9px 18px;border-radius:6px;font-weight:600;text-decoration:none';
+
+/** The first link as a button, the others tall enough for a thumb, even if they wrap. */
 function linksHtml({ links }: MailView): string[] {
   if (links.length === 0) return [];
-  const anchors = links.map(
-    ({ text, url }) =>
-      `<a class="link" href="${escapeHtml(url)}" style="display:inline-block;padding:6px 0;color:#175cd3;margin-right:16px">${escapeHtml(text)}</a>`,
-  );
-  return [`<p style="margin:14px 0 -6px">${anchors.join(' ')}</p>`];
+  const anchors = links.map(({ text, url }, index) => {
+    const [own, style] =
+      index === 0
+        ? ['button', `${BUTTON};background:#175cd3;color:#ffffff`]
+        : ['link', 'padding:9px 0;color:#175cd3'];
+    return `<a class="${own}" href="${escapeHtml(url)}" style="display:inline-block;margin:0 16px 4px 0;${style}">${escapeHtml(text)}</a>`;
+  });
+  return [`<p style="margin:16px 0 0">${anchors.join(' ')}</p>`];
 }
 
 function more(count: number, noun: string): string[] {

@@ -11,7 +11,9 @@ import type { EachAlert } from '../message/frame/each-alert.ts';
 import type { MailView } from '../message/message-view.ts';
 import { renderTexts } from '../message/render-texts.ts';
 import { MAX_SECTIONS, sectionText } from '../message/section.ts';
-import { mailSubject, topicOf } from '../message/subject-line.ts';
+import { stableSubject, topicOf } from '../message/subject-line.ts';
+import type { ReaderZone } from '../reader-zone.ts';
+import type { EmailIntegration } from './email-config.ts';
 import { emailHtml } from './email-html.ts';
 import type { MailTemplates } from './mail-extras.ts';
 
@@ -40,7 +42,7 @@ export function mailMessage(
   notification: Readable,
   externalUrl: string,
   templates: MailTemplates | undefined,
-  zone?: string,
+  { timezone, subject }: ReaderZone & Pick<EmailIntegration, 'subject'> = {},
 ): MailMessage {
   const limit = processorLimit();
   const own = renderTexts(
@@ -57,7 +59,7 @@ export function mailMessage(
         `The template ${part} made more than ${MAX_PART_BYTES} bytes. The built-in text is used instead.`,
     );
     const notes = [...own.notes, ...headers.notes, ...tooLargeNotes];
-    const view = viewOf(withNotes(notification, notes), externalUrl, zone);
+    const view = viewOf(withNotes(notification, notes), externalUrl, timezone);
     const part = (name: Part) => {
       const text = own.texts[name];
       return text === undefined || tooLarge.includes(name)
@@ -76,8 +78,10 @@ export function mailMessage(
     mail = built(tooLarge);
   }
   const { view, part, error } = mail;
+  const builtIn =
+    subject === 'stable' ? stableOf(notification) : plainText(view.subject, SUBJECT_CODE_POINTS);
   return {
-    subject: plainText(own.texts.subject ?? '', SUBJECT_CODE_POINTS) || subjectOf(notification),
+    subject: plainText(own.texts.subject ?? '', SUBJECT_CODE_POINTS) || builtIn,
     topic: notification.kind === 'digest' ? digestSubject(notification) : topicOf(notification),
     text: part('text') ?? emailText(view),
     html: part('html') ?? emailHtml(view),
@@ -108,8 +112,8 @@ function withNotices(part: Part, text: string, notices: readonly string[]): stri
   return `${text.slice(0, at)}\n${paragraphs}${text.slice(at)}`;
 }
 
-function subjectOf(notification: Readable): string {
-  return notification.kind === 'digest' ? digestSubject(notification) : mailSubject(notification);
+function stableOf(notification: Readable): string {
+  return notification.kind === 'digest' ? digestSubject(notification) : stableSubject(notification);
 }
 
 /** Writes the text part. It must be readable by itself, even on a phone's lock screen. */

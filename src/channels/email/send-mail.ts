@@ -1,14 +1,15 @@
 /**
- * Sends notifications as mails through the configured smarthost. The mails of one thread have the same subject and
- * refer to its first mail. Every id is derived, so each try of a delivery sends the same mail with the same Message-ID.
+ * Sends notifications as mails through the configured smarthost. The mails of one thread refer to its first mail. Every id is derived, so each try of a delivery sends the same mail with the same Message-ID.
  * What stops here: the server's words, which are cleaned before people see them.
  */
 
 import { createHash } from 'node:crypto';
 import { domainToASCII } from 'node:url';
 import type { NodemailerError } from 'nodemailer';
+import { reportCsv, type SentReport } from '../../domain/digest/report-figures.ts';
 import { leftOutWords } from '../../domain/grouping/member-recipients.ts';
 import type { DigestNotification, LeftOut } from '../../domain/grouping/notification.ts';
+import { inNetworkWords } from '../../http/network-error.ts';
 import { secretsIn, withoutSecrets } from '../../secret.ts';
 import { plainText } from '../../text/plain-text.ts';
 import type { Clock } from '../../time/clock.ts';
@@ -42,7 +43,7 @@ export function openMails({
         return { kind: 'nothing', why: ONLY_CLOUDEVENTS };
       }
       const { from } = integration;
-      const to = (notification.kind === 'group' ? notification.to : undefined) ?? integration.to;
+      const to = notification.to ?? integration.to;
       if (to.length === 0) {
         const what = notification.kind === 'digest' ? 'a digest' : 'this';
         return {
@@ -89,7 +90,7 @@ export function openMails({
           sent.push({ part, outcome: isLeftOut ? { ...REFUSED, error: NO_SMTPUTF8 } : await sendPart(part) });
         }
         // Attempts for those who remain follow one that has named the others.
-        const leftOut = (notification.kind === 'group' && !attempt.remaining && notification.leftOut) || [];
+        const leftOut = (!attempt.remaining && notification.leftOut) || [];
         const outcome = together(sent, leftOut, integration.toNestMembers === true);
         return outcome.kind === 'accepted' && templateError ? { ...outcome, templateError } : outcome;
       } catch (error) {
@@ -106,12 +107,13 @@ export function openMails({
 
 /** The parts of a mail that are the same on every try. */
 function mailOf(
-  { from, templates, timezone }: EmailIntegration,
+  integration: EmailIntegration,
   attempt: Attempt,
   notification: Readable,
   externalUrl: string,
 ) {
-  const mail = mailMessage(notification, externalUrl, templates, timezone);
+  const { from, templates } = integration;
+  const mail = mailMessage(notification, externalUrl, templates, integration);
   const { subject, topic, text, html, headers, templateError } = mail;
   return {
     from,
@@ -125,8 +127,19 @@ function mailOf(
     },
     text,
     html,
+    ...(notification.kind === 'digest' && 'report' in notification.digest && csvOf(notification.digest)),
     templateError,
   };
+}
+
+function csvOf({ name, report }: SentReport) {
+  const filename = `${name} ${report.nest.nest ?? ''} ${report.month}`.replaceAll(/[^\p{L}\p{N}]+/gu, '-');
+  const attachment = {
+    filename: `${filename}.csv`,
+    content: reportCsv(report.tables),
+    contentType: 'text/csv; charset=utf-8',
+  };
+  return { attachments: [attachment] };
 }
 
 /** Recipients who get a mail of their own. */
@@ -218,7 +231,7 @@ const MESSAGE_CODES = new Set(['EENVELOPE', 'EMESSAGE']);
 function failed(error: unknown, isSent: boolean, secrets: readonly string[]): Outcome {
   if (!(error instanceof Error)) throw error;
   const { code, responseCode, permanent, message } = error as NodemailerError;
-  const text = cleaned(message, secrets);
+  const text = cleaned(inNetworkWords(message), secrets);
   if (MESSAGE_CODES.has(code ?? '') && (permanent || responseCode === undefined)) {
     return { kind: 'refused', reason: 'rejected', error: text };
   }

@@ -6,6 +6,7 @@ import { readTemplate, template } from '../../document/read-template.ts';
 import { refuseTemplates } from '../../document/refuse-templates.ts';
 import { keysWithoutEffect, refusedKeys } from '../../document/refused-key.ts';
 import { twins, words } from '../../document/value-shape.ts';
+import type { RankedSeverity } from '../../domain/alert/severity.ts';
 import { type Secret, secret } from '../../secret.ts';
 import type { Template } from '../../templates/liquid.ts';
 import { NO_DIGEST } from '../channel.ts';
@@ -14,7 +15,6 @@ import { renderTexts } from '../message/render-texts.ts';
 import { type PostIntegration, type PostRequest, postChannel } from '../post-channel.ts';
 import { postKeys, refuseCap, urlAt } from '../post-config.ts';
 import { pagerdutyChange, pagerdutyEvent } from './pagerduty-event.ts';
-import type { IncidentSeverity } from './service-incident.ts';
 
 const DEFAULT_URL = 'https://events.pagerduty.com/v2/enqueue';
 
@@ -22,7 +22,7 @@ export interface PagerdutyIntegration extends PostIntegration {
   readonly kind: 'pagerduty';
   readonly routingKey: Secret;
   /** Replaces the alerts' own severity; null to use theirs. */
-  readonly severity: IncidentSeverity | null;
+  readonly severity: RankedSeverity | null;
   readonly description?: Template;
 }
 

@@ -2,6 +2,8 @@
  * Writes events for PagerDuty's Events API v2 (https://developer.pagerduty.com/docs/events-api-v2/trigger-events/). A
  * group is one incident, whose `dedup_key` is the incident's key.
  */
+
+import type { RankedSeverity } from '../../domain/alert/severity.ts';
 import { incidentKey } from '../../domain/grouping/incident.ts';
 import type { GroupNotification, NotifiedAlert } from '../../domain/grouping/notification.ts';
 import { plainText } from '../../text/plain-text.ts';
@@ -9,8 +11,8 @@ import { messageOf } from '../message/alert-clusters.ts';
 import { placeWithin, stateWords } from '../message/alert-subject.ts';
 import { listWithin, within } from '../message/bounded.ts';
 import { isFlight } from '../message/event-line.ts';
-import { mailView } from '../message/message-view.ts';
-import { type IncidentSeverity, incidentSeverity } from './service-incident.ts';
+import { type MailView, mailView } from '../message/message-view.ts';
+import { incidentSeverity } from './service-incident.ts';
 
 export const PAGERDUTY_LIMITS = { summary: 1_024, source: 255, bytes: 512_000 } as const;
 /** The limit for the listed alerts: much less than an event's, and enough to read. */
@@ -29,7 +31,7 @@ interface PagerdutyEvent {
   readonly payload: {
     readonly summary: string;
     readonly source: string;
-    readonly severity: IncidentSeverity;
+    readonly severity: RankedSeverity;
     readonly timestamp: string;
     readonly component?: string;
     readonly group?: string;
@@ -63,7 +65,7 @@ export function pagerdutyChange(
 interface PagerdutyStyle {
   readonly routingKey: string;
   /** Replaces the alerts' own severity. */
-  readonly severity: IncidentSeverity | null;
+  readonly severity: RankedSeverity | null;
 }
 
 export function pagerdutyEvent(
@@ -77,7 +79,9 @@ export function pagerdutyEvent(
   const { alerts, groupLabels: labels } = notification;
   const summaryOf = (text: string) => plainText(text, PAGERDUTY_LIMITS.summary);
   // Invisible characters alone are not a summary.
-  const summary = summaryOf(description ?? '') || summaryOf(`${view.headline} · ${view.context}`);
+  const summary =
+    summaryOf(description ?? '') ||
+    summaryOf([view.headline, errorOf(view), view.context].filter(Boolean).join(' · '));
   const named = (value: string | undefined) => (value ? plainText(value, 200) : undefined);
   const [component, group, kind] = [named(labels.bird), named(labels.nest), named(labels.alertname)];
   const notices = [...view.notices, ...notes].map((notice) => plainText(notice, MESSAGE_CODE_POINTS));
@@ -105,6 +109,11 @@ export function pagerdutyEvent(
     },
     links: view.links.map(({ text, url }) => ({ href: url, text })),
   };
+}
+
+/** What went wrong, by which people on call sort incidents. */
+function errorOf({ message, clusters }: MailView): string {
+  return plainText(message[0] ?? clusters[0]?.cause ?? '', MESSAGE_CODE_POINTS);
 }
 
 /** One line about an alert, with its newest Flight in the notification. */

@@ -2,6 +2,7 @@
  * What services that keep incidents are told about a group. Each group is one incident: what fires opens it, it is
  * acknowledged when all that fires in it is acknowledged here, and it is resolved when all of it is.
  */
+import { RANKED_SEVERITIES, type RankedSeverity, severityRank } from '../../domain/alert/severity.ts';
 import type { GroupNotification, NotifiedAlert } from '../../domain/grouping/notification.ts';
 
 /** What becomes of the incident. A notification without alerts says nothing else. */
@@ -14,23 +15,9 @@ export function incidentAction({
   return alerts.length === 0 || status === 'resolved' ? 'resolve' : 'trigger';
 }
 
-export type IncidentSeverity = 'critical' | 'error' | 'warning' | 'info';
-
-const RANKS: readonly IncidentSeverity[] = ['info', 'warning', 'error', 'critical'];
-const SEVERITIES: ReadonlyMap<string, IncidentSeverity> = new Map([
-  ['critical', 'critical'],
-  ['page', 'critical'],
-  ['error', 'error'],
-  ['warning', 'warning'],
-  ['info', 'info'],
-  ['none', 'info'],
-]);
-
-/** The worst severity among the open alerts. Unknown severities count as errors, as in Alertmanager. */
-export function incidentSeverity(alerts: readonly NotifiedAlert[]): IncidentSeverity {
+/** The worst severity among the open alerts. */
+export function incidentSeverity(alerts: readonly NotifiedAlert[]): RankedSeverity {
   const open = alerts.filter(({ status }) => status === 'firing');
-  const ranks = (open.length > 0 ? open : alerts).map(({ labels }) =>
-    RANKS.indexOf(SEVERITIES.get((labels.severity ?? '').toLowerCase()) ?? 'error'),
-  );
-  return RANKS[Math.max(...ranks)] ?? 'error';
+  const ranks = (open.length > 0 ? open : alerts).map(({ labels }) => severityRank(labels));
+  return RANKED_SEVERITIES[Math.max(...ranks)] ?? 'error';
 }

@@ -1,13 +1,17 @@
-import { labelOf } from '../../domain/alert/alert.ts';
+import { type Labels, labelOf } from '../../domain/alert/alert.ts';
+import { signature } from '../../domain/alert/error-signature.ts';
 import { ANNOTATION_OF, CONTEXT_ANNOTATIONS } from '../../domain/context/findings.ts';
 import type { GroupNotification, NotifiedAlert } from '../../domain/grouping/notification.ts';
+import { kindOf } from '../../domain/kinds/kinds.ts';
 import { howMany } from '../../text/counts.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
+import { plainText } from '../../text/plain-text.ts';
 import {
   commonLabels,
   eventNoun,
   hasOwnDescription,
   isNoRecovery,
+  placeOf,
   placeWithin,
   sinceOf,
   stateWords,
@@ -19,6 +23,7 @@ import {
   newestFirst,
   placeIds,
   type Said,
+  sayMore,
   stepOfAll,
 } from './event-line.ts';
 
@@ -31,7 +36,7 @@ export interface Cluster {
   readonly alerts: number;
   /** `Flight failed`, preceded by the count if there are several. */
   readonly title: string;
-  /** The last message of the first of them. */
+  /** The newest message; empty for what is resolved. */
   readonly cause: string;
   readonly places: readonly string[];
   readonly placesMore: number;
@@ -44,70 +49,102 @@ export interface Cluster {
 }
 
 const PLACES = 12;
+const END_CODE_POINTS = 120;
 /** The most lines of one cluster. */
-const LINES = 10;
-/** Far longer than our labels; those of notifications made by hand may be of any length. */
-const SIGNATURE_UNITS = 1_000;
+const LINES = 5;
 /** More than there are alerts in any message. */
 const FAR_MORE = 1e9;
 /** Severities that do not call for red. */
 const MILD = new Set(['warning', 'info', 'none']);
 
 /**
- * Clusters of new alerts first, then of resolved ones, then of those that still fire; of each the largest first.
+ * Clusters with news of what fires first, then of what is resolved, then of what still fires; of each the largest first.
  * `goesOn`: nothing in the message is new.
  */
 export function clustersOf(
   alerts: readonly NotifiedAlert[],
-  { createdAtUs, summary, threadPosition }: GroupNotification,
+  notification: GroupNotification,
   goesOn: boolean,
 ): Cluster[] {
+  const { createdAtUs, summary } = notification;
   const shared = commonLabels(alerts);
   // What the head of the mail already says, to the minute.
   const beginning = summary ? '' : beginningOf(alerts);
   const isGoingOn = ({ status, isNew }: NotifiedAlert) =>
-    goesOn || (status === 'firing' && threadPosition > 0 && !isNew);
-  const byCause = new Map<string, NotifiedAlert[]>();
-  for (const alert of alerts) {
-    const signature = alert.labels.error?.slice(0, SIGNATURE_UNITS) || causeOf(alert);
-    const key = JSON.stringify([stateWords(alert, isGoingOn(alert)), signature]);
-    byCause.set(key, [...(byCause.get(key) ?? []), alert]);
-  }
-  const stillSaid = new Set(alerts.filter(({ status }) => status === 'firing').map(causeOf));
+    goesOn || (status === 'firing' && isFollowUp(notification) && !isNew);
+  const wordsOf = (alert: NotifiedAlert) => stateWords(alert, isGoingOn(alert));
+  // Those that recovered did so whatever the cause was.
+  const byCause = Map.groupBy(alerts, (alert) =>
+    JSON.stringify([wordsOf(alert), alert.status === 'firing' ? stableCauseOf(alert) : '']),
+  );
+  const placesOf = (members: readonly NotifiedAlert[], known = shared) => [
+    ...new Set(members.map((alert) => placeWithin(alert, known))),
+  ];
+  const byHeading = Map.groupBy([...byCause.values()], (members) =>
+    JSON.stringify([wordsOf(members[0]!), placesOf(members)]),
+  );
   const rank = ([first, ...others]: readonly NotifiedAlert[]) => {
-    const tier = first!.status === 'resolved' ? 1 : isGoingOn(first!) && !goesOn ? 0 : 2;
+    const isOld = isGoingOn(first!) && !goesOn && first!.events.length === 0;
+    const tier = first!.status === 'resolved' ? 1 : isOld ? 0 : 2;
     return 1 + others.length + tier * FAR_MORE;
   };
-  return [...byCause.values()]
+  return [...byHeading.values()]
+    .map((causes) => causes.flat())
     .sort((a, b) => rank(b) - rank(a))
     .map((members) => {
-      const places = [...new Set(members.map((alert) => placeWithin(alert, shared)))];
-      const words = stateWords(members[0]!, isGoingOn(members[0]!));
-      const own = causeOf(members[0]!);
-      // Why it failed is shown with those that still fail.
-      const cause = members[0]!.status === 'resolved' && stillSaid.has(own) ? '' : own;
+      const common = commonLabels(members);
+      const isMany = members.length > 1;
+      const places = placesOf(members, isMany ? common : shared);
+      const where = isMany ? placeOf(beyond(common, shared), undefined) : '';
+      const words = wordsOf(members[0]!);
+      const isOver = members[0]!.status === 'resolved';
+      const cause = isOver ? '' : causeOf(members.toSorted(newestSaidFirst)[0]!);
+      const events = members.flatMap((alert) => alert.events);
+      const isOfSeveral = !isOver && !hasOwnDescription(members[0]!.labels) && sayMore(events, cause);
       const place = places.length === 1;
-      const labels = place ? commonLabels(members) : shared;
-      const step = stepOfAll(members.flatMap(({ events }) => events));
+      const step = stepOfAll(events);
       return {
         tone: toneOf(members),
         alerts: members.length,
-        title: members.length > 1 ? `${members.length} × ${words}` : words,
-        cause,
+        title: isMany ? `${members.length} × ${words}${where && ` · ${where}`}` : words,
+        cause: isOfSeveral ? `Several causes, the newest: ${cause}` : cause,
         places: places.slice(0, PLACES),
         placesMore: Math.max(0, places.length - PLACES),
         context: [
           ...(beginningOf(members) === beginning ? [] : [sinceOf(members, createdAtUs)]),
+          ...(isOver && !isMany ? [endOf(members[0]!)] : []),
           ...eventsOf(members),
           step,
-          ...placeIds(labels, shared),
+          ...(isOver ? [] : placeIds(place ? common : shared, shared)),
           ...sharedContext(members),
         ]
           .filter((part) => part !== '')
           .join(' · '),
-        ...linesOf(members, { message: own, labels, place, step }),
+        ...linesOf(members, { message: cause, labels: isMany ? common : shared, place, step }),
       };
     });
+}
+
+/** True if what it lists as firing was told before, unless it is new. */
+export function isFollowUp({
+  threadPosition,
+  groupSort,
+}: Pick<GroupNotification, 'threadPosition' | 'groupSort'>): boolean {
+  return threadPosition > 0 || groupSort === 'held_back';
+}
+
+/** Why or by whom it ended, unless that is clear from what happened. */
+function endOf({ labels, annotations }: NotifiedAlert): string {
+  const isClear = kindOf(labels.alertname ?? '')?.words.verbs !== undefined;
+  return isClear ? '' : plainText(annotations.resolved_by ?? '', END_CODE_POINTS);
+}
+
+/** The region and Nest that a cluster shares, but not the whole message. */
+function beyond({ region, nest }: Labels, shared: Labels): Labels {
+  return {
+    ...(shared.region === undefined && region && { region }),
+    ...(shared.nest === undefined && nest && { nest }),
+  };
 }
 
 /**
@@ -148,6 +185,20 @@ export function eventsOf(alerts: readonly NotifiedAlert[]): string[] {
   if (!noun || total <= alerts.length) return [];
   const isPartNew = noun === 'failure' && fresh > 0 && fresh < total;
   return [`${howMany(total, noun)}${isPartNew ? `, ${fresh} of them new` : ''}`];
+}
+
+function newestSaidFirst(a: NotifiedAlert, b: NotifiedAlert): number {
+  return saidAtUs(b) - saidAtUs(a);
+}
+
+function saidAtUs({ events, startsAtUs }: NotifiedAlert): number {
+  return events.find(({ message }) => message !== '')?.occurredAtUs ?? startsAtUs;
+}
+
+/** What is shown as its cause, without what varies. A sentence of our own stays whole: its numbers are what it says. */
+function stableCauseOf(alert: NotifiedAlert): string {
+  const cause = causeOf(alert);
+  return hasOwnDescription(alert.labels) ? cause : signature(cause);
 }
 
 /**

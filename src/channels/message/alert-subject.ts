@@ -10,7 +10,7 @@ import { regionName } from '../../text/region-name.ts';
 
 export const NAME_CODE_POINTS = 80;
 
-/** What the alert is about: the Bird, the entity, the receiver, what impairs the watch, or the region; and its step. */
+/** What the alert is about: the Bird, entity, receiver, what impairs the watch, the Nest or the region; and its step. */
 export function subjectOf({ labels }: NotifiedAlert): string {
   const { alertname = '', step } = labels;
   const isOfStep = step && kindOf(alertname)?.labels.includes('step');
@@ -19,6 +19,7 @@ export function subjectOf({ labels }: NotifiedAlert): string {
 
 function nameOf(labels: Labels): string {
   const { bird, bird_id, entity_name, entity_type, entity_id, receiver, integration, region } = labels;
+  const { nest, nest_id } = labels;
   const { alertname = '', reason } = labels;
   // Rules may add a label of this name to other alerts.
   const isOfReason = kindOf(alertname)?.labels.includes('reason');
@@ -29,6 +30,8 @@ function nameOf(labels: Labels): string {
     (entity_id && `${entity_type ?? 'entity'} ${entity_id}`) ||
     (receiver && integration && `${receiver} (${integration})`) ||
     (isOfReason && reason?.replaceAll('_', ' ')) ||
+    nest ||
+    (nest_id && `Nest ${nest_id}`) ||
     (region && regionName(region)) ||
     'nestwatch';
   return plainText(name, NAME_CODE_POINTS);
@@ -53,11 +56,23 @@ function since(startsAtUs: number, endsAtUs: number, nowUs: number): string {
   return `from ${dayAndTime(startsAtUs)}, lasted ${durationWords((endsAtUs - startsAtUs) / 1000, 'two units')}`;
 }
 
+/** Whether it says what happened at an instant, rather than what lasts. */
+export function isMoment({ labels }: Pick<NotifiedAlert, 'labels'>): boolean {
+  return kindOf(labels.alertname ?? '')?.words.isMoment === true;
+}
+
+/** When the newest of their events happened. */
+function happenedAt(alerts: readonly NotifiedAlert[]): string {
+  const events = alerts.flatMap((alert) => alert.events.map(({ occurredAtUs }) => occurredAtUs));
+  return `at ${dayAndTime(Math.max(...(events.length > 0 ? events : alerts.map((one) => one.startsAtUs))))}`;
+}
+
 /** The earliest start of the open alerts, or of all if none is open, and how long ago that is. */
 export function sinceOf(alerts: readonly NotifiedAlert[], nowUs: number): string {
   const open = alerts.filter((alert) => alert.endsAtUs === 0);
   const among = open.length > 0 ? open : alerts;
   if (among.length === 0) return '';
+  if (among.every(isMoment)) return happenedAt(among);
   const startsAtUs = Math.min(...among.map((alert) => alert.startsAtUs));
   const endsAtUs = open.length > 0 ? 0 : Math.max(...among.map((alert) => alert.endsAtUs));
   return since(startsAtUs, endsAtUs, nowUs);
@@ -90,10 +105,11 @@ type Stated = Pick<NotifiedAlert, 'status' | 'ending' | 'labels' | 'annotations'
 /** What happened to it, in a few words. An unknown kind is called by its own name. */
 export function stateWords(alert: Stated, goesOn: boolean): string {
   const alertname = plainText(alert.labels.alertname ?? 'Alert', ALERTNAME_CODE_POINTS);
-  const words: Words = kindOf(alertname)?.words ?? {
-    firing: alertname,
-    still: `${alertname} (still)`,
-    over: `${alertname}: resolved`,
+  const own = kindOf(alertname)?.words;
+  const title = own?.isMoment ? alert.annotations.title : undefined;
+  const words: Words = {
+    ...(own ?? { firing: alertname, still: `${alertname} (still)`, over: `${alertname}: resolved` }),
+    ...(title !== undefined && { firing: title, still: title, over: `${title}, over` }),
   };
   if (alert.status === 'firing') {
     const isAhead = words.ahead !== undefined && alert.annotations.due_by !== undefined;
@@ -104,17 +120,39 @@ export function stateWords(alert: Stated, goesOn: boolean): string {
     case 'over':
       return words.over;
     case 'superseded':
-      return words.superseded ?? `${words.firing}: has become worse`;
+      return words.superseded ?? `${words.firing}, has become worse`;
     case 'moved':
-      return `${words.firing}: continues elsewhere`;
+      return `${words.firing}, continues elsewhere`;
     case 'gone':
-      return `${words.firing}: no longer exists`;
+      return `${words.firing}, no longer exists`;
     case 'by_hand':
-      return `${words.firing}: resolved by hand`;
+      return `${words.firing}, resolved by hand`;
     default:
       // Only a success is a recovery: that failures stopped proves nothing.
       return words.quiet ?? words.over;
   }
+}
+
+/**
+ * What happened to alerts, in a sentence: `Translate blog lands again`, `5 Birds failed`. If their kind has no verbs, or
+ * they are not in one state, or nobody is given as `who`, as a title: `Connection lost: Phrase TMS`.
+ */
+export function stateSentence(
+  alerts: readonly Stated[],
+  { who, titled, isMany }: { who: string | undefined; titled: string; isMany: boolean },
+  goesOn: boolean,
+): string {
+  const [verb, ...others] = new Set(alerts.map((alert) => verbOf(alert, goesOn, isMany)));
+  if (who && verb !== undefined && others.length === 0) return `${who} ${verb}`;
+  const [words = 'Alerts', ...more] = new Set(alerts.map((alert) => stateWords(alert, goesOn)));
+  return `${more.length > 0 ? 'Alerts' : words}: ${titled}`;
+}
+
+function verbOf({ status, ending, labels, annotations }: Stated, goesOn: boolean, isMany: boolean) {
+  const verbs = kindOf(labels.alertname ?? '')?.words.verbs;
+  const state = status === 'firing' ? (goesOn ? 'still' : 'firing') : ending === 'over' ? ending : undefined;
+  const verb = state && verbs?.[state][Number(isMany)];
+  return verb && status === 'firing' && annotations.flapping !== undefined ? `${verb}, on and off` : verb;
 }
 
 /** True if its end is not good news: it became worse, goes on elsewhere, or is gone together with its subject. */
@@ -123,7 +161,7 @@ export function isNoRecovery({ ending }: Pick<NotifiedAlert, 'ending'>): boolean
 }
 
 /** What people call the events of an alert; undefined if their number says nothing. */
-export function eventNoun(alertname = ''): 'failure' | 'message' | undefined {
+export function eventNoun(alertname = ''): 'failure' | 'message' | 'event' | undefined {
   const noun = kindOf(alertname)?.words.events;
   return noun === null ? undefined : (noun ?? 'message');
 }

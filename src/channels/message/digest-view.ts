@@ -4,23 +4,28 @@ import { type Digest, digestTitle, type OpenAlert, type Watch } from '../../doma
 import type { Failures, Place } from '../../domain/digest/flight-tally.ts';
 import type { DigestNotification, GroupNotification } from '../../domain/grouping/notification.ts';
 import { outcomeWords } from '../../domain/statistics/deadlines.ts';
+import { alertPath, birdPath } from '../../http/page-path.ts';
 import { howMany } from '../../text/counts.ts';
 import { durationWords } from '../../text/duration-words.ts';
-import { dayAndTime, instantsIn } from '../../text/instant-words.ts';
+import { dayAndTime, exactZoneTime, instantsIn } from '../../text/instant-words.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { regionName } from '../../text/region-name.ts';
 import type { Tone } from './alert-clusters.ts';
 import { NAME_CODE_POINTS, placeOf, stateWords } from './alert-subject.ts';
-import type { EventLine } from './event-line.ts';
+import { linkable } from './encode.ts';
+import { type EventLine, firstLine } from './event-line.ts';
 import { linkableOf } from './frame/links.ts';
 import { whySent } from './frame/why-sent.ts';
 import { type MailView, mailView } from './message-view.ts';
+import { reportTitle, reportView } from './report-view.ts';
 import type { Row, Section } from './section.ts';
 
 /** Notifications that people can read: all but forwarded events. */
 export type Readable = GroupNotification | DigestNotification;
 
 const CAUSE_CODE_POINTS = 160;
+/** What takes less is not slow to people, even if it is the slowest. */
+const SLOW_US = 300_000_000;
 
 /**
  * What a message says. `zone` is the reader's time zone. Without it times are in UTC, and in a digest in the digest's
@@ -36,15 +41,20 @@ export function viewOf(notification: Readable, externalUrl: string, zone?: strin
 
 /** `[nestwatch] Digest daily: 12 Flights failed, 3 alerts open` */
 export function digestSubject({ digest }: DigestNotification): string {
+  if ('report' in digest)
+    return plainText(`[nestwatch] Report ${name(digest.name)}: ${reportTitle(digest)}`, 200);
   return plainText(`[nestwatch] Digest ${named(digest)}: ${digestTitle(digest)}`, 200);
 }
 
 export function digestView(notification: DigestNotification, externalUrl: string): MailView {
-  const { digest } = notification;
+  const { digest, timezone = 'UTC' } = notification;
+  if ('report' in digest) return reportView(notification, digest, externalUrl);
   const title = digestTitle(digest);
+  const month = exactZoneTime(digest.fromUs, timezone).slice(0, '2026-11'.length);
   return {
     tone: toneOf(digest),
     headline: title.charAt(0).toUpperCase() + title.slice(1),
+    subject: `Digest ${named(digest)}: ${title}`,
     context: `Digest ${named(digest)} · ${dayAndTime(digest.fromUs)} to ${dayAndTime(digest.toUs)}`,
     lead: [],
     message: [],
@@ -57,8 +67,12 @@ export function digestView(notification: DigestNotification, externalUrl: string
     eventsMore: 0,
     eventsTitle: '',
     notices: [],
-    sections: sectionsOf(digest).filter(({ rows }) => rows.length > 0),
-    links: linkableOf([{ text: 'Open nestwatch', url: `${externalUrl}/` }]),
+    sections: sectionsOf(digest, externalUrl).filter(({ rows }) => rows.length > 0),
+    links: linkableOf([
+      { text: 'Open nestwatch', url: `${externalUrl}/` },
+      { text: 'What is open', url: `${externalUrl}/alerts` },
+      { text: 'Report of the month', url: `${externalUrl}/report?month=${month}` },
+    ]),
     footer: whySent(notification, externalUrl),
   };
 }
@@ -69,10 +83,11 @@ function toneOf({ open, flights, openTotal, watch }: Digest): Tone {
   return openTotal > 0 || flights.failed > 0 || isImpaired ? 'warning' : 'resolved';
 }
 
-function sectionsOf(digest: Digest): Section[] {
+function sectionsOf(digest: Digest, externalUrl: string): Section[] {
   const { flights, toUs, silenced = [], silencedTotal = 0, deadlines = [], deadlinesTotal = 0 } = digest;
   const { unusual = [], unusualTotal = 0 } = digest;
-  const { slowest, causes } = flights;
+  const slow = flights.slowest.filter(({ p95Us }) => p95Us >= SLOW_US);
+  const pageOf = (path: string) => linkable(`${externalUrl}/${path}`);
   return [
     { title: 'In short', rows: figures(digest), more: 0 },
     {
@@ -81,6 +96,7 @@ function sectionsOf(digest: Digest): Section[] {
         lead: durationWords((toUs - alert.startsAtUs) / 1000, 'two units'),
         what: alertWords(alert),
         note: `since ${dayAndTime(alert.startsAtUs)}${alert.hidden ? `, ${alert.hidden}` : ''}`,
+        url: alert.id === undefined ? undefined : pageOf(alertPath(alert.id)),
       })),
       more: digest.openTotal - digest.open.length,
     },
@@ -104,19 +120,22 @@ function sectionsOf(digest: Digest): Section[] {
     },
     {
       title: 'Top causes',
-      rows: causes.map(({ error, failed, birds, examples }) => ({
+      rows: flights.causes.map(({ error, message, failed, birds, examples }) => ({
         lead: `${failed} ×`,
-        what: plainText(error, CAUSE_CODE_POINTS) || 'without a message',
+        what: plainText(firstLine(message ?? '') || error, CAUSE_CODE_POINTS) || 'without a message',
         note: others(
           examples.map(({ bird }) => name(bird)),
           birds,
         ),
       })),
-      more: flights.causesTotal - causes.length,
+      more: flights.causesTotal - flights.causes.length,
     },
     {
       title: 'Birds with the most failures',
-      rows: flights.birds.map(failures),
+      rows: flights.birds.map(({ birdId, ...bird }) => ({
+        ...failures(bird),
+        url: birdId === undefined ? undefined : pageOf(birdPath(bird.region, birdId)),
+      })),
       more: flights.birdsFailing - flights.birds.length,
     },
     {
@@ -126,7 +145,7 @@ function sectionsOf(digest: Digest): Section[] {
     },
     {
       title: 'Slowest Birds (95th percentile)',
-      rows: slowest.map(({ p95Us, beforeUs, ...place }) => ({
+      rows: slow.map(({ p95Us, beforeUs, ...place }) => ({
         lead: durationWords(p95Us / 1000, 'two units'),
         what: wherePlain(place),
         note:
@@ -146,7 +165,7 @@ function sectionsOf(digest: Digest): Section[] {
 }
 
 function figures({ flights, waiting, recovered, suppressed, dead }: Digest): Row[] {
-  const { failed, succeeded, cancelled = 0, birdsFailing, nestsFailing } = flights;
+  const { failed, succeeded, cancelled = 0, birdsFailing, nestsFailing, before } = flights;
   const where = `${howMany(birdsFailing, 'Bird')} in ${howMany(nestsFailing, 'Nest')}`;
   const reasons = suppressed
     .map(({ reason, count }) => `${count} ${REASONS.get(reason) ?? reason}`)
@@ -156,6 +175,11 @@ function figures({ flights, waiting, recovered, suppressed, dead }: Digest): Row
       lead: 'Flights',
       what: `${failed} failed, ${succeeded} succeeded${cancelled > 0 ? `, ${cancelled} cancelled` : ''}`,
       note: failed > 0 ? where : '',
+    },
+    {
+      lead: 'Period before',
+      what: before ? `${before.failed} failed, ${before.succeeded} succeeded` : '',
+      note: before ? comparison(failed, before.failed) : '',
     },
     {
       lead: 'Waiting for people',
@@ -180,6 +204,12 @@ function figures({ flights, waiting, recovered, suppressed, dead }: Digest): Row
     },
   ];
   return rows.filter(({ what }) => what !== '');
+}
+
+function comparison(failed: number, before: number): string {
+  if (failed === before) return 'as many failures';
+  const difference = Math.abs(failed - before);
+  return `${howMany(difference, failed > before ? 'more failure' : 'fewer failure')}`;
 }
 
 /** Reasons for which something was suppressed, in words. */
@@ -258,6 +288,7 @@ function viewInZone(view: MailView, zone: string | undefined): MailView {
   return {
     ...view,
     headline: local(view.headline),
+    subject: local(view.subject),
     context: local(view.context),
     lead: view.lead.map(local),
     notices: view.notices.map(local),

@@ -3,9 +3,11 @@
  * its ids.
  */
 import type { Labels } from '../../domain/alert/alert.ts';
+import { signature } from '../../domain/alert/error-signature.ts';
 import type { Event } from '../../domain/alert/event.ts';
 import { shortId } from '../../domain/alert/short-id.ts';
 import { durationWords } from '../../text/duration-words.ts';
+import { shortGuid } from '../../text/guid.ts';
 import { dayAndSecond } from '../../text/instant-words.ts';
 import { firstLines, plainText } from '../../text/plain-text.ts';
 import { regionName } from '../../text/region-name.ts';
@@ -18,10 +20,10 @@ export interface EventLine {
   readonly where: string;
   /** `started 2 Jul 2026, 11:41:07 UTC, failed after 15 min` */
   readonly when: string;
-  /** `step 2, Translate` */
+  /** `step Translate` */
   readonly step: string;
   readonly message: string;
-  /** `Flight 5f0c9a52-…-000000000004`, `Bird 148890`, `event 7hq2m9-x4t`, of the newest event. */
+  /** `Flight 5f0c9a52`, `event 7hq2m9-x4t`, of the newest event. */
   readonly ids: readonly string[];
   readonly events: number;
 }
@@ -39,6 +41,8 @@ export interface Said {
 }
 
 export const LINE_CODE_POINTS = 200;
+/** More than a message lists. */
+const SAID_EVENTS = 20;
 
 /**
  * The first lines, newest first, and how many events are not in them. Every Flight has its own line; other events that
@@ -81,7 +85,7 @@ function lineOf(event: Event, events: number, { message, labels, place, step }: 
     when: isFlight(event) ? flightTimes(event).join(' ') : counted(event, events),
     step: own === step ? '' : own,
     message: ownMessage(event, message),
-    ids: idsOf(event, labels),
+    ids: idsOf(event),
     events,
   };
 }
@@ -106,12 +110,12 @@ export function flightTimes({ type, attributes, occurredAtUs }: Event): [verb: s
   ];
 }
 
-/** `step 2, Translate`: the step that failed and its scope, as far as they are known. */
+/** `step Translate`: the step that failed, by its name (the service's scope) or else its id; empty if unknown. */
 export function stepOf({ attributes }: Event): string {
-  const parts = [attributes.step_id, attributes.scope]
-    .map((part) => plainText(String(part ?? ''), NAME_CODE_POINTS))
-    .filter((part) => part !== '');
-  return parts.length > 0 ? `step ${parts.join(', ')}` : '';
+  const [name, id] = [attributes.scope, attributes.step_id].map((part) =>
+    plainText(String(part ?? ''), NAME_CODE_POINTS),
+  );
+  return name || id ? `step ${name || shortGuid(id!)}` : '';
 }
 
 /** The step that several Flights failed in, which needs to be said only once; empty if it is not the same. */
@@ -136,7 +140,11 @@ function counted({ occurredAtUs }: Event, events: number): string {
 function ownMessage(event: Event, said: string): string {
   const message = firstLine(event.message);
   if (message !== '') return message === said ? '' : message;
-  if (!isFlight(event)) return plainText(event.type.replace(/^[a-z_]+\./, ''), NAME_CODE_POINTS);
+  if (!isFlight(event)) {
+    const { initiator = '' } = event.attributes;
+    const by = initiator === '' ? '' : `, by ${initiator}`;
+    return plainText(`${event.type.replace(/^[a-z_]+\./, '')}${by}`, NAME_CODE_POINTS);
+  }
   return said === '' ? '' : 'without a message';
 }
 
@@ -154,17 +162,16 @@ function whereOf({ region, nest, nestId, bird, birdId, attributes }: Event, shar
     .join(' / ');
 }
 
-function idsOf(event: Event, shared: Labels): string[] {
-  const { nestId, birdId, attributes } = event;
-  const { flight_id: flightId = '', entity_id: entityId = '', entity_type: entityType = '' } = attributes;
-  const labels = {
-    nest_id: nestId,
-    bird_id: birdId,
-    entity_id: String(entityId),
-    entity_type: String(entityType),
-  };
-  const flight = flightId === '' ? [] : [`Flight ${plainText(String(flightId), NAME_CODE_POINTS)}`];
-  return [...flight, ...placeIds(labels, shared), `event ${shortId(event)}`];
+function idsOf(event: Event): string[] {
+  const flightId = shortGuid(plainText(String(event.attributes.flight_id ?? ''), NAME_CODE_POINTS));
+  return [...(flightId === '' ? [] : [`Flight ${flightId}`]), `event ${shortId(event)}`];
+}
+
+/** Whether one of these says something else than the message, apart from what varies in it. */
+export function sayMore(events: readonly Event[], message: string): boolean {
+  const said = signature(message);
+  const others = new Set(events.slice(0, SAID_EVENTS).map((event) => firstLine(event.message)));
+  return [...others].some((other) => other !== '' && signature(other) !== said);
 }
 
 /** `Bird 148890`, `Nest 682`, without the ids that `shared` has. */

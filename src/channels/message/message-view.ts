@@ -11,6 +11,7 @@ import { CONTEXT_ANNOTATIONS } from '../../domain/context/findings.ts';
 import type { FlushReason, GroupNotification, NotifiedAlert } from '../../domain/grouping/notification.ts';
 import { summaryTitle } from '../../domain/grouping/summary.ts';
 import { kindOf } from '../../domain/kinds/kinds.ts';
+import { shortGuid } from '../../text/guid.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
 import { firstLines, plainText } from '../../text/plain-text.ts';
 import { regionName } from '../../text/region-name.ts';
@@ -18,6 +19,7 @@ import { type Cluster, clustersOf, eventsOf, messageOf, type Tone, toneOf } from
 import {
   commonLabels,
   hasOwnDescription,
+  isMoment,
   NAME_CODE_POINTS,
   placeOf,
   sinceOf,
@@ -33,20 +35,24 @@ import {
   isFlight,
   LINE_CODE_POINTS,
   newestFirst,
+  sayMore,
   stepOf,
 } from './event-line.ts';
 import { MAX_EVENTS } from './fitting.ts';
 import { type FlightHistory, flightHistory } from './flight-history.ts';
 import { type EachAlert, eachAlert } from './frame/each-alert.ts';
-import { headlineOf, isOnlyRecovery } from './frame/headline.ts';
+import { headlineOf, isOnlyRecovery, sentenceOfOne } from './frame/headline.ts';
 import { ADDRESSES, type Link, linksOf } from './frame/links.ts';
 import { whySent } from './frame/why-sent.ts';
 import type { Section } from './section.ts';
+import { tellingSubject } from './subject-line.ts';
 
 export interface MailView {
   readonly tone: Tone;
-  /** State and subject: `Flight failed: Translate blog`. */
+  /** Subject and state: `Translate blog failed`. */
   readonly headline: string;
+  /** The headline with its place, for lists of messages (`tellingSubject`). */
+  readonly subject: string;
   /** Where, since when, for how long. */
   readonly context: string;
   /** More about the only alert, one sentence each: what it means, or what resolved it. */
@@ -127,21 +133,23 @@ export function mailView(notification: GroupNotification, externalUrl: string): 
       : [];
   const { lines, more } = only ? linesOf(only, message) : { lines: [], more: 0 };
   const page = linkable(`${externalUrl}/`);
-  const headline = only
-    ? `${stateWords(milder[0] ?? only, goesOn)}: ${subjectOf(only)}`
-    : headlineOf(counted, clusters, goesOn);
+  const told = only ? sentenceOfOne(milder[0] ?? only, goesOn) : headlineOf(counted, clusters, goesOn);
+  const headline = summary ? summaryTitle(summary) : reason === 'repeat' ? `Reminder: ${told}` : told;
+  const tone = !only && isOnlyRecovery(counted) ? 'resolved' : toneOf(alerts);
+  const place = placeOf(commonLabels(alerts), only);
   const context = [
-    placeOf(commonLabels(alerts), only),
+    place,
     summary ? `${dayAndTime(summary.fromUs)} to ${dayAndTime(summary.toUs)}` : sinceOf(alerts, createdAtUs),
     ...(only ? eventsOf([only]) : []),
   ];
   return {
-    tone: !only && isOnlyRecovery(counted) ? 'resolved' : toneOf(alerts),
-    headline: summary ? summaryTitle(summary) : reason === 'repeat' ? `Reminder: ${headline}` : headline,
+    tone,
+    headline,
+    subject: tellingSubject(headline, tone, place),
     context: context.filter((part) => part !== '').join(' · '),
     lead: only ? leadOf(only, milder) : [],
     message,
-    messageTitle: only?.status === 'resolved' || reason === 'repeat' ? 'Last message' : 'Message',
+    messageTitle: only ? messageTitleOf(only, message, reason) : '',
     details: only ? detailsOf(only) : clean(placeDetails(commonLabels(alerts))),
     ...(only?.history && only.history.length > 1 && { history: flightHistory(only.history) }),
     clusters,
@@ -157,6 +165,11 @@ export function mailView(notification: GroupNotification, externalUrl: string): 
   };
 }
 
+function messageTitleOf({ status, events }: NotifiedAlert, message: readonly string[], reason: FlushReason) {
+  if (sayMore(events, message[0] ?? '')) return 'Several causes, the newest';
+  return status === 'resolved' || reason === 'repeat' ? 'Last message' : 'Message';
+}
+
 /** The event whose message is shown, and whose Flight the details are about. */
 function newestEventOf({ events }: NotifiedAlert): Event | undefined {
   return events.find(({ message }) => message !== '') ?? events[0];
@@ -167,14 +180,20 @@ function linesOf(only: NotifiedAlert, message: readonly string[]): ReturnType<ty
   const newest = newestEventOf(only);
   const [said = ''] = message;
   const others = only.events.filter((event) =>
-    isFlight(event) ? event !== newest : said === '' || firstLine(event.message) !== said,
+    isFlight(event) || isMoment(only) ? event !== newest : said === '' || firstLine(event.message) !== said,
   );
   const { lines, more } = eventLines(
     others.toSorted(newestFirst),
-    { message: said, labels: only.labels, place: true, step: newest ? stepOf(newest) : '' },
+    { message: said, labels: only.labels, place: isOfOnePlace(only), step: newest ? stepOf(newest) : '' },
     MAX_EVENTS,
   );
   return { lines, more: lines.length > 0 ? more + only.eventsOmitted : 0 };
+}
+
+/** A moment may be about what happened in several places of a Nest or region. */
+function isOfOnePlace(alert: NotifiedAlert): boolean {
+  const { bird_id, entity_id } = alert.labels;
+  return !isMoment(alert) || bird_id !== undefined || entity_id !== undefined;
 }
 
 type Details = readonly [name: string, value: string | number | boolean | undefined][];
@@ -188,14 +207,14 @@ function detailsOf(alert: NotifiedAlert): [string, string][] {
   return clean([
     ...placeDetails(labels),
     [labels.entity_type ?? 'Entity', named(labels.entity_name, labels.bird_id ? '' : labels.entity_id)],
-    ['Flight', newest?.attributes.flight_id ?? labels.flight_id],
+    ['Flight', shortGuid(String(newest?.attributes.flight_id ?? labels.flight_id ?? ''))],
     [verb.charAt(0).toUpperCase() + verb.slice(1), times],
     ['Step', newest && stepOf(newest).replace(/^step /, '')],
     [newest ? 'Event' : 'Last event', explained && shortId(explained)],
     ['Severity', labels.severity],
     ['Labels', others.map(([name, value]) => `${name}=${value}`).join(', ')],
     ...Object.entries(annotations)
-      .filter(([name]) => !OWN_ANNOTATIONS.has(name))
+      .filter(([name]) => !OWN_ANNOTATIONS.has(name) && !(name === 'title' && isMoment(alert)))
       .slice(0, 5),
   ]);
 }

@@ -14,6 +14,8 @@ export interface Row {
   readonly what: string;
   /** Empty for nothing. */
   readonly note: string;
+  /** The page about it. */
+  readonly url?: string | undefined;
 }
 
 export const MAX_SECTIONS = 12;
@@ -28,9 +30,9 @@ export function sectionText({ title, rows, more }: Section): string {
 
 export function sectionHtml({ title, rows, more }: Section): string {
   const lines = rows.map(
-    ({ lead, what, note }) =>
+    ({ lead, what, note, url }) =>
       `<tr><td class="quiet" style="padding:2px 12px 2px 0;color:#475467;vertical-align:top;white-space:nowrap">${escapeHtml(lead)}</td>` +
-      `<td style="padding:2px 0;width:100%;overflow-wrap:anywhere;word-break:break-word">${escapeHtml(what)}` +
+      `<td style="padding:2px 0;width:100%;overflow-wrap:anywhere;word-break:break-word">${url === undefined ? escapeHtml(what) : `<a class="link" href="${escapeHtml(url)}" style="color:#175cd3">${escapeHtml(what)}</a>`}` +
       `${note ? ` <span class="quiet" style="color:#475467">· ${escapeHtml(note)}</span>` : ''}</td></tr>`,
   );
   return [

@@ -1,10 +1,10 @@
 /**
- * Writes subjects of mails: `[nestwatch] EU · Marketing / Translate blog: FlightFailed`, and with `Re: ` before it what
- * follows in the thread. People's filters and rules depend on it, so it says of an alert its name as routes and silences
- * do, and follows from the group's labels alone. How things stand is said first in the body, which mail programs show
- * beside the subject.
+ * Writes subjects of mails. A telling one says how things stand: `✕ Translate blog failed · EU Marketing`. A stable one
+ * is the same in all mails of a thread, with `Re: ` from the second on: `[nestwatch] EU - Marketing / Translate blog:
+ * FlightFailed`. Filters and ticket systems can depend on that, so it says of an alert its name as routes and silences
+ * do, follows from the group's labels alone, and adds nothing beyond ASCII, for which it would be encoded.
  *
- * The mails of a group stay together by that, too: Gmail adds a mail to a conversation if its References name a mail of
+ * The mails of a group stay together by References, and by a stable subject in all programs: Gmail adds a mail to a conversation if its References name a mail of
  * it and the subject is the same apart from `Re:` (Google Workspace Updates, 29 March 2019), and so does RFC 5256. Outlook
  * goes by References and by `Thread-Topic`, which may be what a subject ends with (MS-OXCMAIL, 2.2.3.2.7).
  */
@@ -13,14 +13,26 @@ import type { GroupNotification } from '../../domain/grouping/notification.ts';
 import { summaryTitle } from '../../domain/grouping/summary.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { regionName } from '../../text/region-name.ts';
+import type { Tone } from './alert-clusters.ts';
 import { commonLabels } from './alert-subject.ts';
 
 const NAME_CODE_POINTS = 60;
 const TOPIC_CODE_POINTS = 150;
 const PLACE_LABELS = new Set(['alertname', 'region', 'nest', 'nest_id', 'bird', 'bird_id']);
 
-/** The subject of a notification's mail. */
-export function mailSubject(notification: GroupNotification): string {
+const MARKS: Readonly<Record<Tone, string>> = { critical: '✕', warning: '✕', resolved: '✓', neutral: '–' };
+
+/**
+ * `✕ Translate blog failed · EU Marketing`, `✓ Translate blog lands again`, `Reminder: Translate blog still fails · EU
+ * Marketing`.
+ */
+export function tellingSubject(headline: string, tone: Tone, place: string): string {
+  const marked = headline.startsWith('Reminder: ') ? headline : `${MARKS[tone]} ${headline}`;
+  return tone === 'resolved' || place === '' ? marked : `${marked} · ${place.replace(' · ', ' ')}`;
+}
+
+/** The stable subject of a notification's mail. */
+export function stableSubject(notification: GroupNotification): string {
   // A summary is the only mail of its thread, so it has no `Re: `, and its topic says what it contains.
   const isReply = notification.threadPosition > 0 && !notification.summary;
   const subject = `[nestwatch] ${topicOf(notification)}`;
@@ -54,7 +66,7 @@ function sharedPlace({ alerts }: GroupNotification): Labels {
 function placeOf({ region, nest, nest_id, bird, bird_id }: Labels): string {
   const inside = [nest || (nest_id && `Nest ${nest_id}`), bird || (bird_id && `Bird ${bird_id}`)];
   const path = inside.flatMap((name) => short(name ?? '') || []).join(' / ');
-  return [region ? regionName(region) : '', path].filter((part) => part !== '').join(' · ');
+  return [region ? regionName(region) : '', path].filter((part) => part !== '').join(' - ');
 }
 
 function short(text: string): string {

@@ -4,7 +4,7 @@ import type { TemplateVariables } from '../../templates/variables.ts';
 import { manyLines } from '../../text/plain-text.ts';
 import { alertmanagerBody } from './alertmanager-body.ts';
 import { mailView } from './message-view.ts';
-import { mailSubject } from './subject-line.ts';
+import { stableSubject } from './subject-line.ts';
 
 const TEXT_CODE_POINTS = 2_000;
 const MESSAGE_CODE_POINTS = 4_000;
@@ -17,7 +17,7 @@ export function templateVariables(notification: GroupNotification, externalUrl: 
     title: view.headline,
     context: view.context,
     message: manyLines((view.message.join('\n') || view.clusters[0]?.cause) ?? '', MESSAGE_CODE_POINTS),
-    subject: mailSubject(notification),
+    subject: stableSubject(notification),
     receiver: body.receiver,
     groupKey: body.groupKey,
     groupLabels: body.groupLabels,

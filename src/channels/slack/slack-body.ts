@@ -3,6 +3,7 @@
  * `verbatim` keeps Slack from looking for names and addresses in them. Limits:
  * https://docs.slack.dev/reference/block-kit/blocks and /messaging.
  */
+import type { Tone } from '../message/alert-clusters.ts';
 import { escapedWithin, listWithin, within } from '../message/bounded.ts';
 import { type Readable, viewOf } from '../message/digest-view.ts';
 import { eventWords } from '../message/event-line.ts';
@@ -11,10 +12,24 @@ import { historyLine } from '../message/flight-history.ts';
 import type { MailView } from '../message/message-view.ts';
 import { sectionText } from '../message/section.ts';
 
-export const SLACK_LIMITS = { blocks: 50, header: 150, section: 3_000, text: 40_000 } as const;
+export const SLACK_LIMITS = {
+  blocks: 50,
+  header: 150,
+  section: 3_000,
+  text: 40_000,
+  fields: 10,
+  field: 2_000,
+  button: 75,
+} as const;
 /** Far less than the sum of the limits of all parts: people are to read the message. */
 const MAX_BYTES = 60_000;
 const FALLBACK_UNITS = 1_000;
+const CIRCLES: Readonly<Record<Tone, string>> = {
+  critical: '🔴',
+  warning: '🟠',
+  resolved: '🟢',
+  neutral: '⚪',
+};
 
 export interface SlackBody {
   readonly channel?: string;
@@ -32,12 +47,21 @@ export interface SlackBody {
 export type Block =
   | { readonly type: 'header'; readonly text: PlainText }
   | { readonly type: 'section'; readonly text: Mrkdwn }
+  | { readonly type: 'section'; readonly fields: readonly Mrkdwn[] }
+  | { readonly type: 'actions'; readonly elements: readonly Button[] }
   | { readonly type: 'context'; readonly elements: readonly Mrkdwn[] };
 
 interface PlainText {
   readonly type: 'plain_text';
   readonly text: string;
   readonly emoji: false;
+}
+
+interface Button {
+  readonly type: 'button';
+  readonly text: PlainText;
+  readonly url: string;
+  readonly style?: 'primary';
 }
 
 interface Mrkdwn {
@@ -68,7 +92,7 @@ export function slackBody(
   zone?: string,
 ): SlackBody {
   const view = viewOf(notification, externalUrl, zone);
-  const headline = texts.title || view.headline;
+  const headline = texts.title || `${CIRCLES[view.tone]} ${view.headline}`;
   const where = view.context ? [section(escaped(view.context, SLACK_LIMITS.section))] : [];
   const main = texts.text === undefined ? contentOf(view) : sections(texts.text);
   const more = (count: number) => context(`… and ${count} more parts; the page has all of it`);
@@ -78,13 +102,13 @@ export function slackBody(
     ...[...view.notices, ...notes].map((notice) => section(escaped(notice, SLACK_LIMITS.section))),
     ...main,
   ];
-  const links = linksOf(view);
+  const links = buttonsOf(view);
   return {
     ...(channel && { channel }),
     ...(username && { username }),
     ...(iconEmoji && { icon_emoji: iconEmoji }),
     ...(iconUrl && { icon_url: iconUrl }),
-    text: escaped(`${headline} · ${view.context}`, FALLBACK_UNITS),
+    text: escaped(texts.title || view.subject, FALLBACK_UNITS),
     mrkdwn: false,
     link_names: false,
     parse: 'none',
@@ -113,7 +137,6 @@ function code(lines: readonly string[]): string {
 }
 
 function contentOf(view: MailView): Block[] {
-  const details = view.details.map(([name, value]) => `${name}: ${value}`);
   const events = view.events.slice(0, MAX_EVENTS).map(eventWords);
   const eventsMore = view.eventsMore + Math.max(0, view.events.length - MAX_EVENTS);
   const clusters = view.clusters.slice(0, MAX_CLUSTERS);
@@ -124,7 +147,7 @@ function contentOf(view: MailView): Block[] {
     ...(view.message.length > 0 ? [section(code(view.message))] : []),
     ...(view.history ? [section(escaped(historyLine(view.history), SLACK_LIMITS.section))] : []),
     ...(view.sections ?? []).map((one) => section(escaped(sectionText(one).trim(), SLACK_LIMITS.section))),
-    ...(details.length > 0 ? [section(escaped(details.join('\n'), SLACK_LIMITS.section))] : []),
+    ...fieldsOf(view.details),
     ...clusters.map((cluster) => {
       const where =
         cluster.places.join(', ') + (cluster.placesMore > 0 ? ` and ${cluster.placesMore} more` : '');
@@ -172,14 +195,25 @@ function cutAt(text: string): number {
 
 /** Whether the block has text: Slack refuses the whole message for one section without any. */
 function hasText(block: Block): boolean {
-  return block.type !== 'section' || block.text.text.trim() !== '';
+  return !('text' in block) || block.text.text.trim() !== '';
+}
+
+/** In two columns on a wide screen. */
+function fieldsOf(details: MailView['details']): Block[] {
+  const fields = details.map(([name, value]) => mrkdwn(escaped(`${name}: ${value}`, SLACK_LIMITS.field)));
+  const rows = Map.groupBy(fields, (field) => Math.floor(fields.indexOf(field) / SLACK_LIMITS.fields));
+  return [...rows.values()].map((some) => ({ type: 'section', fields: some }));
 }
 
 function header(text: string): Block {
   return {
     type: 'header',
-    text: { type: 'plain_text', text: within(text.toWellFormed(), SLACK_LIMITS.header) || '–', emoji: false },
+    text: plainTextOf(text, SLACK_LIMITS.header),
   };
+}
+
+function plainTextOf(text: string, maxUnits: number): PlainText {
+  return { type: 'plain_text', text: within(text.toWellFormed(), maxUnits) || '–', emoji: false };
 }
 
 function section(text: string): Block {
@@ -194,13 +228,16 @@ function mrkdwn(text: string): Mrkdwn {
   return { type: 'mrkdwn', text, verbatim: true };
 }
 
-function linksOf({ links }: MailView): Block[] {
+/** The first link is the one to press. */
+function buttonsOf({ links }: MailView): Block[] {
   if (links.length === 0) return [];
-  const text = links.map(({ text: name, url }) => `<${linkTarget(url)}|${escaped(name, 100)}>`).join('  ');
-  return [context(text)];
-}
-
-/** Escapes an address; `|` would end it. */
-function linkTarget(url: string): string {
-  return escaped(url.replaceAll('|', '%7C'), 600);
+  const elements = links.map(
+    ({ text, url }, index): Button => ({
+      type: 'button',
+      text: plainTextOf(text, SLACK_LIMITS.button),
+      url,
+      ...(index === 0 && { style: 'primary' }),
+    }),
+  );
+  return [{ type: 'actions', elements }];
 }

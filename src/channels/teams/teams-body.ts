@@ -1,6 +1,6 @@
 /**
  * Writes messages for the Workflows webhook of Microsoft Teams: one adaptive card. Its texts are rich text runs, which
- * read no Markdown, so that text from outside makes no links. Mentions would need entities, and there are none. Limit:
+ * read no Markdown, so that text from outside makes no links. A set of facts reads it, and gets only what cannot be any. Mentions would need entities, and there are none. Limit:
  * 28 kB (https://learn.microsoft.com/microsoftteams/limits-specifications-teams).
  */
 
@@ -37,12 +37,19 @@ interface AdaptiveCard {
   readonly version: '1.4';
   readonly msteams: { readonly width: 'Full' };
   readonly fallbackText: string;
-  readonly body: readonly RichTextBlock[];
+  readonly body: readonly CardBlock[];
   readonly actions: readonly {
     readonly type: 'Action.OpenUrl';
     readonly title: string;
     readonly url: string;
   }[];
+}
+
+type CardBlock = RichTextBlock | FactSet;
+
+interface FactSet {
+  readonly type: 'FactSet';
+  readonly facts: readonly { readonly title: string; readonly value: string }[];
 }
 
 interface RichTextBlock {
@@ -81,7 +88,7 @@ export function teamsBody(
 ): TeamsBody {
   const view = viewOf(notification, externalUrl, zone);
   const headline = within((texts.title || view.headline).toWellFormed(), TITLE_UNITS);
-  const blocks = [
+  const blocks: CardBlock[] = [
     block({ text: headline, size: 'Large', weight: 'Bolder', color: COLOURS[view.tone] }),
     ...(texts.text === undefined && view.context ? [subtle(view.context)] : []),
     ...[...view.notices, ...notes].map((notice) => block({ text: notice })),
@@ -110,7 +117,7 @@ export function teamsBody(
   };
 }
 
-function contentOf(view: MailView): RichTextBlock[] {
+function contentOf(view: MailView): CardBlock[] {
   const clusters = view.clusters.slice(0, MAX_CLUSTERS);
   const alertsMore =
     view.alertsMore + view.clusters.slice(MAX_CLUSTERS).reduce((sum, { alerts }) => sum + alerts, 0);
@@ -133,7 +140,7 @@ function contentOf(view: MailView): RichTextBlock[] {
       ),
       ...(more > 0 ? [subtle(`… and ${more} more`)] : []),
     ]),
-    ...view.details.map(([name, value]) => block({ text: `${name}: `, weight: 'Bolder' }, { text: value })),
+    ...detailsOf(view.details),
     ...clusters.flatMap(({ tone, title, places, placesMore, cause, context, lines, linesMore }) => [
       block(
         { text: title, weight: 'Bolder', color: COLOURS[tone] },
@@ -148,6 +155,22 @@ function contentOf(view: MailView): RichTextBlock[] {
     ...(events.length > 0 ? [block({ text: view.eventsTitle, weight: 'Bolder' })] : []),
     ...events.map((line) => block({ text: `• ${eventWords(line)}` })),
     ...(eventsMore > 0 ? [subtle(`… and ${eventsMore} more events`)] : []),
+  ];
+}
+
+/** Words, numbers and addresses of mail, which mean nothing in Markdown. */
+const PLAIN = /^(?![-+]|\d+[.)] )[\p{L}\p{N} ,.:;%+@/()-]+$/u;
+
+function detailsOf(details: MailView['details']): CardBlock[] {
+  const isPlain = (text: string) => PLAIN.test(text) && !text.includes('://');
+  const facts = details.filter((detail) => detail.every(isPlain));
+  return [
+    ...(facts.length > 0
+      ? [{ type: 'FactSet' as const, facts: facts.map(([title, value]) => ({ title, value })) }]
+      : []),
+    ...details
+      .filter((detail) => !detail.every(isPlain))
+      .map(([name, value]) => block({ text: `${name}: `, weight: 'Bolder' }, { text: value })),
   ];
 }
 

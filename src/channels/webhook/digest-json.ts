@@ -1,11 +1,13 @@
 import { wireText } from '../../domain/alert/event-json.ts';
 import { type Digest, digestTitle, type OpenAlert } from '../../domain/digest/digest.ts';
 import type { Place } from '../../domain/digest/flight-tally.ts';
+import { type ReportRow, type SentReport, wireFigures } from '../../domain/digest/report-figures.ts';
 import type { DigestNotification } from '../../domain/grouping/notification.ts';
 import { formatInstant } from '../../time/instant.ts';
 
 /** A digest for programs: times are in RFC 3339, durations in seconds. */
-export function digestJson(digest: Digest): Readonly<Record<string, unknown>> {
+export function digestJson(digest: Digest | SentReport): Readonly<Record<string, unknown>> {
+  if ('report' in digest) return reportJson(digest);
   const { flights, recovered, watch } = digest;
   return {
     name: digest.name,
@@ -16,9 +18,10 @@ export function digestJson(digest: Digest): Readonly<Record<string, unknown>> {
     flights_cancelled: flights.cancelled ?? 0,
     birds_failing: flights.birdsFailing,
     nests_failing: flights.nestsFailing,
-    birds: flights.birds.map(({ region, nest, bird, ...counts }) => ({
-      ...placeJson({ region, nest, bird }),
-      ...counts,
+    birds: flights.birds.map(({ failed, succeeded, ...place }) => ({
+      ...placeJson(place),
+      failed,
+      succeeded,
     })),
     nests: flights.nests.map(({ region, nest, failed, succeeded }) => ({
       region,
@@ -76,10 +79,26 @@ export function digestBody({ digest, receiver }: DigestNotification, externalUrl
     receiver,
     groupLabels: {},
     commonLabels: {},
-    commonAnnotations: { summary: `Digest ${digest.name}: ${digestTitle(digest)}` },
+    commonAnnotations: {
+      summary: 'report' in digest ? `Report ${digest.name}` : `Digest ${digest.name}: ${digestTitle(digest)}`,
+    },
     externalURL: externalUrl,
     alerts: [],
     digest: digestJson(digest),
+  };
+}
+
+/** Figures as on the page: shares from 0 to 1, durations in seconds. */
+function reportJson({ name, fromUs, toUs, report: { month, nest, tables } }: SentReport) {
+  const rows = (all: readonly ReportRow[]) =>
+    all.map(({ labels, text, figures }) => ({
+      ...(labels && { labels }),
+      ...(text !== undefined && { text: wireText(text) }),
+      ...Object.fromEntries(wireFigures(figures)),
+    }));
+  return {
+    ...{ name, from: formatInstant(fromUs), to: formatInstant(toUs), month, nest },
+    report: Object.fromEntries(Object.entries(tables).map(([table, all]) => [table, rows(all)])),
   };
 }
 

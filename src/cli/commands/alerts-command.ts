@@ -3,7 +3,7 @@ import type { Edge } from '../../process-io.ts';
 import { filterParameters, readMatcherArguments } from '../command-arguments.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
 import { filterArguments } from '../list-filters.ts';
-import { type Columns, jsonText, shown, shownTime, table } from '../terminal-text.ts';
+import { type Columns, jsonText, type Layout, layoutOf, shown, table } from '../terminal-text.ts';
 
 interface AlertsOptions extends DaemonOptions {
   readonly active: boolean;
@@ -11,6 +11,7 @@ interface AlertsOptions extends DaemonOptions {
   readonly inhibited: boolean;
   /** A regular expression. */
   readonly receiver: string | undefined;
+  readonly utc?: boolean;
   readonly json: boolean;
 }
 
@@ -23,7 +24,7 @@ const alertsShape = z.array(
     status: z.looseObject({ state: z.string() }),
   }),
 );
-type DaemonAlert = z.output<typeof alertsShape>[number];
+export type DaemonAlert = z.output<typeof alertsShape>[number];
 
 /** The most alerts that one answer may contain. */
 const ASKED = '1000';
@@ -46,7 +47,7 @@ export async function alerts(edge: Edge, args: readonly string[], options: Alert
   const { data } = await matchingAlerts(edge, options, query);
   const ids = filters.length > 0 ? await idsOf(edge, options, filters) : undefined;
   const list = ids ? data.filter(({ id }) => ids.has(id)) : data;
-  edge.stdout.write(options.json ? jsonText(list) : alertTable(list));
+  edge.stdout.write(options.json ? jsonText(list) : alertTable(list, layoutOf(edge, options)));
   return 0;
 }
 
@@ -79,19 +80,21 @@ export async function matchingAlerts(
   return daemonJson(edge, options, { method: 'GET', path: `/api/v2/alerts?${filter}` }, alertsShape);
 }
 
+const SEVERITIES = ['info', 'warning', 'critical'];
+
 const COLUMNS: Columns<DaemonAlert> = {
-  ALERTNAME: ({ labels }) => shown(labels.alertname ?? ''),
   SEVERITY: ({ labels }) => shown(labels.severity ?? ''),
-  REGION: ({ labels }) => shown(labels.region ?? ''),
-  STARTED: ({ startsAt }) => shownTime(startsAt),
+  STARTED: ({ startsAt }) => ({ at: startsAt }),
+  ALERTNAME: ({ labels }) => shown(labels.alertname ?? ''),
   STATE: ({ status }) => status.state,
   SUMMARY: ({ annotations }) => shown(annotations.summary ?? ''),
+  MESSAGE: ({ annotations }) => shown(annotations.description ?? ''),
 };
 
-export function alertTable(list: readonly DaemonAlert[]): string {
+/** The severest first, and of these the latest. */
+export function alertTable(list: readonly DaemonAlert[], layout?: Layout): string {
   if (list.length === 0) return 'No alerts.\n';
-  return table(
-    COLUMNS,
-    list.toSorted((a, b) => (a.startsAt < b.startsAt ? -1 : 1)),
-  );
+  const rank = ({ labels }: DaemonAlert) => SEVERITIES.indexOf(labels.severity ?? '');
+  const sorted = list.toSorted((a, b) => rank(b) - rank(a) || (a.startsAt < b.startsAt ? 1 : -1));
+  return table(COLUMNS, sorted, layout, { least: ['STATE', 'ALERTNAME'] });
 }

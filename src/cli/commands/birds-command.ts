@@ -4,7 +4,7 @@ import type { Edge } from '../../process-io.ts';
 import { howMany } from '../../text/counts.ts';
 import { durationWords } from '../../text/duration-words.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
-import { jsonText, shown, shownTime } from '../terminal-text.ts';
+import { jsonText, type Layout, layoutOf, shown, shownTime } from '../terminal-text.ts';
 import { BIRDS, EVENTS, FLIGHTS, listText, readList } from './printed-lists.ts';
 
 const SHOWN_FLIGHTS = 10;
@@ -57,7 +57,7 @@ export async function birdsShow(
   const [found, another] = meant;
   if (!found) throw new NestwatchError('usage', `no Bird ${shown(bird)} is known`);
   if (another) {
-    edge.stderr.write(listText(BIRDS, meant));
+    edge.stderr.write(listText(BIRDS, meant, layoutOf(edge, {})));
     throw new NestwatchError(
       'usage',
       'several Birds fit: give an id, and region= or nest= where it is of several',
@@ -65,13 +65,13 @@ export async function birdsShow(
   }
   const path = `/api/v1/birds/${encodeURIComponent(found.region)}/${encodeURIComponent(found.bird_id)}`;
   const report = await daemonJson(edge, options, { method: 'GET', path }, reportShape);
-  edge.stdout.write(options.json ? jsonText(report.json) : reportText(report.data));
+  edge.stdout.write(options.json ? jsonText(report.json) : reportText(report.data, layoutOf(edge, {})));
   return 0;
 }
 
-function reportText(data: Report): string {
+function reportText(data: Report, layout: Layout): string {
   const flights = data.flights.slice(0, SHOWN_FLIGHTS);
-  return `${linesOf(data).join('\n')}\n${flights.length > 0 ? `\n${listText(FLIGHTS, flights)}` : ''}`;
+  return `${linesOf(data).join('\n')}\n${flights.length > 0 ? `\n${listText(FLIGHTS, flights, layout)}` : ''}`;
 }
 
 function linesOf(data: Report): string[] {

@@ -7,7 +7,7 @@ import { howMany } from '../../text/counts.ts';
 import { durationWords } from '../../text/duration-words.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
 import { jsonText, shown, shownList, shownSentence, shownTime } from '../terminal-text.ts';
-import { alertsShow } from './alerts-show-command.ts';
+import { alertsShow } from './alerts/alerts-show-command.ts';
 import { birdsShow } from './birds-command.ts';
 import { deliveriesShow } from './deliveries-command.ts';
 import { FINDINGS, findingLines } from './finding-lines.ts';

@@ -26,7 +26,8 @@ regions:
 #
 # route:
 #   receiver: ops
-#   group_by: [alertname, region, nest]   # one message for each of their values
+#   group_by: [alertname, region, error]   # one message of one cause, also in eight Birds
+#   group_interval: 1m                     # how soon more of it is told
 #   routes:
 #     - matchers: ['severity="critical"']
 #       receiver: pager
@@ -34,6 +35,7 @@ regions:
 #
 # receivers:
 #   - name: ops
+#     fold_ends: 5m                        # what only ended or goes on is told together
 #     email_configs:
 #       - to: ops@example.com
 #         send_resolved: true

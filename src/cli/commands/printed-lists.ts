@@ -5,10 +5,11 @@ import type { Edge } from '../../process-io.ts';
 import { durationWords } from '../../text/duration-words.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
 import { filterArguments } from '../list-filters.ts';
-import { type Columns, jsonText, shown, shownTime, table } from '../terminal-text.ts';
+import { type Columns, jsonText, type Layout, layoutOf, shown, table } from '../terminal-text.ts';
 
 export interface ListOptions extends DaemonOptions {
   readonly limit: string | undefined;
+  readonly utc?: boolean;
   readonly json: boolean;
 }
 
@@ -16,6 +17,8 @@ interface List<Shape extends z.ZodType> {
   readonly name: ListName;
   readonly item: Shape;
   readonly columns: Columns<z.output<Shape>>;
+  /** The columns that a narrow terminal can do without, the first one most easily. */
+  readonly least: readonly string[];
   /** Printed for an empty list. */
   readonly none: string;
   /** Printed to stderr if there is a further page. */
@@ -51,10 +54,40 @@ export const BIRDS = listOf({
     BIRD: (one) => shown(one.bird),
     ID: (one) => shown(one.bird_id),
     TRIGGER: (one) => shown(one.trigger_type),
-    'LAST FLIGHT': (one) => shownTime(one.last_flight?.started_at),
+    'LAST FLIGHT': (one) => ({ at: one.last_flight?.started_at }),
     'ENDED AS': (one) => shown(one.last_flight?.status ?? ''),
   },
+  least: ['TRIGGER', 'ENDED AS', 'STATUS', 'REGION'],
   none: 'No Birds.\n',
+  more: MORE_ONES,
+});
+
+export const NESTS = listOf({
+  name: 'nests',
+  item: z.object({
+    region: z.string(),
+    nest_id: z.string(),
+    nest: z.string(),
+    birds: z.number(),
+    birds_failing: z.number(),
+    birds_off: z.number(),
+    alerts_firing: z.number(),
+    flights_succeeded: z.number(),
+    flights_failed: z.number(),
+  }),
+  columns: {
+    NEST: (one) => shown(one.nest || one.nest_id),
+    REGION: (one) => shown(one.region),
+    ID: (one) => shown(one.nest_id),
+    BIRDS: (one) => String(one.birds),
+    FAILING: (one) => String(one.birds_failing),
+    OFF: (one) => String(one.birds_off),
+    ALERTS: (one) => String(one.alerts_firing),
+    'FLIGHTS 24H': (one) => String(one.flights_succeeded + one.flights_failed),
+    FAILED: (one) => String(one.flights_failed),
+  },
+  least: ['ID', 'OFF'],
+  none: 'No Nests.\n',
   more: MORE_ONES,
 });
 
@@ -74,7 +107,7 @@ export const FLIGHTS = listOf({
     message: z.string(),
   }),
   columns: {
-    STARTED: (one) => shownTime(one.started_at),
+    STARTED: (one) => ({ at: one.started_at }),
     STATUS: (one) => shown(one.status),
     TOOK: took,
     REGION: (one) => shown(one.region),
@@ -84,6 +117,7 @@ export const FLIGHTS = listOf({
     STEP: (one) => shown(one.step_id ?? ''),
     MESSAGE: (one) => shown(one.message),
   },
+  least: ['STEP', 'TOOK', 'REGION', 'FLIGHT', 'NEST'],
   none: 'No Flights.\n',
   more: MORE_ONES,
 });
@@ -106,14 +140,16 @@ export const EVENTS = listOf({
     attributes: z.record(z.string(), z.unknown()),
   }),
   columns: {
-    OCCURRED: (one) => shownTime(one.occurred_at),
+    OCCURRED: (one) => ({ at: one.occurred_at }),
     ID: (one) => one.short_id,
     TYPE: (one) => shown(one.type),
     REGION: (one) => shown(one.region),
     NEST: (one) => shown(one.nest),
     BIRD: (one) => shown(one.bird),
-    MESSAGE: (one) => shown(one.message),
+    MESSAGE: ({ message, attributes: { initiator } }) =>
+      shown(message || (typeof initiator === 'string' ? `by ${initiator}` : '')),
   },
+  least: ['REGION', 'NEST', 'TYPE'],
   none: 'No events.\n',
   more: OLDER_ONES,
 });
@@ -131,6 +167,8 @@ export const DELIVERIES = listOf({
     next_attempt_at: z.string().nullish(),
     settled_at: z.string().nullish(),
     last_error: z.string().default(''),
+    about: z.string().default(''),
+    about_more: z.number().default(0),
   }),
   columns: {
     ID: (one) => shown(one.id),
@@ -138,10 +176,12 @@ export const DELIVERIES = listOf({
     BY: shownIntegration,
     STATE: (one) => one.state,
     TRIES: (one) => String(one.attempts),
-    CREATED: (one) => shownTime(one.created_at),
-    'SETTLED OR NEXT': (one) => shownTime(one.settled_at ?? one.next_attempt_at),
+    CREATED: (one) => ({ at: one.created_at }),
+    ABOUT: (one) => `${shown(one.about)}${one.about_more > 0 ? ` and ${one.about_more} more` : ''}`,
+    'SETTLED OR NEXT': (one) => ({ at: one.settled_at ?? one.next_attempt_at }),
     'LAST ERROR': (one) => shown(one.last_error),
   },
+  least: ['SETTLED OR NEXT', 'TRIES', 'ID', 'LAST ERROR'],
   none: 'No deliveries.\n',
   more: OLDER_ONES,
 });
@@ -166,7 +206,7 @@ export const WRITES = listOf({
     status: z.number(),
   }),
   columns: {
-    AT: (one) => shownTime(one.at),
+    AT: (one) => ({ at: one.at }),
     WHO: (one) => shown(one.who),
     BY: (one) => shown(one.by),
     FROM: (one) => shown(one.from),
@@ -174,6 +214,7 @@ export const WRITES = listOf({
     ACTION: (one) => shown(one.action),
     ASKED: (one) => shown(one.asked),
   },
+  least: ['FROM', 'BY'],
   none: 'No writes.\n',
   more: OLDER_ONES,
 });
@@ -183,7 +224,14 @@ function listOf<Shape extends z.ZodType>(list: List<Shape>): List<Shape> {
   return list;
 }
 
-const LISTS = { birds: BIRDS, flights: FLIGHTS, events: EVENTS, deliveries: DELIVERIES, writes: WRITES };
+const LISTS = {
+  birds: BIRDS,
+  nests: NESTS,
+  flights: FLIGHTS,
+  events: EVENTS,
+  deliveries: DELIVERIES,
+  writes: WRITES,
+};
 
 /** Prints a list as a table, or as the API answers it. */
 export async function printList(
@@ -195,16 +243,17 @@ export async function printList(
   const list = LISTS[name] as List<z.ZodType>;
   const { json, items, next } = await readList(edge, list, args, options);
   if (options.json) edge.stdout.write(jsonText(json));
-  else edge.stdout.write(listText(list, items));
+  else edge.stdout.write(listText(list, items, layoutOf(edge, options)));
   if (next !== undefined && !options.json) edge.stderr.write(list.more);
   return 0;
 }
 
 export function listText<Shape extends z.ZodType>(
-  { columns, none }: List<Shape>,
+  { columns, least, none }: List<Shape>,
   items: readonly z.output<Shape>[],
+  layout?: Layout,
 ): string {
-  return items.length === 0 ? none : table(columns, items);
+  return items.length === 0 ? none : table(columns, items, layout, { least });
 }
 
 /** The API searches only so many per request: what is rare may be found only by a later one. */

@@ -9,7 +9,7 @@ import { formatInstant } from '../../time/instant.ts';
 import { filterParameters, instantOf, readMatcherArguments, wrongUsage } from '../command-arguments.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
 import { filterArguments } from '../list-filters.ts';
-import { type Columns, jsonText, shown, shownTime, table } from '../terminal-text.ts';
+import { type Columns, jsonText, type Layout, layoutOf, shown, shownTime, table } from '../terminal-text.ts';
 import { alertTable, FILTER, matchingAlerts } from './alerts-command.ts';
 
 interface SilenceAddOptions extends DaemonOptions {
@@ -78,7 +78,7 @@ async function dryRun(
   const { json, data } = await matchingAlerts(edge, options, filterParameters(matchers));
   const when = whenItHides(hidesFromUs(times, nowUs, recurrences), times.endsAtUs, nowUs);
   if (options.json) edge.stderr.write(`nestwatch: ${when}\n`);
-  edge.stdout.write(options.json ? jsonText(json) : `${when}\n${alertTable(data)}`);
+  edge.stdout.write(options.json ? jsonText(json) : `${when}\n${alertTable(data, layoutOf(edge, {}))}`);
   return 0;
 }
 
@@ -151,7 +151,9 @@ export async function silenceList(
   );
   const isMeant = isMeantBy(options);
   const list = data.filter(isMeant);
-  const text = options.quiet ? list.map(({ id }) => `${shown(id)}\n`).join('') : silencesText(list);
+  const text = options.quiet
+    ? list.map(({ id }) => `${shown(id)}\n`).join('')
+    : silencesText(list, layoutOf(edge, {}));
   edge.stdout.write(
     options.json ? jsonText((json as unknown[]).filter((_, at) => isMeant(data[at]!))) : text,
   );
@@ -181,14 +183,16 @@ const COLUMNS: Columns<DaemonSilence> = {
   ID: ({ id }) => shown(id),
   STATE: ({ status }) => status.state,
   MATCHERS: (one) => shown(one.alertId === undefined ? matcherText(one) : `acknowledged: ${one.alertId}`),
-  ENDS: ({ alertId, endsAt }) => (alertId === undefined ? shownTime(endsAt) : 'when resolved'),
+  ENDS: ({ alertId, endsAt }) => (alertId === undefined ? { at: endsAt } : 'when resolved'),
   RECURS: ({ recurrence: one }) => (one ? shown(`${one.duration} at ${one.cron} ${one.timezone}`) : ''),
   'CREATED BY': ({ createdBy }) => shown(createdBy),
   COMMENT: ({ comment }) => shown(comment),
 };
 
-function silencesText(list: readonly DaemonSilence[]): string {
-  return list.length === 0 ? 'No silences.\n' : table(COLUMNS, list);
+function silencesText(list: readonly DaemonSilence[], layout: Layout): string {
+  return list.length === 0
+    ? 'No silences.\n'
+    : table(COLUMNS, list, layout, { least: ['RECURS', 'STATE', 'CREATED BY', 'ID'] });
 }
 
 function matcherText({ matchers }: DaemonSilence): string {

@@ -47,12 +47,14 @@ export async function simulate(edge: Edge, options: SimulateOptions): Promise<nu
     ...(flights !== undefined && { flightsPerHour: flights }),
     ...(failures !== undefined && { failureShare: failures }),
   });
-  const server = await openSimulator({ world, host: listen.host || '127.0.0.1', port: listen.port });
+  const server = await openSimulator({ world, host: listen.host || '127.0.0.1', port: listen.port }).catch(
+    refusing('--listen'),
+  );
   const control =
     place &&
     (await openControl({ world, clock }, place.host, place.port).catch(async (error: unknown) => {
       await server.close();
-      throw error;
+      return refusing('--control')(error);
     }));
   // Whoever reads the address may stop the command at once.
   const stopped = untilStopped(edge);
@@ -63,12 +65,20 @@ export async function simulate(edge: Edge, options: SimulateOptions): Promise<nu
   return 0;
 }
 
+/** Says which option names the port that cannot be used. */
+function refusing(option: string) {
+  return (cause: unknown): never => {
+    const message = cause instanceof Error ? cause.message : String(cause);
+    throw new NestwatchError('port_in_use', `${option}: ${message}`, { cause });
+  };
+}
+
 function controlPlace(text: string): HostPort {
   const place = parseHostPort(text);
   if (place && isLoopback(place.host.includes(':') ? `[${place.host}]` : place.host)) return place;
   throw new NestwatchError(
     'usage',
-    '--control must be an address of this machine alone, such as 127.0.0.1:4011: whoever reaches it changes the simulated service',
+    `--control ${text}: must be an address of this machine alone, such as 127.0.0.1:4011: whoever reaches it changes the simulated service`,
   );
 }
 

@@ -5,7 +5,7 @@ import { ago } from '../../text/instant-words.ts';
 import type { Clock } from '../../time/clock.ts';
 import { parseInstant } from '../../time/instant.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
-import { jsonText, shown, shownSentence, table } from '../terminal-text.ts';
+import { jsonText, type Layout, layoutOf, shown, shownSentence, table } from '../terminal-text.ts';
 
 interface StatusOptions extends DaemonOptions {
   readonly json: boolean;
@@ -92,7 +92,7 @@ export async function status(edge: Edge, options: StatusOptions): Promise<number
     { method: 'GET', path: '/api/v1/status' },
     statusShape,
   );
-  edge.stdout.write(options.json ? jsonText(json) : statusText(data, edge.clock));
+  edge.stdout.write(options.json ? jsonText(json) : statusText(data, edge.clock, layoutOf(edge, {})));
   return (data.health?.impairments ?? []).length > 0 ? IMPAIRED : 0;
 }
 
@@ -115,7 +115,7 @@ function healthText({ health }: Status, since: (text: string | null | undefined)
   return `${firing}The watch is impaired:\n${items.join('\n')}\n`;
 }
 
-function statusText(view: Status, clock: Clock): string {
+function statusText(view: Status, clock: Clock, layout: Layout): string {
   const since = (text: string | null | undefined) => age(text, clock);
   const feeds = view.regions.flatMap(({ region, feeds: all, reads }) =>
     all.map((feed) => ({ region, ...feed, reads: reads.find((one) => one.feed === feed.feed) })),
@@ -135,7 +135,8 @@ function statusText(view: Status, clock: Clock): string {
         REASON: ({ health, reason }) => (health === 'up' ? '' : shown(reason)),
       },
       view.regions,
-      '',
+      layout,
+      { none: '', least: ['REQUESTS/S', 'SINCE'] },
     ),
     table<(typeof feeds)[number]>(
       {
@@ -149,9 +150,10 @@ function statusText(view: Status, clock: Clock): string {
         'ACTIVE FLIGHTS': (one) => (one.feed === 'flight' ? count(one.open_flights) : ''),
       },
       feeds,
-      '',
+      layout,
+      { none: '', least: ['ACTIVE FLIGHTS', 'STREAMS'] },
     ),
-    ...(view.replicas.length > 0 ? [replicasText(view, since)] : []),
+    ...(view.replicas.length > 0 ? [replicasText(view, since, layout)] : []),
     firing.length > 0
       ? table<Status['alerts'][number]>(
           {
@@ -160,6 +162,7 @@ function statusText(view: Status, clock: Clock): string {
             FIRING: (one) => String(one.count),
           },
           firing,
+          layout,
         )
       : 'No active alerts.\n',
     deliveries.length > 0
@@ -172,13 +175,18 @@ function statusText(view: Status, clock: Clock): string {
                 .join(', '),
           },
           deliveries,
+          layout,
         )
       : 'No deliveries yet.\n',
   ].join('\n');
 }
 
 /** The epoch of a region grows each time that it moves from one replica to another. */
-function replicasText({ replicas }: Status, since: (text: string | null | undefined) => string): string {
+function replicasText(
+  { replicas }: Status,
+  since: (text: string | null | undefined) => string,
+  layout: Layout,
+): string {
   return table<Status['replicas'][number]>(
     {
       REPLICA: ({ name }) => shown(name),
@@ -190,7 +198,8 @@ function replicasText({ replicas }: Status, since: (text: string | null | undefi
       ALERTING: ({ alerting }) => (alerting ? 'yes' : ''),
     },
     replicas,
-    '',
+    layout,
+    { none: '' },
   );
 }
 

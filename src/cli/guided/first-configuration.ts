@@ -14,6 +14,8 @@ export type ReceiverAnswers =
       readonly to: string;
       readonly smarthost: string;
       readonly from: string;
+      /** The server takes mails only without encryption. */
+      readonly isPlain?: boolean;
       /** Absent if the server requires no login. */
       readonly login?: { readonly user: string; readonly passwordFile: string };
     }
@@ -62,19 +64,21 @@ function receiverLines(receiver: Exclude<ReceiverAnswers, { kind: 'nobody' }>): 
   const route = `# Who is notified of what. The names and their meaning are Alertmanager's.
 route:
   receiver: ${RECEIVER}
-  group_by: [alertname, region, nest]   # one message for each of their values
+  group_by: [alertname, region, error]   # one message of one cause, also in eight Birds
+  group_interval: 1m                     # how soon more of it is told
 
 receivers:
   - name: ${RECEIVER}
 `;
+  const folded = '    fold_ends: 5m                        # what only ended or goes on is told together\n';
   if (receiver.kind !== 'email') {
     const key = receiver.kind === 'slack' ? 'api_url' : receiver.kind === 'msteamsv2' ? 'webhook_url' : 'url';
-    return `${route}    ${receiver.kind}_configs:
+    return `${route}${receiver.kind === 'webhook' ? '' : folded}    ${receiver.kind}_configs:
       - ${key}_file: ${quoted(receiver.urlFile)}
         send_resolved: true
 `;
   }
-  const { to, smarthost, from, login } = receiver;
+  const { to, smarthost, from, isPlain, login } = receiver;
   const credentials = login
     ? `  smtp_auth_username: ${quoted(login.user)}
   smtp_auth_password_file: ${quoted(login.passwordFile)}
@@ -83,8 +87,8 @@ receivers:
   return `global:
   smtp_smarthost: ${quoted(smarthost)}
   smtp_from: ${quoted(from)}
-${credentials}
-${route}    email_configs:
+${isPlain ? '  smtp_require_tls: false               # the server offers no encryption\n' : ''}${credentials}
+${route}${folded}    email_configs:
       - to: ${quoted(to)}
         send_resolved: true
 `;

@@ -66,6 +66,8 @@ class Guide {
   readonly #folder: string;
   /** The future contents of the secret files, by path. */
   readonly #secrets = new Map<string, string>();
+  /** Whether the receiver has accepted a test. */
+  #isProven = true;
 
   constructor(edge: Edge, talk: Conversation, folder: string) {
     this.#edge = edge;
@@ -114,11 +116,26 @@ class Guide {
       const kind = await this.#talk.choose('Who is notified?', WAYS);
       const receiver = await this.#askWay(kind);
       if (receiver.kind === 'nobody') return receiver;
-      const config = this.#load({ regions, receiver, externalUrl: '' });
-      if (config && (!(await this.#talk.confirm('Send a test now?', true)) || (await this.#isSent(config))))
-        return receiver;
-      if (config && !(await this.#talk.confirm('Try again?', true))) return receiver;
+      const answers = { regions, receiver, externalUrl: '' };
+      const config = this.#load(answers);
+      if (!config) continue;
+      const isTried = await this.#talk.confirm('Send a test now?', true);
+      const refused = isTried ? await this.#tryToSend(config) : undefined;
+      const plain = refused?.includes('STARTTLS') ? await this.#tryPlain(answers) : undefined;
+      if (plain) return plain;
+      this.#isProven = isTried && refused === undefined;
+      if (!isTried || this.#isProven || !(await this.#talk.confirm('Try again?', true))) return receiver;
     }
+  }
+
+  /** Sends without encryption, if the person agrees; undefined if it is not accepted either. */
+  async #tryPlain({ receiver, ...others }: Answers): Promise<ReceiverAnswers | undefined> {
+    const question = 'The mail server offers no encryption. Send mails that can be read on their way?';
+    if (!(await this.#talk.confirm(question, false))) return undefined;
+    const plain = { ...receiver, isPlain: true };
+    const config = this.#load({ ...others, receiver: plain });
+    this.#isProven = config !== undefined && (await this.#tryToSend(config)) === undefined;
+    return this.#isProven ? plain : undefined;
   }
 
   async #askWay(kind: ReceiverAnswers['kind']): Promise<ReceiverAnswers> {
@@ -138,14 +155,15 @@ class Guide {
     };
   }
 
-  async #isSent(config: Config): Promise<boolean> {
+  /** Returns why the test was not accepted; undefined if it was. */
+  async #tryToSend(config: Config): Promise<string | undefined> {
     const receiver = config.receivers.find(({ name }) => name === RECEIVER)!;
-    let isFine = true;
+    let refused: string | undefined;
     await sendSamples(this.#edge, config, receiver, false, (_integration, _position, taken) => {
-      if (taken.outcome !== 'accepted') isFine = false;
+      if (taken.outcome !== 'accepted') refused = taken.detail;
       this.#talk.say(`The test was ${sentWords(taken)}.`);
     });
-    return isFine;
+    return refused;
   }
 
   async askExternalUrl(answers: Answers): Promise<string> {
@@ -199,8 +217,21 @@ class Guide {
         await writeFile(this.#pathOf(path), `${secret}\n`, { flag: 'wx', mode: 0o600 });
     }
     await writeFile(this.#pathOf(FILE), text, { flag: 'wx' });
+    const program = commandWords(this.#edge);
     this.#talk.say(
-      `${FILE} is written, and its secrets in ${FOLDER}, which only you can read. Start it with: nestwatch run`,
+      `${FILE} is written, and its secrets in ${FOLDER}, which only you can read. Start it with: ${program} run`,
     );
+    if (!this.#isProven)
+      this.#talk.say(
+        `No test has arrived yet, so perhaps nobody is notified: ${program} test-receiver ${RECEIVER}`,
+      );
   }
+}
+
+/** How this program was started, for another command of it. */
+function commandWords({ program, environment }: Edge): string {
+  if (environment.npm_lifecycle_event === 'nestwatch') return 'npm run -s nestwatch --';
+  if (environment.npm_command === 'exec') return 'npx nestwatch';
+  const file = program.at(-1)!;
+  return file.endsWith('.ts') ? `node ${file}` : 'nestwatch';
 }

@@ -13,7 +13,7 @@ export const contextShape = z.strictObject({
     .array(z.enum(FINDING_SORTS))
     .prefault([...FINDING_SORTS])
     .describe(
-      'What messages about failed Flights say in addition, from what is stored: `change`: who published or activated the Bird before; `novelty`: whether the error is new in the region; `who_acts`: who can end it; `also_failing`: other Birds with the same error; `connection`: a connection that was lost before. `[]` for nothing.',
+      'What messages about failed Flights say in addition, from what is stored: `change`: who published or activated the Bird before, also in messages about slow ones; `novelty`: whether the error is new in the region; `who_acts`: who can end it; `also_failing`: other Birds with the same error; `connection`: a connection that was lost before. `[]` for nothing.',
     ),
   back_after: duration(1000)
     .prefault(formatDuration(BACK_AFTER_MS))

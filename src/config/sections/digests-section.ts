@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
 import { checkReceiver, receiverNames } from '../../document/known-receiver.ts';
+import type { Path } from '../../document/problem.ts';
 import { readList } from '../../document/read-list.ts';
 import { words } from '../../document/value-shape.ts';
 import { cronProblem } from '../../time/cron.ts';
@@ -18,6 +19,29 @@ export const digestShape = z.strictObject({
     .describe('Time zone of `cron` and of the times in the digest, such as Europe/Amsterdam.'),
   receiver: words.describe('A receiver with mail, chat or webhook integrations.'),
   skip_empty: z.boolean().prefault(false).describe('Sends no digest if nothing happened.'),
+  format: z
+    .enum(['summary', 'report'])
+    .prefault('summary')
+    .describe(
+      '`report`: the month in which the day before lies, with the figures of the page `/report`, and as CSV; on the 1st that is the whole month before.',
+    ),
+  for_each: z.enum(['nest']).optional().describe('With `format: report`: one message for each Nest.'),
+  to: z
+    .enum(['nest_members'])
+    .optional()
+    .describe(
+      'With `for_each: nest`: mails go to the active members of the Nest instead of `to` of the receiver.',
+    ),
+  detail: z
+    .enum(['full', 'counts'])
+    .prefault('full')
+    .describe('`counts`: without errors, names of people, ids and links, as for customers.'),
+  minutes_saved: z
+    .number()
+    .gt(0, { error: 'must be more than 0' })
+    .max(10_000)
+    .optional()
+    .describe('Minutes of work that a succeeded Flight saves: a report says the hours of all.'),
 });
 
 /** A summary of what happened since the last one with the same name. */
@@ -29,6 +53,16 @@ export interface DigestConfig {
   readonly receiver: string;
   /** If true, nothing is sent when nothing happened. */
   readonly skipEmpty: boolean;
+  /** Set if a report of the month is sent instead. */
+  readonly report?: {
+    /** A message for each Nest. */
+    readonly isForEachNest: boolean;
+    /** Mails go to the members of the Nest. */
+    readonly isToMembers: boolean;
+    /** Without errors, people and ids. */
+    readonly isCountsOnly: boolean;
+    readonly minutesSaved?: number | undefined;
+  };
 }
 
 /** The two keys that are validated together, separately from the rest, so that other mistakes do not hide theirs. */
@@ -45,6 +79,7 @@ export function readDigests(check: Check): DigestConfig[] {
       if (names.has(name)) check.problem([...path, 'name'], 'another digest has this name already');
       names.add(name);
     }
+    checkReport(check, path);
     const digest = check.read(digestShape, path);
     const times = check.read(timesShape, path);
     if (!times) return [];
@@ -60,8 +95,26 @@ export function readDigests(check: Check): DigestConfig[] {
     addProblem('cron', mistake);
     if (!isZone) addProblem('timezone', cronProblem(ANY_TIME, timezone));
     if (!digest || mistake || !isZone) return [];
-    return [{ name: digest.name, cron, timezone, receiver: digest.receiver, skipEmpty: digest.skip_empty }];
+    const report = digest.format === 'report' && {
+      isForEachNest: digest.for_each === 'nest',
+      isToMembers: digest.to === 'nest_members',
+      isCountsOnly: digest.detail === 'counts',
+      minutesSaved: digest.minutes_saved,
+    };
+    const own = { name: digest.name, receiver: digest.receiver, skipEmpty: digest.skip_empty };
+    return [{ ...own, cron, timezone, ...(report && { report }) }];
   });
+}
+
+function checkReport(check: Check, path: Path): void {
+  const raw = (key: string) => check.raw([...path, key]);
+  for (const key of ['for_each', 'to', 'detail', 'minutes_saved']) {
+    if (raw(key) === undefined || raw('format') === 'report') continue;
+    check.keyProblem([...path, key], 'belongs to `format: report`: set that too, or leave this out');
+  }
+  if (raw('to') !== undefined && raw('for_each') === undefined) {
+    check.keyProblem([...path, 'to'], 'needs `for_each: nest`');
+  }
 }
 
 const ANY_TIME = '* * * * *';

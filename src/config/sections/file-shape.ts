@@ -7,6 +7,7 @@ import { globalShape } from './global-section.ts';
 import { heartbeatShape } from './heartbeat-section.ts';
 import { inhibitRuleShape } from './inhibit-rules-section.ts';
 import { metricsShape } from './metrics-section.ts';
+import { objectiveShape } from './objectives-section.ts';
 import { pollShape } from './poll-section.ts';
 import { wholeReceiverShape } from './receivers-section.ts';
 import { regionsShape } from './regions-section.ts';
@@ -60,6 +61,12 @@ export const fileShape = z.strictObject({
     .optional()
     .describe(
       'Summaries, for example of a day or a week: Flights, causes of failure, open alerts, and how complete the watch was.',
+    ),
+  objectives: z
+    .array(objectiveShape)
+    .optional()
+    .describe(
+      'What share of Flights must succeed. Alerts when failures come so fast that it will not be met.',
     ),
   context: contextShape
     .optional()

@@ -9,7 +9,9 @@ import type { Matcher } from '../../domain/matchers/matcher.ts';
 export const forwardShape = z.strictObject({
   matchers: matcherList
     .prefault([])
-    .describe('Matchers on `region`, `feed`, `type`, `nest_id`, `nest`, `bird_id` and `bird` of an event.'),
+    .describe(
+      'Matchers on `region`, `feed`, `type`, `nest_id`, `nest`, `bird_id` and `bird` of an event. The feeds are `notification`, `bird_log`, `flight` and [`inventory`](#events-of-the-inventory).',
+    ),
   receiver: words.describe('A receiver with a webhook of `format: cloudevents`.'),
 });
 

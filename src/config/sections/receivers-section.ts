@@ -39,6 +39,11 @@ const receiverShape = z.strictObject({
     .describe(
       'Combines messages during an alert storm. Once 3 messages were sent within twice this time, all further ones are combined into one message per period of this length, until the storm is over. Not allowed for receivers with PagerDuty, VictorOps or Alertmanager.',
     ),
+  fold_ends: duration(60_000, 1_800_000)
+    .optional()
+    .describe(
+      'Combines what is not urgent. If another message was sent within this time before, one that only says that something ended or goes on waits for this time, and all that wait are sent as one. What fires newly is told at once. Not allowed for receivers with PagerDuty, VictorOps or Alertmanager.',
+    ),
   ...configsOf(() => z.unknown()),
   labels: z
     .record(words, z.string())
@@ -93,10 +98,17 @@ function readReceiver(check: Check, path: Path, readers: Readers): Receiver | un
   checkLabels(check, path);
   const receiver = check.read(receiverShape, path);
   const integrations = readers
-    .flatMap(([key, read]) => readList(check, [...path, key]).map((one) => read(one)))
+    .flatMap(([key, read]) =>
+      readList(check, [...path, key]).map((one) => {
+        const integration = read(one);
+        const isWritten = check.raw([...one, 'send_resolved']) === true;
+        return integration && isWritten ? { ...integration, endsMoments: true as const } : integration;
+      }),
+    )
     .filter((one) => one !== undefined);
   if (!receiver) return undefined;
-  const { name, labels, fallback, max_notifications_per_hour: max, fold_storms: foldStormsMs } = receiver;
+  const { name, labels, fallback, max_notifications_per_hour: max } = receiver;
+  const { fold_storms: foldStormsMs, fold_ends: foldEndsMs } = receiver;
   return {
     name,
     integrations,
@@ -104,5 +116,6 @@ function readReceiver(check: Check, path: Path, readers: Readers): Receiver | un
     ...(fallback !== undefined && { fallback }),
     ...(max !== undefined && { maxNotificationsPerHour: max }),
     ...(foldStormsMs !== undefined && { foldStormsMs }),
+    ...(foldEndsMs !== undefined && { foldEndsMs }),
   };
 }

@@ -52,14 +52,14 @@ const routeShape = z.strictObject({
     .array(groupLabel)
     .optional()
     .describe(
-      'Labels to group by: alerts with the same values share one message. `["..."]` puts every alert in a group of its own.',
+      'Labels to group by: alerts with the same values share one message. `[alertname, region, error]` makes one message of one cause in eight Birds; with `nest` in place of `error`, each Nest has its own. `["..."]` puts every alert in a group of its own.',
     ),
   group_wait: duration()
     .optional()
     .meta({
       preset: formatDuration(ROUTE_DEFAULTS.groupWaitMs),
       description:
-        'How long a new group waits for more alerts. While a hundred or more alerts at a time join a group that is due, it waits up to 2s longer, so that they all go into one message.',
+        'How long a new group waits for more alerts. So long also waits what is more severe than all that its group told since it was last at rest, even if `group_interval` is longer. While a hundred or more alerts at a time join a group that is due, it waits up to 2s longer, so that they all go into one message.',
     }),
   group_interval: duration(10)
     .optional()

@@ -1,18 +1,22 @@
+import { basename } from 'node:path';
 import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
-import type { Path } from '../../document/problem.ts';
+import { ConfigError, formatProblem, type Path } from '../../document/problem.ts';
 import { readList } from '../../document/read-list.ts';
 import { readMatchers } from '../../document/read-matchers.ts';
 import { compileAt } from '../../document/read-template.ts';
 import { duration, durationOrNever, labelMap, matcherList, words } from '../../document/value-shape.ts';
 import type { Labels } from '../../domain/alert/alert.ts';
-import type { Parameter } from '../../domain/alert/parameter.ts';
+import type { DeclaredBird } from '../../domain/alert/declared-bird.ts';
+import { keyOf, type Parameter } from '../../domain/alert/parameter.ts';
 import { freeId, PLAIN_RULE, type Rule, ruleId, type WhatIsAnnotated } from '../../domain/alert/rule.ts';
 import type { Kind } from '../../domain/kinds/kind.ts';
 import { ALERT_KINDS, DEFAULT_RULES, KINDS, kindOf } from '../../domain/kinds/kinds.ts';
+import type { Matcher } from '../../domain/matchers/matcher.ts';
 import { compileTemplate, type Template, TemplateError } from '../../templates/liquid.ts';
 import { nearest } from '../../text/nearest.ts';
 import { formatDuration } from '../../time/duration.ts';
+import { readDeclaredBirds } from '../declared-birds.ts';
 import { checkTimeIntervalNames } from './time-intervals-section.ts';
 
 /** A resolved alert is kept for an hour, so its changes are known that far back. */
@@ -65,8 +69,8 @@ type RuleInFile = z.output<typeof commonShape> & Readonly<Record<string, unknown
 /** Each kind has only the parameters that affect it. */
 function ruleShape({ name, fires, resolves, parameters }: Kind) {
   const own: Record<string, z.ZodType> = {};
-  for (const parameter of Object.values(parameters)) {
-    own[parameter.key] = parameterShape(parameter).describe(parameter.description);
+  for (const [field, parameter] of Object.entries(parameters)) {
+    own[keyOf(field)] = parameterShape(parameter).describe(parameter.description);
   }
   return z
     .strictObject({
@@ -98,11 +102,13 @@ function parameterShape(parameter: Parameter): z.ZodType {
     case 'factor':
       return orPreset(z.number().gt(1, WHAT_A_FACTOR_IS).max(100, WHAT_A_FACTOR_IS), parameter.default);
     case 'choice':
-      return z.enum(parameter.of).prefault(parameter.default);
+      return orPreset(z.enum(parameter.of), parameter.default);
     case 'flag':
-      return z.boolean().prefault(parameter.default);
+      return orPreset(z.boolean(), parameter.default);
     case 'text':
       return orPreset(words, parameter.default);
+    case 'birds file':
+      return words.optional();
     case 'texts':
       return z.array(words).min(1, { error: 'must name at least one' }).optional();
     case 'time intervals':
@@ -122,7 +128,10 @@ const [firstShape, ...otherShapes] = SHAPES.values();
 export const rulesShape = z.array(z.discriminatedUnion('kind', [firstShape!, ...otherShapes]));
 
 /** Labels that rules may still set, because they could before nestwatch had them. A rule's own label is kept. */
-const FREE_LABELS = new Set(['type', 'receiver', 'integration', 'error_type', 'step']);
+const FREE_LABELS = new Set([
+  ...['type', 'receiver', 'integration', 'error_type', 'step'],
+  ...['initiator', 'status'],
+]);
 
 /** Labels by which nestwatch says what an alert is about: a rule that changed them would hide it. */
 const OWN_LABELS = new Set(
@@ -148,18 +157,22 @@ function readRule(check: Check, path: Path): ReadRule | undefined {
   const kind = readKind(check, path);
   if (!kind) return undefined;
   const match = readMatchers(check, [...path, 'match']);
+  checkMatched(check, path, kind, match);
   checkLabels(check, [...path, 'labels']);
   for (const { key, isOfKey, message } of kind.mistakes?.((key) => check.raw([...path, key])) ?? []) {
     if (isOfKey) check.keyProblem([...path, key], message);
     else check.problem([...path, key], message);
   }
-  for (const { key, type } of Object.values(kind.parameters)) {
-    if (type === 'time intervals') checkTimeIntervalNames(check, [...path, key]);
+  for (const [field, { type }] of Object.entries(kind.parameters)) {
+    if (type === 'time intervals') checkTimeIntervalNames(check, [...path, keyOf(field)]);
   }
   const rule = check.read(SHAPES.get(kind.name)!, path) as RuleInFile | undefined;
   if (!rule) return undefined;
   const { changes, within: withinMs, calm: calmMs } = rule.flapping;
-  const own = Object.entries(kind.parameters).map(([field, { key }]) => [field, rule[key]]);
+  const own = Object.entries(kind.parameters).map(([field, { type }]) => {
+    const key = keyOf(field);
+    return [field, type === 'birds file' ? readBirdsFile(check, [...path, key]) : rule[key]];
+  });
   return {
     ...PLAIN_RULE,
     id: ruleId(kind.name, match),
@@ -170,9 +183,24 @@ function readRule(check: Check, path: Path): ReadRule | undefined {
     labels: rule.labels,
     ...readAnnotations(check, [...path, 'annotations'], kind, rule),
     keepFiringForMs: rule.keep_firing_for,
-    flapping: changes === 0 ? null : { changes, withinMs, calmMs },
+    flapping: changes === 0 || kind.words.isMoment ? null : { changes, withinMs, calmMs },
     ...Object.fromEntries(own),
   };
+}
+
+/** What is declared in the file named at `path`; undefined if it is wrong. */
+function readBirdsFile(check: Check, path: Path): readonly DeclaredBird[] | undefined {
+  const part = check.part(path);
+  if (!part) return undefined;
+  try {
+    return readDeclaredBirds(part.file, part.text, Object.keys(check.raw(['regions']) ?? {})).birds;
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const [first, ...others] = error.problems;
+    const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
+    check.problem(path, `${formatProblem(basename(part.file), first!)}${more}`);
+    return undefined;
+  }
 }
 
 /** If two rules have the same name, the later one is the mistake. */
@@ -183,6 +211,17 @@ function checkNames(check: Check, paths: readonly Path[]): void {
     if (typeof name !== 'string') continue;
     if (taken.has(name)) check.problem([...path, 'name'], 'another rule has this name already');
     taken.add(name);
+  }
+}
+
+/** A negative matcher with a mistyped name would match everything. */
+function checkMatched(check: Check, path: Path, kind: Kind, match: readonly Matcher[]): void {
+  if (!kind.matchedOnly) return;
+  const known = ['alertname', ...kind.labels, ...kind.matchedOnly].toSorted();
+  for (const { name } of match.filter((one) => !known.includes(one.name))) {
+    const meant = nearest(name, known);
+    const hint = meant ? `did you mean ${meant}? Known: ` : 'known: ';
+    check.problem([...path, 'match'], `no event has ${name}; ${hint}${known.join(', ')}`);
   }
 }
 

@@ -25,7 +25,7 @@ export const storeShape = z.strictObject({
   retention: duration(60_000)
     .prefault('30d')
     .describe(
-      'How long events and deliveries are kept. A longer value does not bring back deleted ones, and nothing is sent again because of it.',
+      'How long events and deliveries are kept. The numbers of Flights that ended, by Nest and half hour, are kept for 90 days at least. A longer value does not bring back deleted ones, and nothing is sent again because of it.',
     ),
 });
 

@@ -2,8 +2,16 @@
 export type Feed = 'notification' | 'bird_log' | 'flight';
 export const FEEDS: readonly Feed[] = ['notification', 'bird_log', 'flight'];
 
-/** Known types of the service's events. */
-export const EVENT_TYPES: Readonly<Record<Feed, readonly string[]>> = {
+/** A feed of events: those of the service, and what nestwatch itself notices between two readings of the inventory. */
+export type EventFeed = Feed | 'inventory';
+export const EVENT_FEEDS: readonly EventFeed[] = [...FEEDS, 'inventory'];
+
+/** The types of the inventory's events that say something about a Nest's members, and about Users. */
+export const MEMBER_TYPES = ['inventory.member_added', 'inventory.member_removed'] as const;
+export const USER_TYPES = ['inventory.user_deactivated', 'inventory.user_activated'] as const;
+
+/** Known types of events. */
+export const EVENT_TYPES = {
   notification: [
     'notification.ConnectionDisconnected',
     'notification.FlowDeactivated',
@@ -19,7 +27,21 @@ export const EVENT_TYPES: Readonly<Record<Feed, readonly string[]>> = {
     'bird_log.EventError',
   ],
   flight: ['flight.succeeded', 'flight.failed', 'flight.cancelled'],
-};
+  inventory: [
+    'inventory.nest_created',
+    'inventory.nest_gone',
+    'inventory.nest_renamed',
+    'inventory.bird_created',
+    'inventory.bird_gone',
+    'inventory.bird_moved',
+    'inventory.bird_renamed',
+    'inventory.bird_trigger_changed',
+    'inventory.bird_published',
+    'inventory.bird_unpublished',
+    ...MEMBER_TYPES,
+    ...USER_TYPES,
+  ],
+} as const satisfies Readonly<Record<EventFeed, readonly string[]>>;
 
 /** Attribute that is true for an event of a Nest that the configuration excludes: it is kept and raises no alert. */
 export const NEST_EXCLUDED = 'nest_excluded';
@@ -35,11 +57,17 @@ export const BEFORE_WATCH = 'before_watch';
  * come from outside and are hostile until a format encodes them.
  */
 export interface Event {
-  /** `region/feed/id`; for a Flight `region/flight/<flightId>/<status>`, with `#2` for its second end. */
+  /**
+   * `region/feed/id`; for a Flight `region/flight/<flightId>/<status>`, with `#2` for its second end, and for the
+   * inventory a hash.
+   */
   readonly key: string;
   readonly region: string;
-  readonly feed: Feed;
-  /** `flight.<status>`, `bird_log.<eventType>` or `notification.<eventType>`; may contain values not known today. */
+  readonly feed: EventFeed;
+  /**
+   * `flight.<status>`, `bird_log.<eventType>`, `notification.<eventType>`, which may contain values not known today, or
+   * `inventory.<change>`.
+   */
   readonly type: string;
   /** RFC 3339 with every digit that the service gave. */
   readonly occurredAt: string;
@@ -51,6 +79,6 @@ export interface Event {
   readonly birdId: string;
   readonly bird: string;
   readonly message: string;
-  /** More details, by feed: `flight_id, status, started_at, duration_seconds, step_id, scope, error, entity_id, …`. */
+  /** More details, by feed: `flight_id, status, started_at, duration_seconds, step_id, scope, error, entity_id, before, …`. */
   readonly attributes: Readonly<Record<string, string | number | boolean>>;
 }

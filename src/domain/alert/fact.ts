@@ -1,7 +1,7 @@
-import type { PeriodSort } from '../../time/calendar-period.ts';
+import type { Ending } from './alert.ts';
 import type { Event, Feed } from './event.ts';
 import type { FlightTail } from './flight-step.ts';
-import type { Counted, Slow } from './measured-flights.ts';
+import type { Burning, Counted, Slow } from './measured-flights.ts';
 
 /** Where a fact happened. Ids are empty for a fact about the whole region. */
 export interface Place {
@@ -32,6 +32,14 @@ export type Fact =
       readonly novelty?: Novelty | undefined;
       /** For a failed trigger: when the Bird's last Flight before it started; undefined if unknown. */
       readonly flightBeforeUs?: number | undefined;
+    }
+  | {
+      /** An event that fits a rule on events. */
+      readonly fact: 'event_matched';
+      readonly event: Event;
+      /** What has an alert of its own. */
+      readonly forEach: 'bird' | 'nest' | 'region' | 'initiator';
+      readonly scope: string;
     }
   | {
       readonly fact: 'flight_started';
@@ -115,25 +123,17 @@ export type Fact =
       readonly missed: number;
       /** None of the Bird's was judged before. */
       readonly isFirst: boolean;
-      readonly zone: string;
       /** How it stood at the deadline, or now. */
       readonly how:
         | { readonly what: 'failed'; readonly atUs: number; readonly message: string }
         | { readonly what: 'ended'; readonly status: string; readonly atUs: number }
-        | {
-            readonly what: 'inactive';
-            readonly status: string;
-            readonly atUs: number;
-            /** Empty if its log does not say who switched it off. */
-            readonly by: string;
-            /** It was first seen so at that instant, and may have been so long before. */
-            readonly isOlder: boolean;
-          }
+        /** `isOlder`: it was first seen so at that instant, and may have been so long before. */
+        | (SwitchedOff & { readonly what: 'inactive'; readonly isOlder: boolean })
+        /** `isStill`: it is still in the air when that is judged. */
         | {
             readonly what: 'in_air';
             readonly atUs: number;
             readonly usualMs: number | null;
-            /** It is still in the air when that is judged. */
             readonly isStill: boolean;
           }
         /** When it usually starts for such a deadline; null if that is not known. */
@@ -149,12 +149,32 @@ export type Fact =
       readonly fact: 'flights_counted';
       readonly place: Place;
       readonly counted: Counted;
-      /** The id of the rule that asked. */
-      readonly rule: string;
-      readonly per: PeriodSort;
-      readonly zone: string;
-      /** When its Flights were last read. */
-      readonly readAtUs: number;
+    }
+  | {
+      /** A Bird is not as a rule declares it, missing, or not declared. */
+      readonly fact: 'bird_drift';
+      /** The id is empty for a missing Bird of which only the name is declared. */
+      readonly place: Place;
+      /** Clauses, for people and to tell whether that is new; the same with since when, and by whom. */
+      readonly differs: string;
+      readonly told: string;
+    }
+  | {
+      /** A Nest has fewer active members than a rule asks for. */
+      readonly fact: 'nest_unowned';
+      readonly place: Place;
+      /** Those that count. */
+      readonly active: readonly string[];
+      readonly told: string;
+    }
+  | {
+      /** What a rule found in the inventory is right again. */
+      readonly fact: 'put_right';
+      readonly place: Place;
+      readonly subject: string;
+      /** A clause for people. */
+      readonly by: string;
+      readonly ending: Ending;
     }
   | {
       readonly fact: 'schema_drift';
@@ -185,6 +205,24 @@ export type Fact =
       readonly missing: number;
       /** Approximately when the oldest of them occurred. */
       readonly sinceUs: number;
+    }
+  | {
+      /** How a Nest or a region meets an objective. */
+      readonly fact: 'objective_measured';
+      readonly region: string;
+      /** Empty for the region as a whole. */
+      readonly nestId: string;
+      readonly nest: string;
+      readonly objective: string;
+      readonly overMs: number;
+      /** Absent if it does not fail too fast. */
+      readonly burning?: Burning | undefined;
+      /** Failed Flights that the objective allows in its time, and those that there were. */
+      readonly allowed: number;
+      readonly used: number;
+      /** When all are used at this pace. */
+      readonly usedUpAtUs: number;
+      readonly atUs: number;
     }
   | {
       readonly fact: 'polling_pace';
@@ -229,6 +267,15 @@ export type Fact =
       readonly sinceUs: number;
     };
 
+/** How a Bird was switched off. */
+export interface SwitchedOff {
+  /** Such as `suspended` or `deactivated`. */
+  readonly status: string;
+  readonly atUs: number;
+  /** A person's mail address; empty if nobody is named. */
+  readonly by: string;
+}
+
 /** How new the error of a failed Flight was in its region. */
 export interface Novelty {
   readonly label: 'new' | 'back' | 'known';
@@ -263,8 +310,15 @@ export function isOfNoRegion(scope: string): boolean {
 
 /** The scope whose alerts a fact can change: `region/bird/<id>`, `region/entity/<type>/<id>` or `region`. */
 export function scopeOf(fact: Fact): string {
+  if ('scope' in fact) return fact.scope;
   if ('event' in fact) return scopeOfEvent(fact.event);
-  if ('place' in fact) return birdScope(fact.place.region, fact.place.birdId);
+  if (fact.fact === 'objective_measured' && fact.nestId) {
+    return `${fact.region}/nest/${encodeURIComponent(fact.nestId.toWellFormed())}`;
+  }
+  if ('place' in fact) {
+    const { region, birdId } = fact.place;
+    return birdId === '' ? region : birdScope(region, birdId);
+  }
   return fact.fact === 'delivery_health' ? DELIVERY_SCOPE : (fact.region ?? WATCH_SCOPE);
 }
 

@@ -40,17 +40,17 @@ export function placeOf(event: Event): Place {
 
 /** Cleaned labels without empty ones, ordered by name. */
 export function tidyLabels(labels: Labels): Labels {
-  const entries = Object.entries(labels).map(
-    ([name, value]) => [name, plainText(value, MAX_LABEL_LENGTH)] as const,
-  );
-  return Object.fromEntries(
-    entries.filter(([, value]) => value !== '').toSorted(([a], [b]) => (a < b ? -1 : 1)),
-  );
+  const entries: [name: string, value: string][] = [];
+  for (const name of Object.keys(labels).sort()) {
+    const value = plainText(labelOf(labels, name) ?? '', MAX_LABEL_LENGTH);
+    if (value !== '') entries.push([name, value]);
+  }
+  return Object.fromEntries(entries);
 }
 
-/** All labels of an alert. Labels added by a rule never hide what the alert is about. */
-export function alertLabels(alertname: string, topic: Labels, rule: Rule, severity: Severity): Labels {
-  return tidyLabels({ ...rule.labels, ...topic, alertname, severity });
+/** All labels of an alert. Those `added` by its rule never hide what the alert is about. */
+export function alertLabels(alertname: string, topic: Labels, added: Labels, severity: Severity): Labels {
+  return tidyLabels({ ...added, ...topic, alertname, severity });
 }
 
 /**

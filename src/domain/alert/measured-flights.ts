@@ -10,6 +10,8 @@ export interface Slow {
   /** What 95 of 100 did not take longer than before. */
   readonly usualMs: number;
   readonly limitMs: number;
+  /** When the last one before them started, which was not slow. */
+  readonly usualUs: number;
   /** When the first slow one started, when the last one did, and when that landed. */
   readonly sinceUs: number;
   readonly startedAtUs: number;
@@ -29,7 +31,20 @@ export interface Counted {
   readonly verdict: 'fewer' | 'more' | 'usual' | 'unknown' | 'blind' | 'excepted' | 'inactive';
   readonly isRunaway: boolean;
   /** The least and the most of what was learned, or fixed bounds. */
-  readonly usual: { readonly isFixed: boolean; readonly least?: number; readonly most?: number } | null;
+  readonly usual: {
+    readonly isFixed: boolean;
+    readonly least: number | undefined;
+    readonly most: number | undefined;
+  } | null;
   /** When the region could not be read, for `blind`. */
   readonly blind?: Period;
+}
+
+/** Flights of a Nest or region fail faster than an objective allows. */
+export interface Burning {
+  readonly level: 'critical' | 'warning';
+  /** Failed Flights of the window. */
+  readonly failed: number;
+  readonly flights: number;
+  readonly windowUs: number;
 }

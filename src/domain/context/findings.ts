@@ -10,6 +10,7 @@ import type { Alert } from '../alert/alert.ts';
 import type { Event } from '../alert/event.ts';
 import { connectionDisconnected } from '../kinds/connection-disconnected.ts';
 import { flightFailed, startOf } from '../kinds/flight-failed.ts';
+import { flightSlow, slowSince } from '../kinds/flight-slow.ts';
 
 /** What can be looked for, by the words of `context.show`, with the annotation that says it; in the order of a message. */
 export const ANNOTATION_OF = {
@@ -43,21 +44,41 @@ export interface Past {
   /** When a Bird was published or activated between these instants, newest first. */
   changes(region: string, birdId: string, fromUs: number, untilUs: number): Promise<readonly Event[]>;
   /** How the Bird's last Flights that failed or succeeded ended, the one that started last first: at most `MOST_FLIGHTS`, and one with 0 if any has no start. */
-  ends(region: string, birdId: string): Promise<readonly { startedAtUs: number; failed: boolean }[]>;
-  /** Birds of the region that fail with the error, among `MOST_FAILING` alerts, and an alert of `MOST_NAMED` of them and one more. */
+  ends(
+    region: string,
+    birdId: string,
+  ): Promise<readonly { startedAtUs: number; failed: boolean; again: boolean }[]>;
+  /** Birds of the region that fail with the error, among `MOST_FAILING` alerts; `MOST_NAMED` of them and one more by name. */
   failing(
     region: string,
     error: string,
-  ): Promise<{ readonly birds: number; readonly first: readonly Alert[] }>;
+  ): Promise<{ readonly birds: number; readonly first: readonly FailingBird[] }>;
   /** Firing alerts of the region about connections that the service has given up. */
   lostConnections(region: string): Promise<readonly Alert[]>;
+}
+
+/** A Bird that fails, with names as they are shown. */
+export interface FailingBird {
+  readonly birdId: string;
+  readonly nestId: string;
+  readonly name: string;
+  /** The name with its Nest's. */
+  readonly nameInNest: string;
+}
+
+export function failingBird({
+  labels: { bird_id: birdId = '', bird, nest_id: nestId = '', nest },
+}: Alert): FailingBird {
+  const name = plainText(bird ?? `Bird ${birdId}`, NAME_CODE_POINTS);
+  const nameInNest = nest === undefined ? name : `${name} (${plainText(nest, NAME_CODE_POINTS)})`;
+  return { birdId, nestId, name, nameInNest };
 }
 
 /** Flights that are searched for the last success. */
 export const MOST_FLIGHTS = 200;
 
 /** Alerts with one error that are looked at: a storm may have 20,000. */
-export const MOST_FAILING = 1_000;
+export const MOST_FAILING = 200;
 
 /** Alerts of other Birds that are named. */
 export const MOST_NAMED = 3;
@@ -70,12 +91,19 @@ const LOST_BEFORE_US = DAY_US;
 
 const NAME_CODE_POINTS = 120;
 
-/** What to say of an alert, in the order of a message. Only failed Flights have a context. */
+/** What can be said of an alert, by its kind. */
+const SORTS_OF = new Map<string, readonly FindingSort[]>([
+  [flightFailed.name, FINDING_SORTS],
+  [flightSlow.name, ['change']],
+]);
+
+/** What to say of an alert, in the order of a message. */
 export async function contextOf(alert: Alert, shown: readonly FindingSort[], past: Past): Promise<Finding[]> {
-  if (alert.alertname !== flightFailed.name || alert.state !== 'firing') return [];
-  const first = await past.firstEvent(alert);
+  const sorts = SORTS_OF.get(alert.alertname);
+  if (!sorts || alert.state !== 'firing') return [];
+  const first = alert.eventsTotal > 0 ? await past.firstEvent(alert) : undefined;
   const found: Finding[] = [];
-  for (const sort of FINDING_SORTS.filter((one) => shown.includes(one))) {
+  for (const sort of sorts.filter((one) => shown.includes(one))) {
     const finding = await FIND[sort](alert, first, past);
     found.push({ sort, ...(typeof finding === 'string' ? { missing: finding } : finding) });
   }
@@ -100,6 +128,11 @@ const WHO_ACTS = new Map([
   ['FileSizeLimit', 'too large or too slow: split the content'],
 ]);
 
+/** Who can end an error of this type, as a clause; undefined if nothing is known. */
+export function whoActs(errorType: string): string | undefined {
+  return WHO_ACTS.get(errorType);
+}
+
 /** Returns why there is nothing to say, as text. */
 type Find = (
   alert: Alert,
@@ -110,7 +143,14 @@ type Find = (
 const NO_EVENT = 'the first event of this episode is no longer kept';
 
 const FIND: Readonly<Record<FindingSort, Find>> = {
-  async change({ labels: { region = '', bird_id: birdId = '' } }, first, past) {
+  async change(alert, first, past) {
+    const { region = '', bird_id: birdId = '' } = alert.labels;
+    const slow = slowSince(alert);
+    if (slow) {
+      const [last, ...others] = await past.changes(region, birdId, slow.usualUs, slow.sinceUs);
+      if (last) return saidOf(last, 1 + others.length, 'slow', slow.sinceUs);
+      return 'the log that was read says of no publishing or activation since the last Flight that was not slow';
+    }
     if (!first) return NO_EVENT;
     const failedUs = startOf(first);
     const changes = await past.changes(region, birdId, failedUs - LONGEST_BEFORE_US, failedUs);
@@ -118,26 +158,19 @@ const FIND: Readonly<Record<FindingSort, Find>> = {
     if (!last) return 'the log that was read says of no publishing or activation within 14 days before';
     const ends = await past.ends(region, birdId);
     if (ends.at(-1)?.startedAtUs === 0) return 'the service does not say when some of its Flights started';
-    const success = ends.find(({ failed }) => !failed);
+    const success = ends.find(({ failed, again }) => !failed || again);
     if (success && success.startedAtUs > last.occurredAtUs)
-      return 'a Flight that started after the last change succeeded';
+      return 'a Flight that started after the last change succeeded, or ended more than once';
     const before = ends.find(({ startedAtUs }) => startedAtUs <= last.occurredAtUs);
     if (before?.failed) return 'it had failed before the last change already';
     if (!before && ends.length >= MOST_FLIGHTS)
       return `its last ${MOST_FLIGHTS} Flights failed after the last change`;
     const since = changes.filter(({ occurredAtUs }) => !before || occurredAtUs > before.startedAtUs).length;
-    const who = plainText(String(last.attributes.initiator ?? ''), NAME_CODE_POINTS);
-    const what = last.type.endsWith('.Published') ? 'published' : 'activated';
-    const long = durationWords((failedUs - last.occurredAtUs) / 1000, 'one unit');
-    const many = since > 1 ? `, the last of ${since} changes` : '';
+    const { text, eventKey } = saidOf(last, since, 'failed', failedUs);
     const flown = before
       ? 'the last Flight before that succeeded'
       : 'it had not flown before, as far as is known';
-    const by = who === '' ? what : `${what} by ${who}`;
-    return {
-      text: `${by} ${long} before the first failed Flight started${many}; ${flown}`,
-      eventKey: last.key,
-    };
+    return { text: `${text}; ${flown}`, eventKey };
   },
 
   async novelty({ labels, annotations }) {
@@ -156,17 +189,16 @@ const FIND: Readonly<Record<FindingSort, Find>> = {
       : `nothing is known about ${plainText(String(type), NAME_CODE_POINTS)}`;
   },
 
-  async also_failing({ labels: { region = '', error = '', bird_id: birdId = '', nest = '' } }, _, past) {
+  async also_failing(
+    { labels: { region = '', error = '', bird_id: birdId = '', nest_id: nestId = '' } },
+    _,
+    past,
+  ) {
     if (error === '') return 'the failure has no message';
     const { birds, first } = await past.failing(region, error);
-    const named = first.filter((one) => one.labels.bird_id !== birdId).slice(0, MOST_NAMED);
+    const named = first.filter((one) => one.birdId !== birdId).slice(0, MOST_NAMED);
     if (named.length === 0) return 'no other Bird of the region fails with this error';
-    const names = named.map(({ labels: other }) => {
-      const name = plainText(other.bird ?? `Bird ${other.bird_id}`, NAME_CODE_POINTS);
-      return other.nest === undefined || other.nest === nest
-        ? name
-        : `${name} (${plainText(other.nest, NAME_CODE_POINTS)})`;
-    });
+    const names = named.map((one) => (one.nestId === nestId ? one.name : one.nameInNest));
     const more = birds - 1 - names.length;
     const atLeast = birds >= MOST_FAILING ? 'at least ' : '';
     const others = more > 0 ? ` and ${atLeast}${howMany(more, 'more Bird')}` : '';
@@ -191,6 +223,21 @@ const FIND: Readonly<Record<FindingSort, Find>> = {
     return { text: `the connection ${connection}${whose} was lost ${long} before`, alertId: lost.id };
   },
 };
+
+/** `published by editor@example.com 12 min before the first failed Flight started, the last of 3 changes` */
+function saidOf(
+  { key, type, occurredAtUs, attributes }: Event,
+  changes: number,
+  how: string,
+  flownUs: number,
+) {
+  const who = plainText(String(attributes.initiator ?? ''), NAME_CODE_POINTS);
+  const what = type.endsWith('.Published') ? 'published' : 'activated';
+  const by = who === '' ? what : `${what} by ${who}`;
+  const long = durationWords((flownUs - occurredAtUs) / 1000, 'one unit');
+  const many = changes > 1 ? `, the last of ${changes} changes` : '';
+  return { text: `${by} ${long} before the first ${how} Flight started${many}`, eventKey: key };
+}
 
 /** The alerts that `Past.lostConnections` finds. */
 export const LOST = { alertname: connectionDisconnected.name, severity: 'critical' } as const;

@@ -18,7 +18,6 @@ export const MOST_ERRORS = 20_000;
 
 /** An error of a region, as it was known before a failure. */
 export interface SeenError {
-  readonly firstUs: number;
   readonly lastUs: number;
   /** The last Flight that failed with it. */
   readonly flightId: string;

@@ -26,6 +26,8 @@ export interface OpenAlert {
   readonly alertname: string;
   readonly labels: Labels;
   readonly startsAtUs: number;
+  /** Its id, among those still open; absent in older digests. */
+  readonly id?: string;
   /** The sort of silence that mutes it now; absent if none does. */
   readonly hidden?: 'silenced' | 'acknowledged';
 }
@@ -141,10 +143,10 @@ export function digestOf(material: DigestMaterial): Digest {
   const flights = material.tally.result(DIGEST_LIST);
   const open = firing.toSorted(byUrgency).map((alert) => {
     const hidden = material.hidden.get(alert.id);
-    return hidden === undefined ? shown(alert) : { ...shown(alert), hidden };
+    return { ...shown(alert), id: alert.id, ...(hidden !== undefined && { hidden }) };
   });
   const silenced = silencedOf(material);
-  const recoveries = episodes.filter(({ ending }) => ending === 'over' || ending === 'by_hand');
+  const recoveries = episodes.filter(isRecovery);
   const began = [...firing, ...episodes].filter(({ startsAtUs }) => startsAtUs >= fromUs).sort(byStart);
   const of = (alertname: string) => distinct(began.filter((one) => one.alertname === alertname).map(shown));
   const connectionsLost = of('ConnectionDisconnected');
@@ -202,6 +204,11 @@ function waitingOf(firing: readonly Alert[], toUs: number): Pick<Digest, 'waitin
   return {
     waiting: { flights: waits.length, medianUs, longestUs: longest.us, longest: longest.labels },
   };
+}
+
+/** Whether it ended because its end was observed or somebody resolved it. */
+export function isRecovery({ ending }: Episode): boolean {
+  return ending === 'over' || ending === 'by_hand';
 }
 
 /** Whether nothing happened that anybody would want to read about. */

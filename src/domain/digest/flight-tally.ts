@@ -29,11 +29,15 @@ export interface Place {
 export interface Failures extends Place {
   readonly failed: number;
   readonly succeeded: number;
+  /** Absent for a Nest, and in older digests. */
+  readonly birdId?: string;
 }
 
 interface Cause {
   /** Empty if the service gave no message. */
   readonly error: string;
+  /** The newest message of it, cut; absent in digests that were queued before it was kept. */
+  readonly message?: string;
   readonly failed: number;
   /** How many Birds failed with it. */
   readonly birds: number;
@@ -49,7 +53,7 @@ interface Slow extends Place {
 }
 
 export interface FlightTally {
-  /** `isCurrent` is false for a Flight of the previous period, of which only the duration counts. */
+  /** `isCurrent` is false for a Flight of the previous period. */
   add(flight: EndedFlight, isCurrent: boolean): void;
   /** The Birds whose Flights differ most from the previous period, in number or in duration: the first `limit`. */
   differing(limit: number): (Place & { readonly birdId: string })[];
@@ -59,6 +63,8 @@ export interface FlightTally {
     readonly succeeded: number;
     /** Absent in digests that were queued before cancelled Flights were counted. */
     readonly cancelled?: number;
+    /** The same of the previous period; absent if nothing is known of it. */
+    readonly before?: { readonly failed: number; readonly succeeded: number };
     readonly nests: readonly Failures[];
     readonly nestsFailing: number;
     readonly birds: readonly Failures[];
@@ -72,6 +78,8 @@ export interface FlightTally {
 /** Sorts of errors counted separately; all others count as one. */
 const MAX_CAUSES = 1_000;
 const OTHER = 'other errors';
+/** Messages are cut to this for a digest. */
+const MESSAGE_UNITS = 300;
 /** Examples kept of each cause. */
 const EXAMPLES = 3;
 /** How many Flights must be known before any is called slow. */
@@ -90,6 +98,7 @@ interface Counted {
 
 interface CountedCause {
   failed: number;
+  message: string;
   readonly birds: Set<string>;
   readonly examples: Place[];
 }
@@ -101,13 +110,15 @@ export function createFlightTally(): FlightTally {
   let failed = 0;
   let succeeded = 0;
   let cancelled = 0;
+  const before = { failed: 0, succeeded: 0 };
 
   function countCause(flight: EndedFlight, key: string, place: Place): void {
     const error = signature(flight.message);
     const name = causes.has(error) || causes.size < MAX_CAUSES ? error : OTHER;
-    const cause = causes.get(name) ?? { failed: 0, birds: new Set(), examples: [] };
+    const cause = causes.get(name) ?? { failed: 0, message: '', birds: new Set(), examples: [] };
     causes.set(name, cause);
     cause.failed += 1;
+    if (name !== OTHER) cause.message = flight.message.slice(0, MESSAGE_UNITS).toWellFormed();
     if (cause.birds.has(key)) return;
     cause.birds.add(key);
     if (cause.examples.length < EXAMPLES) cause.examples.push(place);
@@ -126,7 +137,10 @@ export function createFlightTally(): FlightTally {
       if (status === 'succeeded' && flight.durationUs !== null) {
         (isCurrent ? own.now : own.before).add(flight.durationUs);
       }
-      if (!isCurrent) return;
+      if (!isCurrent) {
+        before[status] += 1;
+        return;
+      }
       const around = counted(nests, JSON.stringify([region, nestId]), { ...place, bird: '' });
       for (const one of [own, around]) one[status] += 1;
       if (status === 'succeeded') {
@@ -142,7 +156,7 @@ export function createFlightTally(): FlightTally {
         .filter(({ times }) => times >= LEAST_DIFFERENCE)
         .sort((a, b) => b.times - a.times || byName(a.place, b.place))
         .slice(0, limit)
-        .map(({ key, place }) => ({ ...place, birdId: (JSON.parse(key) as [string, string])[1] }));
+        .map(({ key, place }) => ({ ...place, birdId: idIn(key) }));
     },
     result(limit) {
       const failingNests = failing(nests);
@@ -154,12 +168,14 @@ export function createFlightTally(): FlightTally {
         failed,
         succeeded,
         cancelled,
+        ...(before.failed + before.succeeded > 0 && { before }),
         nests: failingNests.slice(0, limit),
         nestsFailing: failingNests.length,
         birds: failingBirds.slice(0, limit),
         birdsFailing: failingBirds.length,
         causes: byCount.slice(0, limit).map(([error, one]) => ({
           error,
+          message: one.message,
           failed: one.failed,
           birds: one.birds.size,
           examples: one.examples,
@@ -169,6 +185,11 @@ export function createFlightTally(): FlightTally {
       };
     },
   };
+}
+
+/** The id of the Bird or Nest that is counted under this key. */
+function idIn(key: string): string {
+  return (JSON.parse(key) as [region: string, id: string])[1];
 }
 
 function counted(map: Map<string, Counted>, key: string, place: Place): Counted {
@@ -181,9 +202,14 @@ function counted(map: Map<string, Counted>, key: string, place: Place): Counted 
 }
 
 function failing(map: ReadonlyMap<string, Counted>): Failures[] {
-  return [...map.values()]
-    .filter((one) => one.failed > 0)
-    .map((one) => ({ ...one.place, failed: one.failed, succeeded: one.succeeded }))
+  return [...map]
+    .filter(([, one]) => one.failed > 0)
+    .map(([key, { place, failed, succeeded }]) => ({
+      ...place,
+      ...(place.bird !== '' && { birdId: idIn(key) }),
+      failed,
+      succeeded,
+    }))
     .sort((a, b) => b.failed - a.failed || byName(a, b));
 }
 

@@ -5,10 +5,12 @@ import type { Fact, FactName } from '../alert/fact.ts';
 import { tidyLabels } from '../alert/labels.ts';
 import type { Parameters, RuleOf } from '../alert/parameter.ts';
 import type { Rule } from '../alert/rule.ts';
+import { eventMatched } from '../kinds/event-matched.ts';
 import { isRuleOf, type Kind, type KindWith } from '../kinds/kind.ts';
 import { type AlertKind, defaultRule, KINDS } from '../kinds/kinds.ts';
 import { matchesAll } from '../matchers/matcher.ts';
 import { asKindSees } from './flapping.ts';
+import { rulesOnEvents } from './match-events.ts';
 
 const BY_FACT: ReadonlyMap<FactName, readonly Kind<AlertKind>[]> = new Map(
   [...new Set(KINDS.flatMap(({ raisedBy, observes }) => [...raisedBy, ...observes]))].map((name) => [
@@ -87,13 +89,19 @@ interface Concerned {
 
 /** The kinds whose alerts a fact may raise, with the index of each rule that decides; null if none does. */
 export function rulesConcerning(fact: Fact, rules: readonly Rule[]): Concerned[] {
-  return kindsConcerned(fact).flatMap((kind): Concerned[] => {
+  const asked = fact.fact === 'event' ? rulesOnEvents(rules)?.(fact.event) : undefined;
+  const matched = asked?.map((rule): Concerned => ({ kind: eventMatched.name, rule: rules.indexOf(rule) }));
+  const byKind = kindsConcerned(fact).flatMap((kind): Concerned[] => {
     const topic = kind.raisedBy.includes(fact.fact) ? kind.topic(fact) : undefined;
     if (!topic) return [];
     const deciding = rulesFor(kind, topic.labels, rules);
     if (deciding.length === 0) return [{ kind: kind.name, rule: null }];
     return deciding.map((rule) => ({ kind: kind.name, rule: rules.indexOf(rule) }));
   });
+  return [
+    ...byKind,
+    ...(matched?.length === 0 ? [{ kind: eventMatched.name, rule: null }] : (matched ?? [])),
+  ];
 }
 
 /** The rule of a stored alert; if its own no longer exists, one of the present configuration. */
@@ -114,7 +122,8 @@ export function presentRule(alert: Alert, kind: Kind, rules: readonly Rule[]): R
   const isOwn = ({ id, kind: of }: Rule) => id === alert.rule && of === kind.name;
   // While a new episode is being counted, the labels are still those of the last one.
   const isCounted = alert.state === 'resolved' && seen.state !== 'firing';
-  const own = isCounted && rules.find(isOwn);
+  // The labels of a moment are not all that its rule matched.
+  const own = (isCounted || kind.words.isMoment) && rules.find(isOwn);
   const fitting = () => rulesFor(kind, { ...seen.labels, severity: '' }, rules);
   return own || (kind.isOnRequest ? fitting().find(isOwn) : fitting()[0]);
 }

@@ -4,7 +4,7 @@ import { type Fact, type RuledFact, scopeOf } from '../alert/fact.ts';
 import { FaultBox } from '../alert/fault.ts';
 import { boundedKey } from '../alert/fingerprint.ts';
 import { alertLabels } from '../alert/labels.ts';
-import { type Change, resolve } from '../alert/lifecycle.ts';
+import { type Change, remember, resolve } from '../alert/lifecycle.ts';
 import { freeId, type Rule } from '../alert/rule.ts';
 import { type Kind, subjectPart, type Topic } from '../kinds/kind.ts';
 import { type AlertKind, kindOf } from '../kinds/kinds.ts';
@@ -44,7 +44,9 @@ export function decide(
       // Most facts concern a scope without alerts; these cost only one lookup.
       if (!book.hasScope(scope) || !kind.observes.includes(fact.fact)) continue;
       for (const alert of book.inScope(scope, kind)) {
-        if (raised.includes(alert.id)) continue;
+        // What one rule on request was asked about says nothing of the alerts of others.
+        const isOfOther = kind.isOnRequest && fact.rule !== undefined && fact.rule !== alert.rule;
+        if (isOfOther || raised.includes(alert.id)) continue;
         faults.guard('rule', name, () => observe(kind, alert, fact, judging), undefined);
       }
     }
@@ -64,7 +66,8 @@ export function tick(due: readonly Alert[], rules: readonly Rule[], nowUs: numbe
     const act = () => {
       const seen = asKindSees(alert);
       const context = { rule: ruleOf(alert, rules), labels: seen.labels, nowUs };
-      book.apply(flappingTick(alert, context) ?? applyFlapping(alert, kind.tick(seen, context), context));
+      const ticked = () => kind.tick?.(seen, context) ?? remember(seen, seen.memory, null, nowUs);
+      book.apply(flappingTick(alert, context) ?? applyFlapping(alert, ticked(), context));
     };
     faults.guard('rule', judgedName(alert), act, undefined);
   }
@@ -107,7 +110,9 @@ function observe(kind: Kind<AlertKind>, alert: Alert, fact: Fact, { book, rules,
 function raise(kind: Kind, fact: RuledFact, scope: string, judging: Judging): string[] {
   const found = kind.topic(fact);
   if (!found) return [];
-  return rulesFor(kind, found.labels, judging.rules)
+  const own = ({ kind: name }: Rule) => name === kind.name;
+  const fitting = found.isMatched ? judging.rules.filter(own) : rulesFor(kind, found.labels, judging.rules);
+  return fitting
     .filter(({ id }) => fact.rule === undefined || fact.rule === id)
     .map((rule) => raiseFor(rule, kind, fact, found, scope, judging));
 }
@@ -133,8 +138,8 @@ function raiseFor(
   const severity = isCritical ? 'critical' : own;
   const id = hasLevels ? `${base}/${severity}` : base;
   // Several rules may decide: receivers would take their alerts for one if they had the same labels.
-  const ruled = kind.isOnRequest ? { rule: rule.id, ...rule.labels } : rule.labels;
-  const labels = alertLabels(kind.name, topic.labels, { ...rule, labels: ruled }, severity);
+  const added = kind.isOnRequest ? { rule: rule.id, ...rule.labels } : rule.labels;
+  const labels = alertLabels(kind.name, topic.labels, added, severity);
   const stored = book.get(id) ?? { ...BLANK, id, scope, subject, firstRule, alertname: kind.name };
   const alert = { ...stored, rule: rule.id, ...(stored.state === 'pending' && { labels }) };
   const change = kind.raise(asKindSees(alert), fact, { rule, labels, nowUs });
@@ -205,10 +210,10 @@ function rank(fact: Fact): number {
 }
 
 function occurredUs(fact: Fact): number {
-  return fact.fact === 'event' ? fact.event.occurredAtUs : 0;
+  return 'event' in fact ? fact.event.occurredAtUs : 0;
 }
 
 function compareKeys(a: Fact, b: Fact): number {
-  if (a.fact !== 'event' || b.fact !== 'event') return 0;
+  if (!('event' in a && 'event' in b)) return 0;
   return a.event.key < b.event.key ? -1 : a.event.key > b.event.key ? 1 : 0;
 }

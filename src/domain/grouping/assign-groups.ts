@@ -1,13 +1,14 @@
 /** Puts a changed alert into its groups, and takes it out of those that its labels no longer lead to. */
 import type { Alert, Labels } from '../alert/alert.ts';
+import { severityRank } from '../alert/severity.ts';
 import { groupKey, groupLabels, type Route, routeOfGroup, routesFor } from '../routing/route.ts';
 import { type Group, type GroupMember, HAS_LEFT, isAtRest, isNews, newGroup } from './group.ts';
 
 /**
  * Puts a changed alert into the groups of its routes, and returns the groups and members to write; both are empty if
  * nothing changes. `known` are the alert's current members, and, by key, the stored groups of those members and of
- * `groupKeysFor`. A group that is new or at rest is flushed after `group_wait`; any other notifies of the news at its
- * next flush.
+ * `groupKeysFor`. A group that is new or at rest is flushed after `group_wait`, and so is one that told of nothing as
+ * severe in its thread; any other notifies of the news at its next flush.
  */
 export function assignGroups(
   alert: Alert,
@@ -49,8 +50,14 @@ export function assignGroups(
     const group = stored.get(key);
     if (!group) groups.push(groupOfRoute(key, route, alert.labels, nowUs));
     else if (isAtRest(group)) groups.push({ ...roused(group, route, nowUs), route: route.path });
-    // After a change of the configuration the same group may belong to another place in the tree.
-    else if (group.route !== route.path) groups.push({ ...group, route: route.path });
+    else {
+      const nextFlushAtUs = isRise(alert, group)
+        ? Math.min(group.nextFlushAtUs, nowUs + route.groupWaitMs * 1000)
+        : group.nextFlushAtUs;
+      // After a change of the configuration the same group may belong to another place in the tree.
+      if (group.route !== route.path || group.nextFlushAtUs !== nextFlushAtUs)
+        groups.push({ ...group, route: route.path, nextFlushAtUs });
+    }
   }
   // If the alert fired and ended again in between, that is news for a group that may be at rest by now.
   for (const member of joins ? [] : present) {
@@ -64,6 +71,11 @@ export function assignGroups(
 /** The keys of the groups that an alert belongs to by its current labels. */
 export function groupKeysFor(root: Route, alert: Alert): string[] {
   return routesFor(root, alert.labels).map((route) => groupKey(root, route, alert.labels));
+}
+
+/** True if the alert is more severe than all that the group's thread told. One not flushed yet has no interval to wait. */
+function isRise({ state, labels }: Alert, { toldRank }: Group): boolean {
+  return state === 'firing' && toldRank !== undefined && severityRank(labels) > toldRank;
 }
 
 function groupOfRoute(key: string, route: Route, labels: Labels, nowUs: number): Group {

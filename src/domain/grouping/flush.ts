@@ -2,6 +2,7 @@
 import type { Alert, Labels } from '../alert/alert.ts';
 import type { Event } from '../alert/event.ts';
 import { fingerprint, hash64 } from '../alert/fingerprint.ts';
+import { severityRank } from '../alert/severity.ts';
 import { kindOf } from '../kinds/kinds.ts';
 import type { Route } from '../routing/route.ts';
 import {
@@ -10,6 +11,7 @@ import {
   type GroupMember,
   HAS_LEFT,
   hasNews,
+  isMoment,
   type View,
   viewOf,
 } from './group.ts';
@@ -50,6 +52,8 @@ export interface Flush {
   readonly summary?: Summary;
   /** What still fires in the group is muted and acknowledged: its incident is not over. */
   readonly incidentLasts?: true;
+  /** People are told all of it as another alert (`told-as-worse.ts`). */
+  readonly isForPrograms?: true;
   /** The values of its route's labels; absent if the route has none. */
   readonly routeLabels?: Labels;
 }
@@ -102,7 +106,9 @@ export function flush({ group, open, waiting, route, nowUs }: FlushOf): Flush {
   const news = views.filter(hasNews);
   const shown = waiting.filter(({ member }) => member.notifiedState === 'firing');
   const reason = reasonOf({ group, views, news, isShown: shown.length > 0, route, nowUs });
-  const firing = views.filter((view) => view.firing);
+  const lasting = views.filter((view) => view.firing);
+  // A moment that was told is neither repeated nor counted.
+  const firing = lasting.filter((view) => hasNews(view) || !isMoment(view.alert));
   const candidates = [
     ...news.toSorted(byUrgency),
     ...firing.filter((view) => !hasNews(view)).toSorted(byUrgency),
@@ -110,7 +116,7 @@ export function flush({ group, open, waiting, route, nowUs }: FlushOf): Flush {
   const room = reason === 'repeat' ? candidates.length : Math.max(news.length, MAX_ALERTS);
   const listed = reason === null ? [] : candidates.slice(0, room);
   const notified = listed.filter(hasNews);
-  const rests = firing.length === 0 && waiting.length === 0;
+  const rests = lasting.length === 0 && waiting.length === 0;
   // What was held back may continue with news, in a group that starts with it. A group at rest has ended its thread, and
   // would repeat the ids of its messages.
   const begins = reason === 'first' || group.thread === '' || (reason !== null && group.notifications === 0);
@@ -119,10 +125,15 @@ export function flush({ group, open, waiting, route, nowUs }: FlushOf): Flush {
   // each. One that tells events is named after what it tells instead (`decide-flush.ts`).
   const thread = begins ? `${nowUs.toString(36)}-${hash64([group.key, route.receiver])}` : group.thread;
   const threadPosition = begins ? 0 : group.notifications;
+  const { toldRank, ...standing } = group;
+  const told = reason === null ? [] : firing.map(({ alert }) => severityRank(alert.labels));
+  // It never sinks within a thread: a critical alert that comes and goes keeps to `group_interval`.
+  const rank = told.reduce((a, b) => Math.max(a, b), toldRank ?? -1);
   return {
     reason,
     group: {
-      ...group,
+      ...standing,
+      ...(rank >= 0 && !rests && { toldRank: rank }),
       receiver: route.receiver,
       nextFlushAtUs: nowUs + route.groupIntervalMs * 1000,
       notifiedAtUs: reason !== null || rests ? nowUs : group.notifiedAtUs,
@@ -203,7 +214,7 @@ function reasonOf(of: {
   if (news.length > 0) return 'new_events';
   const waitMs = route.repeatIntervalMs * (route.repeatBackoff ?? 1) ** (group.repeats ?? 0);
   const repeatAtUs = group.notifiedAtUs + waitMs * 1000;
-  return views.some((view) => view.firing) && repeatAtUs <= nowUs ? 'repeat' : null;
+  return views.some((view) => view.firing && !isMoment(view.alert)) && repeatAtUs <= nowUs ? 'repeat' : null;
 }
 
 function isNewlyFiring({ firing, member }: View): boolean {

@@ -17,6 +17,7 @@
  */
 import type { Alert, Labels } from '../alert/alert.ts';
 import { isForgettable } from '../alert/lifecycle.ts';
+import { kindOf } from '../kinds/kinds.ts';
 import type { Route } from '../routing/route.ts';
 
 /**
@@ -52,6 +53,8 @@ export interface Group {
   readonly thread: string;
   /** Notifications queued in this thread; 0 also at rest. */
   readonly notifications: number;
+  /** The worst severity that the thread told as firing (`severityRank`); absent at rest, and before the first flush. */
+  readonly toldRank?: number;
   /** How often the last news was repeated; absent for never. */
   readonly repeats?: number;
   /** For a summary of old news: when it began to wait, and when the first and last of its events occurred. */
@@ -133,12 +136,15 @@ export interface View extends AlertInGroup {
 export function viewOf({ member, alert }: AlertInGroup): View {
   const isSummedUp = member.notifiedState === 'summary' && alert.lastSeq <= member.notifiedSeq;
   const isHere = member.notifiedSeq !== HAS_LEFT && !isSummedUp;
-  return {
-    member,
-    alert,
-    firing: isHere && alert.state === 'firing',
-    newEvents: isHere ? Math.max(0, alert.lastSeq - member.notifiedSeq) : 0,
-  };
+  const newEvents = isHere ? Math.max(0, alert.lastSeq - member.notifiedSeq) : 0;
+  // What happened at an instant is told as such, even if it counts as over by now.
+  const firing = isHere && (alert.state === 'firing' || (newEvents > 0 && isMoment(alert)));
+  return { member, alert, firing, newEvents };
+}
+
+/** Whether it says what happened at an instant, and goes on for no time. */
+export function isMoment({ alertname }: Pick<Alert, 'alertname'>): boolean {
+  return kindOf(alertname)?.words.isMoment === true;
 }
 
 export function hasNews({ member, firing, newEvents }: View): boolean {

@@ -35,7 +35,7 @@ interface Member {
   readonly firstName: string;
   readonly lastName: string;
   readonly email: string;
-  readonly isActive: boolean;
+  readonly isActive: boolean | undefined;
 }
 
 /**

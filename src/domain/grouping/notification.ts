@@ -2,6 +2,7 @@
 import type { Ending, Labels } from '../alert/alert.ts';
 import type { Event } from '../alert/event.ts';
 import type { Digest } from '../digest/digest.ts';
+import type { SentReport } from '../digest/report-figures.ts';
 import type { GroupSort } from './group.ts';
 import type { Summary } from './summary.ts';
 
@@ -103,7 +104,11 @@ export interface DigestNotification {
   readonly id: string;
   readonly receiver: string;
   readonly createdAtUs: number;
-  readonly digest: Digest;
+  readonly digest: Digest | SentReport;
+  /** Mail addresses that replace the integration's own: of the members of the Nest. */
+  readonly to?: readonly string[];
+  /** Members of the Nest who cannot be mailed; absent for none. */
+  readonly leftOut?: readonly LeftOut[];
   /** The time zone of its schedule, and of its times if the reader sets none. */
   readonly timezone?: string;
   readonly identities?: Identities;

@@ -1,4 +1,4 @@
-/** Throttles receivers: limits their notifications if the configuration caps them per hour or folds storms. */
+/** Throttles receivers: limits their notifications if the configuration caps them per hour, or folds storms or ends. */
 import { durationWords } from '../../text/duration-words.ts';
 
 /** What was recently sent to a receiver, as far as throttling needs to know. */
@@ -10,6 +10,16 @@ export interface ReceiverPace {
   readonly heldBack: number;
   /** When several held-back notifications were last sent as one; absent for never. */
   readonly foldedAtUs?: number;
+  /** What waits to be told together (`foldEnds`); absent for nothing. */
+  readonly ends?: Ends;
+}
+
+interface Ends {
+  readonly untilUs: number;
+  /** The first group that waits. */
+  readonly groupKey: string;
+  /** Set if others wait as well. */
+  readonly areSeveral?: true;
 }
 
 /** What the receiver's configuration allows; absent for no limit. */
@@ -48,8 +58,15 @@ export function throttle(
     return { pace: { ...pace, queuedAtUs: recentUs, heldBack }, freeAtUs, notices: [] };
   }
   const folded = isHeldBack && pace.heldBack > 1 ? { foldedAtUs: nowUs } : {};
+  const { ends, ...rest } = pace;
   return {
-    pace: { ...pace, ...folded, queuedAtUs: [...recentUs, nowUs], heldBack: 0 },
+    pace: {
+      ...rest,
+      ...(ends && !isHeldBack && { ends }),
+      ...folded,
+      queuedAtUs: [...recentUs, nowUs],
+      heldBack: 0,
+    },
     freeAtUs: null,
     notices: pace.heldBack === 0 ? [] : [heldBackNotice(pace.heldBack, max, foldMs)],
   };
@@ -100,4 +117,30 @@ export function afterStormUs(
   if (lastUs === undefined || lastUs + intervalUs <= nowUs) return null;
   const isStorm = recentUs.length >= FIRST_OF_STORM || recentUs.includes(foldedAtUs);
   return isStorm ? lastUs + intervalUs : null;
+}
+
+/**
+ * Decides when a group tells what only goes on or is over: now, by itself (`untilUs` null), or together with all that
+ * waits for the same. The first of them waits for `foldEndsMs` if another notification was queued as long before. A
+ * group that waited alone tells it itself, in its thread.
+ */
+export function foldEnds(
+  foldEndsMs: number,
+  pace: ReceiverPace,
+  groupKey: string,
+  nowUs: number,
+): { readonly pace: ReceiverPace; readonly untilUs: number | null } {
+  const foldUs = foldEndsMs * 1000;
+  const { ends, ...rest } = pace;
+  // What lies further away is of a clock that was set, or was told with news.
+  if (ends && Math.abs(ends.untilUs - nowUs) <= foldUs) {
+    const { untilUs } = ends;
+    const isOwn = ends.groupKey === groupKey;
+    if (ends.areSeveral || (untilUs > nowUs && isOwn)) return { pace, untilUs };
+    if (untilUs > nowUs) return { pace: { ...pace, ends: { ...ends, areSeveral: true } }, untilUs };
+    if (isOwn) return { pace: rest, untilUs: null };
+  }
+  const isBusy = pace.queuedAtUs.some((atUs) => atUs <= nowUs && atUs > nowUs - foldUs);
+  const untilUs = isBusy ? nowUs + foldUs : null;
+  return { pace: { ...rest, ...(untilUs !== null && { ends: { untilUs, groupKey } }) }, untilUs };
 }

@@ -21,12 +21,11 @@ import { dayAndTime } from '../../text/instant-words.ts';
 import { plainText } from '../../text/plain-text.ts';
 import type { Alert } from '../alert/alert.ts';
 import type { Event } from '../alert/event.ts';
-import { birdOf, type FactOf } from '../alert/fact.ts';
-import { annotate, birdName, placeLabels, placeOf, whereabouts } from '../alert/labels.ts';
+import { birdOf, type FactOf, type SwitchedOff } from '../alert/fact.ts';
+import { annotate, birdName, placeOf, whereabouts } from '../alert/labels.ts';
 import { type Change, fire, remember, resolve } from '../alert/lifecycle.ts';
 import { lasting } from '../alert/parameter.ts';
-import type { SwitchedOff } from './judge.ts';
-import { type Context, defineKind, endVanished, PLACE_LABELS, quietAtUs, subjectPart } from './kind.ts';
+import { birdTopic, type Context, defineKind, endVanished, PLACE_LABELS, quietAtUs } from './kind.ts';
 
 interface Memory {
   /** When the newest fact of the episode was observed, by our clock. */
@@ -66,6 +65,11 @@ function initiatorOf({ attributes }: Event): string {
   return plainText(String(attributes.initiator ?? ''), MAX_INITIATOR_LENGTH).trim();
 }
 
+function byWords(event: Event): string {
+  const initiator = initiatorOf(event);
+  return initiator === '' ? '' : ` by ${initiator}`;
+}
+
 /** The types of the Bird's log that switch it on and off. */
 export const SWITCHES: readonly string[] = [
   'bird_log.Suspended',
@@ -93,6 +97,10 @@ export const birdDeactivated = defineKind({
     // The service reports one deactivation in more than one place, so the number of events means nothing.
     events: null,
   },
+  runbook: {
+    look: "the Bird's log says who or what did it; an earlier `BirdTriggerFailing` names the failing trigger.",
+    act: 'fix the trigger and activate the Bird. If it was intended, acknowledge the alert or silence the Bird.',
+  },
   parameters: lasting(),
   severities: ['warning', 'critical'],
   labels: PLACE_LABELS,
@@ -108,20 +116,14 @@ export const birdDeactivated = defineKind({
       if (!isDeactivation(fact.event)) return undefined;
       // History counts only if the state is still the same.
       if (fact.historic && (fact.birdStatus === undefined || fact.birdStatus === 'active')) return undefined;
-      const place = placeOf(fact.event);
       return {
-        subject: `bird/${subjectPart(place.birdId)}`,
-        labels: placeLabels(place),
+        ...birdTopic(placeOf(fact.event)),
         severity: isByService(fact.event) ? 'critical' : 'warning',
       };
     }
     const { place, status, previous, endedUnwatched } = fact;
     if (status === 'active' || (previous !== 'active' && endedUnwatched === undefined)) return undefined;
-    return {
-      subject: `bird/${subjectPart(place.birdId)}`,
-      labels: placeLabels(place),
-      severity: endedUnwatched === 'critical' ? 'critical' : 'warning',
-    };
+    return { ...birdTopic(place), severity: endedUnwatched === 'critical' ? 'critical' : 'warning' };
   },
 
   raise(alert, fact, context) {
@@ -144,7 +146,8 @@ export const birdDeactivated = defineKind({
     }
     const { type, occurredAtUs } = fact.event;
     if (type === 'bird_log.Activated' && occurredAtUs > memory.occurredUs) {
-      return resolve(alert, occurredAtUs, `the Bird was activated on ${dayAndTime(occurredAtUs)}`, nowUs);
+      const by = `the Bird was activated${byWords(fact.event)} on ${dayAndTime(occurredAtUs)}`;
+      return resolve(alert, occurredAtUs, by, nowUs);
     }
     return type === 'bird_log.Suspended' && !fact.historic ? reported(alert, fact, context) : undefined;
   },
@@ -158,8 +161,7 @@ export const birdDeactivated = defineKind({
 function reported(alert: Alert, fact: FactOf<'event'>, { rule, labels, nowUs }: Context): Change {
   const { event } = fact;
   const place = placeOf(event);
-  const initiator = initiatorOf(event);
-  const by = initiator === '' ? '' : ` by ${initiator}`;
+  const by = byWords(event);
   const done = event.type === 'bird_log.Deactivated' ? 'deactivated' : 'suspended';
   const summary = isByService(event)
     ? `The service deactivated ${birdName(place)} ${whereabouts(place)}`

@@ -6,11 +6,11 @@
 
 import { durationWords } from '../../text/duration-words.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
-import { annotate, birdName, placeLabels, whereabouts } from '../alert/labels.ts';
-import { fire, remember, resolve } from '../alert/lifecycle.ts';
+import { birdName, whereabouts } from '../alert/labels.ts';
+import { remember, resolve } from '../alert/lifecycle.ts';
 import type { Parameters, RuleOf } from '../alert/parameter.ts';
 import type { BirdToJudge, History } from './judge.ts';
-import { defineKind, endVanished, PLACE_LABELS, subjectPart } from './kind.ts';
+import { birdTopic, defineKind, endInactive, endVanished, fireMeasured, PLACE_LABELS } from './kind.ts';
 
 const TIMES_USUAL = 1.5;
 
@@ -29,7 +29,6 @@ interface Memory {
 
 const PARAMETERS = {
   expectEveryMs: {
-    key: 'expect_every',
     type: 'duration',
     leastMs: 60_000,
     description:
@@ -70,6 +69,10 @@ export const birdStale = defineKind({
     superseded: 'No longer active',
     hasOwnDescription: true,
   },
+  runbook: {
+    look: 'whether its source has anything new, and whether its trigger or schedule was changed.',
+    act: 'start it by hand once. If it is right that no Flight starts, set `expect_every`.',
+  },
   parameters: PARAMETERS,
   severities: ['warning'],
   labels: PLACE_LABELS,
@@ -102,14 +105,15 @@ export const birdStale = defineKind({
   raisedBy: ['bird_idle'],
   observes: ['bird_vanished', 'bird_status', 'flight_started'],
 
-  topic: ({ place }) => ({ subject: `bird/${subjectPart(place.birdId)}`, labels: placeLabels(place) }),
+  topic: ({ place }) => birdTopic(place),
 
-  raise(alert, fact, { rule, labels, nowUs }) {
+  raise(alert, fact, context) {
     if (alert.state === 'firing') return undefined;
+    const { rule, nowUs } = context;
     const { place, sinceUs, usualMs } = fact;
     const limitMs = staleAfterMs(rule, usualMs);
-    const overdueUs = sinceUs + (limitMs ?? 0) * 1000;
-    if (limitMs === null || overdueUs > Math.min(nowUs, fact.readAtUs)) return undefined;
+    const startsAtUs = sinceUs + (limitMs ?? 0) * 1000;
+    if (limitMs === null || startsAtUs > Math.min(nowUs, fact.readAtUs)) return undefined;
     const since = dayAndTime(sinceUs);
     const last = fact.hasFlown ? `Its last Flight started on ${since}` : `No Flight was seen since ${since}`;
     const why =
@@ -117,32 +121,15 @@ export const birdStale = defineKind({
         ? `there were never more than ${durationWords(usualMs, 'rounded')} between two Flights`
         : `one is expected every ${durationWords(limitMs, 'rounded')}`;
     const memory: Memory = { sinceUs, limitMs };
-    return fire(
-      alert,
-      {
-        startsAtUs: overdueUs,
-        labels,
-        annotations: annotate(
-          { rule, labels },
-          `${birdName(place)} starts no Flights ${whereabouts(place)}`,
-          `${last}; ${why}.`,
-        ),
-        events: [],
-        memory,
-        dueAtUs: null,
-      },
-      nowUs,
-    );
+    const summary = `${birdName(place)} starts no Flights ${whereabouts(place)}`;
+    return fireMeasured(alert, { startsAtUs, summary, description: `${last}; ${why}.`, memory }, context);
   },
 
   observe(alert, fact, { nowUs }) {
     const memory = alert.memory as Memory | null;
     if (fact.fact === 'bird_vanished') return endVanished(alert, fact, nowUs);
+    if (fact.fact === 'bird_status') return endInactive(alert, fact, nowUs);
     if (alert.state !== 'firing') return undefined;
-    if (fact.fact === 'bird_status') {
-      if (fact.status === 'active') return undefined;
-      return resolve(alert, fact.readAtUs, 'the Bird is no longer active', nowUs, 'superseded');
-    }
     if (fact.startedAtUs <= (memory?.sinceUs ?? alert.startsAtUs)) return undefined;
     // A Flight that is found late may itself have started too long ago.
     if (memory && fact.startedAtUs + memory.limitMs * 1000 <= nowUs) {
@@ -150,6 +137,4 @@ export const birdStale = defineKind({
     }
     return resolve(alert, fact.startedAtUs, `a Flight started on ${dayAndTime(fact.startedAtUs)}`, nowUs);
   },
-
-  tick: (alert, { nowUs }) => remember(alert, alert.memory, null, nowUs),
 });

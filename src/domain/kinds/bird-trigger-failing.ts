@@ -7,17 +7,24 @@
  * `resolve_after`. EventErrors that stay below the threshold are forgotten after the same time.
  */
 
-import { durationWords } from '../../text/duration-words.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
 import type { Alert, Ending } from '../alert/alert.ts';
 import { signature } from '../alert/error-signature.ts';
 import type { Event } from '../alert/event.ts';
 import type { FactOf } from '../alert/fact.ts';
 import { annotate, birdName, placeLabels, whereabouts } from '../alert/labels.ts';
-import { type Change, clear, fire, remember, resolve, waitingEvent } from '../alert/lifecycle.ts';
+import { type Change, clear, fire, remember, waitingEvent } from '../alert/lifecycle.ts';
 import { lasting, type Parameters, resolvedAfter } from '../alert/parameter.ts';
 import { DEACTIVATIONS, isByService, isDeactivation } from './bird-deactivated.ts';
-import { type Context, defineKind, endVanished, PLACE_LABELS, quietAtUs, subjectPart } from './kind.ts';
+import {
+  type Context,
+  defineKind,
+  endQuiet,
+  endVanished,
+  PLACE_LABELS,
+  quietAtUs,
+  subjectPart,
+} from './kind.ts';
 
 interface Memory {
   /** When the EventErrors of the row occurred, oldest first; only the newest if there are many. */
@@ -45,7 +52,6 @@ const MAX_REMEMBERED = 100;
 
 const PARAMETERS = {
   threshold: {
-    key: 'threshold',
     type: 'count',
     least: 1,
     most: MAX_REMEMBERED,
@@ -74,6 +80,10 @@ export const birdTriggerFailing = defineKind({
     quiet: 'No new trigger failures',
     superseded: 'Deactivated after trigger failures',
     events: 'failure',
+  },
+  runbook: {
+    look: 'the message, most often a connection that expired or a system that does not answer.',
+    act: 'fix it before the fifth failure; the alert shows the count.',
   },
   parameters: PARAMETERS,
   severities: ['warning'],
@@ -154,10 +164,9 @@ export const birdTriggerFailing = defineKind({
     }
   },
 
-  tick(alert, { rule, nowUs }) {
-    if (alert.state !== 'firing') return remember(alert, null, null, nowUs);
-    const by = `the trigger did not fail for ${durationWords(rule.resolveAfterMs ?? 0, 'exact')}`;
-    return resolve(alert, alert.dueAtUs ?? nowUs, by, nowUs, 'quiet');
+  tick(alert, context) {
+    if (alert.state !== 'firing') return remember(alert, null, null, context.nowUs);
+    return endQuiet(alert, 'the trigger did not fail', context);
   },
 });
 

@@ -4,12 +4,11 @@
  * connection is back, so the alert ends when a daily check passed without a new notification.
  */
 
-import { durationWords } from '../../text/duration-words.ts';
 import type { Event } from '../alert/event.ts';
 import { annotate, entityLabels, placeLabels, placeOf, whereabouts } from '../alert/labels.ts';
-import { fire, resolve } from '../alert/lifecycle.ts';
+import { fire } from '../alert/lifecycle.ts';
 import { lasting, resolvedAfter } from '../alert/parameter.ts';
-import { defineKind, ENTITY_LABELS, PLACE_LABELS, quietAtUs, subjectPart } from './kind.ts';
+import { defineKind, ENTITY_LABELS, endQuiet, PLACE_LABELS, quietAtUs, subjectPart } from './kind.ts';
 
 export const DISCONNECTED = 'notification.ConnectionDisconnected';
 
@@ -28,6 +27,10 @@ export const connectionDisconnected = defineKind({
     over: 'Connection no longer lost',
     quiet: 'No longer reported lost',
     superseded: 'Connection given up',
+  },
+  runbook: {
+    look: 'which Nest, and which connection (`entity_name`). All Birds that use it fail.',
+    act: 'reconnect it in the service. The service does not report when a connection is back, so resolve the alert on its page or with `nestwatch alerts resolve`.',
   },
   parameters: { ...lasting(), ...resolvedAfter(93_600_000) },
   severities: ['warning', 'critical'],
@@ -66,10 +69,7 @@ export const connectionDisconnected = defineKind({
     );
   },
 
-  tick(alert, { rule, nowUs }) {
-    const by = `it was not reported as lost again for ${durationWords(rule.resolveAfterMs ?? 0, 'exact')}`;
-    return resolve(alert, alert.dueAtUs ?? nowUs, by, nowUs, 'quiet');
-  },
+  tick: (alert, context) => endQuiet(alert, 'it was not reported as lost again', context),
 });
 
 /** Whether the service is still retrying; if its wording is unclear, the worse is assumed. */

@@ -4,10 +4,9 @@
  */
 import type { Alert } from '../alert/alert.ts';
 import type { FactOf } from '../alert/fact.ts';
-import { annotate } from '../alert/labels.ts';
-import { type Change, clear, fire, remember } from '../alert/lifecycle.ts';
+import { type Change, clear, remember } from '../alert/lifecycle.ts';
 import { lasting } from '../alert/parameter.ts';
-import { type Context, defineKind, subjectPart } from './kind.ts';
+import { type Context, defineKind, fireMeasured, subjectPart } from './kind.ts';
 
 /** Identifies an integration by its exact names; labels are cut and cleaned. */
 interface Integration {
@@ -30,6 +29,10 @@ export const deliveryFailing = defineKind({
     firing: 'Receiver not reached',
     still: 'Receiver still not reached',
     over: 'Receiver reached again',
+  },
+  runbook: {
+    look: 'the reason on the page of deliveries, or `nestwatch deliveries`.',
+    act: 'fix the receiver. Pending messages are then sent automatically; send those that were given up with `nestwatch deliveries retry`.',
   },
   parameters: lasting(300_000),
   severities: ['critical'],
@@ -79,9 +82,8 @@ function subjectOf({ receiver, integration }: FactOf<'delivery_health'>): string
   return `${subjectPart(receiver)}/${subjectPart(integration)}`;
 }
 
-function firing(alert: Alert, memory: Memory, { rule, labels, nowUs }: Context): Change {
-  const summary = `Receiver ${labels.receiver ?? ''} accepts nothing through ${memory.through}`;
-  const annotations = annotate({ rule, labels }, summary, memory.reason);
-  const { sinceUs: startsAtUs } = memory;
-  return fire(alert, { startsAtUs, labels, annotations, events: [], memory, dueAtUs: null }, nowUs);
+function firing(alert: Alert, memory: Memory, context: Context): Change {
+  const summary = `Receiver ${context.labels.receiver ?? ''} accepts nothing through ${memory.through}`;
+  const { sinceUs: startsAtUs, reason: description } = memory;
+  return fireMeasured(alert, { startsAtUs, summary, description, memory }, context);
 }

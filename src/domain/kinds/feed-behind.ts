@@ -12,6 +12,10 @@ export const feedBehind = defineKind({
     'something was not read within `poll.max_interval` (notifications and inventory: twice that), because too few requests are allowed, the service asks for a pause, or a Bird or Nest cannot be read',
   resolves: 'every stream is read often enough again',
   words: { firing: 'Reading behind', still: 'Reading still behind', over: 'Reading caught up' },
+  runbook: {
+    look: 'the reason. `nestwatch_api_rate_limit` against the number of Birds; failing requests (`nestwatch_api_requests_failed_total`).',
+    act: 'raise `requests_per_second` if the service allows it, or `poll.max_interval`, or leave Nests out with `nests.exclude`.',
+  },
   parameters: lasting(300_000),
   severities: ['warning'],
 

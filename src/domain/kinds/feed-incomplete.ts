@@ -2,9 +2,8 @@
 
 import { regionName } from '../../text/region-name.ts';
 import type { Feed } from '../alert/event.ts';
-import { annotate } from '../alert/labels.ts';
-import { fire, remember, resolve } from '../alert/lifecycle.ts';
-import { defineKind, FEED_ENTRIES } from './kind.ts';
+import { resolve } from '../alert/lifecycle.ts';
+import { defineKind, FEED_ENTRIES, fireMeasured } from './kind.ts';
 
 interface Memory {
   readonly missing: number;
@@ -21,6 +20,10 @@ export const feedIncomplete = defineKind({
     over: 'Nothing missing any more',
     hasOwnDescription: true,
   },
+  runbook: {
+    look: 'which feed, since when, and how many (`nestwatch_entries_missing_total`).',
+    act: "compare with the service's own pages for that time. nestwatch keeps asking and resolves the alert when nothing is missing any more.",
+  },
   parameters: {},
   severities: ['warning'],
   labels: ['feed', 'region'],
@@ -36,23 +39,18 @@ export const feedIncomplete = defineKind({
     return { subject: subjectOf(feed), labels: { region, feed } };
   },
 
-  raise(alert, fact, { rule, labels, nowUs }) {
+  raise(alert, fact, context) {
     const { feed, missing, region } = fact;
     if (alert.state === 'firing' && (alert.memory as Memory | null)?.missing === missing) return undefined;
     const [one, many] = FEED_ENTRIES[feed];
     const what = missing === 1 ? `1 ${one} is` : `${missing} ${many} are`;
     const summary = `${what} missing in region ${regionName(region)}`;
-    const message =
+    const description =
       feed === 'flight'
         ? 'There may be more: so many started at once, or with such long messages, that no answer of the service can hold them. Look them up in the service.'
         : 'The service counts them but does not return them. Look them up in the service.';
     const memory: Memory = { missing };
-    const annotations = annotate({ rule, labels }, summary, message);
-    return fire(
-      alert,
-      { startsAtUs: fact.sinceUs, labels, annotations, events: [], memory, dueAtUs: null },
-      nowUs,
-    );
+    return fireMeasured(alert, { startsAtUs: fact.sinceUs, summary, description, memory }, context);
   },
 
   observe(alert, fact, { nowUs }) {
@@ -60,8 +58,6 @@ export const feedIncomplete = defineKind({
     if (alert.subject !== subjectOf(fact.feed)) return undefined;
     return resolve(alert, nowUs, 'nothing that the service counts is missing any more', nowUs);
   },
-
-  tick: (alert, { nowUs }) => remember(alert, alert.memory, null, nowUs),
 });
 
 function subjectOf(feed: Feed): string {

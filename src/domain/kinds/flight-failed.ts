@@ -7,9 +7,8 @@
  * the alert lasts until the next success or `resolve_after`.
  */
 
-import { durationWords } from '../../text/duration-words.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
-import type { Alert } from '../alert/alert.ts';
+import type { Alert, Labels } from '../alert/alert.ts';
 import { signature } from '../alert/error-signature.ts';
 import type { Event } from '../alert/event.ts';
 import type { FactOf, FlightEnded } from '../alert/fact.ts';
@@ -22,6 +21,7 @@ import { isReached, latestEnds, partOf, thresholdWords, weigh } from './failure-
 import {
   type Context,
   defineKind,
+  endQuiet,
   endVanished,
   type Given,
   isRuleOf,
@@ -47,14 +47,12 @@ const LONGEST_WAIT_MS = 7 * 86_400_000;
 
 const PARAMETERS = {
   forEach: {
-    key: 'for_each',
     type: 'choice',
     of: ['bird', 'flight', 'error'],
     default: 'bird',
     description: 'What each alert is about: a Bird, a Flight, or one kind of error of a Bird.',
   },
   threshold: {
-    key: 'threshold',
     type: 'count',
     least: 1,
     most: 100,
@@ -62,27 +60,23 @@ const PARAMETERS = {
     description: 'Failures within `window`.',
   },
   windowMs: {
-    key: 'window',
     type: 'duration',
     leastMs: 1000,
     default: 600_000,
     description: 'The time within which `threshold` counts.',
   },
   consecutive: {
-    key: 'consecutive',
     type: 'count',
     least: 1,
     most: 100,
     description: 'Instead of `threshold`: this many Flights of the Bird failed in a row.',
   },
   ratio: {
-    key: 'ratio',
     type: 'part',
     description:
       'Instead of `threshold`: this share of the last `of_last` Flights of the Bird failed. Cancelled ones do not count.',
   },
   ofLast: {
-    key: 'of_last',
     type: 'count',
     least: 2,
     most: 100,
@@ -104,8 +98,17 @@ export const flightFailed = defineKind({
     firing: 'Flight failed',
     still: 'Flights still failing',
     over: 'Recovered',
+    verbs: {
+      firing: ['failed', 'failed'],
+      still: ['still fails', 'still fail'],
+      over: ['lands again', 'land again'],
+    },
     quiet: 'No new failures',
     events: 'failure',
+  },
+  runbook: {
+    look: 'the message in the alert comes from the failed step; the label `error` is its stable part. The same `error` in many Birds points to something they share: a connection, a quota, a system that is down. `nestwatch_flight_failures_total` counts failures by cause.',
+    act: 'fix what the message names, then start the Bird again. Where failures are expected, give the rule a `threshold`, `consecutive` or `ratio`.',
   },
   parameters: PARAMETERS,
   mistakes,
@@ -137,8 +140,8 @@ export const flightFailed = defineKind({
   },
 
   narrow(found, fact, rule) {
-    const { error_type: _, ...others } = found.labels;
-    const topic = rule.labels.error_type === undefined ? found : { ...found, labels: others };
+    const topic =
+      rule.labels.error_type === undefined ? found : { ...found, labels: withoutErrorType(found.labels) };
     if (rule.forEach === 'bird') return topic;
     if (rule.forEach === 'error') {
       return { ...topic, subject: `${topic.subject}/error/${hash64([topic.labels.error ?? ''])}` };
@@ -200,15 +203,9 @@ export const flightFailed = defineKind({
       : interrupted(alert, fact.event, context);
   },
 
-  tick(alert, { rule, nowUs }) {
-    if (alert.state !== 'firing') return remember(alert, null, null, nowUs);
-    return resolve(
-      alert,
-      alert.dueAtUs ?? nowUs,
-      `there was no further failure for ${durationWords(rule.resolveAfterMs ?? 0, 'exact')}`,
-      nowUs,
-      'quiet',
-    );
+  tick(alert, context) {
+    if (alert.state !== 'firing') return remember(alert, null, null, context.nowUs);
+    return endQuiet(alert, 'there was no further failure', context);
   },
 });
 
@@ -289,6 +286,11 @@ function interrupted(
 /** The service's word for the type of its error; empty if it gives none, or only a number that has no word today. */
 function errorTypeOf({ attributes: { error_type: type = '' } }: Event): string {
   return type === 'None' || /^\d+$/.test(String(type)) ? '' : String(type);
+}
+
+/** A rule may give the label itself. */
+function withoutErrorType({ error_type: _, ...labels }: Labels): Labels {
+  return labels;
 }
 
 /** Failures that are counted keep how new their errors were: the first one decides. */

@@ -8,15 +8,15 @@ import { durationWords } from '../../text/duration-words.ts';
 import { clockIn } from '../../text/instant-words.ts';
 import { regionName } from '../../text/region-name.ts';
 import { createCron, cronProblem } from '../../time/cron.ts';
-import type { Alert, Labels } from '../alert/alert.ts';
+import type { Labels } from '../alert/alert.ts';
 import type { FactOf } from '../alert/fact.ts';
-import { annotate, birdName, placeLabels, whereabouts } from '../alert/labels.ts';
-import { fire, remember, resolve } from '../alert/lifecycle.ts';
+import { annotate, birdName, whereabouts } from '../alert/labels.ts';
+import { fire, resolve } from '../alert/lifecycle.ts';
 import type { Parameters, RuleOf } from '../alert/parameter.ts';
 import { type Due, MOST_LOOKED_AT, outcomesOf, scheduleOf, zonePlace } from '../statistics/deadlines.ts';
 import type { BirdToJudge, History } from './judge.ts';
-import { type Context, defineKind, endVanished, PLACE_LABELS, subjectPart } from './kind.ts';
-import { zoneMistake } from './zone-mistake.ts';
+import { birdTopic, type Context, defineKind, endVanished, PLACE_LABELS } from './kind.ts';
+import { zoneMistakes } from './zone-mistake.ts';
 
 const DAY_US = 86_400_000_000;
 
@@ -44,19 +44,16 @@ interface Memory {
 
 const PARAMETERS = {
   landedBy: {
-    key: 'landed_by',
     type: 'text',
     description:
       'A cron expression: each match is a deadline, by which a Flight of the Bird must have succeeded. Required.',
   },
   timezone: {
-    key: 'timezone',
     type: 'text',
     default: 'UTC',
     description: 'The time zone of `landed_by`, such as Europe/Amsterdam.',
   },
   withinMs: {
-    key: 'within',
     type: 'duration',
     leastMs: 60_000,
     mostMs: 7 * 86_400_000,
@@ -64,13 +61,11 @@ const PARAMETERS = {
       'A success counts if its Flight started this long before the deadline or later. By default since the deadline before, for a day at most.',
   },
   except: {
-    key: 'except',
     type: 'time intervals',
     default: [],
     description: 'Names of `time_intervals`: a deadline inside one of them is none.',
   },
   warnBeforeMs: {
-    key: 'warn_before',
     type: 'duration',
     leastMs: 60_000,
     mostMs: 86_400_000,
@@ -78,7 +73,6 @@ const PARAMETERS = {
       'A warning so long before a deadline, unless a Flight has landed, or would by then as fast and as late as usual.',
   },
   tellLate: {
-    key: 'tell_late',
     type: 'flag',
     default: false,
     description:
@@ -104,26 +98,22 @@ export const flightOverdue = defineKind({
     hasOwnDescription: true,
     hasWholeDescription: true,
   },
+  runbook: {
+    look: "whether it failed, is still in the air, did not start, or is suspended, on the Bird's page.",
+    act: 'mend what failed, or start it by hand; its next success ends the alert. If the deadline is wrong, change the rule.',
+  },
   contains: 'FlightFailed',
   parameters: PARAMETERS,
   mistakes(given) {
-    const [cron, zone = PARAMETERS.timezone.default] = [given('landed_by'), given('timezone')];
-    if (cron === undefined) {
-      const message = 'is missing: a cron expression whose matches are deadlines, such as "0 7 * * 1-5"';
-      return [{ key: 'landed_by', isOfKey: false, message }];
-    }
-    // Anything else is refused by its type.
-    if (typeof cron !== 'string' || typeof zone !== 'string') return [];
-    const wrongZone = zoneMistake(given);
-    if (wrongZone) return [wrongZone];
+    const found = zoneMistakes(given);
+    const wrongCron = cronMistake(given('landed_by'));
+    if (wrongCron !== undefined) found.push({ key: 'landed_by', isOfKey: false, message: wrongCron });
     const severity = given('severity') ?? 'critical';
     if (given('warn_before') !== undefined && severity !== 'critical') {
       const message = 'needs severity critical: it makes a warning, which becomes critical at the deadline';
-      return [{ key: 'warn_before', isOfKey: true, message }];
+      found.push({ key: 'warn_before', isOfKey: true, message });
     }
-    const problem = cronProblem(cron, zone);
-    const message = problem === undefined ? tooMany(cron, zone) : `is no cron expression: ${problem}`;
-    return message === undefined ? [] : [{ key: 'landed_by', isOfKey: false, message }];
+    return found;
   },
   severities: ['critical', 'warning'],
   labels: PLACE_LABELS,
@@ -145,39 +135,27 @@ export const flightOverdue = defineKind({
       const due = schedule.between(judgedUs, shownUs, most).filter(({ fromUs }) => fromUs >= knownFromUs);
       const deadlines = due[0] ? outcomesOf(due, await history.flightsSince(due[0].fromUs)) : [];
       const last = deadlines.at(-1);
-      const factOf = (
-        outcome: Missed['outcome'],
-        { atUs, fromUs }: Due,
-        missed: number,
-        how: Missed['how'],
-      ) => {
-        const { readAtUs } = history;
-        const isFirst = bird.deadlineUs === 0;
-        const deadline = { deadlineUs: atUs, fromUs, zone: rule.timezone, missed, isFirst, outcome, how };
-        return { fact: 'deadline_missed', place: bird.place, readAtUs, ...deadline } as const;
-      };
-      const shownNextUs = next ? next.atUs + VISIBLE_AFTER_US : null;
+      const judged = { nextUs: next ? next.atUs + VISIBLE_AFTER_US : null, deadlines };
+      const about = { place: bird.place, readAtUs: history.readAtUs, isFirst: bird.deadlineUs === 0 };
+      const factOf = ({ atUs, fromUs }: Due, found: Pick<Missed, 'outcome' | 'missed' | 'how'>) =>
+        ({ fact: 'deadline_missed', ...about, deadlineUs: atUs, fromUs, ...found }) as const;
       if (last?.outcome === 'missed') {
         const missed = deadlines.length - 1 - deadlines.findLastIndex(({ outcome }) => outcome !== 'missed');
         const how = await stateAt(last.atUs, bird, rule, last, history);
-        return { nextUs: shownNextUs, deadlines, fact: factOf('missed', last, missed, how) };
+        return { ...judged, fact: factOf(last, { outcome: 'missed', missed, how }) };
       }
       const landed = rule.tellLate ? last?.landed : undefined;
       const event = landed && (await history.endOf({ flightId: landed.flightId, status: 'succeeded' }));
       if (last && landed && event) {
         const how = { what: 'landed', atUs: landed.atUs, event } as const;
-        return { nextUs: shownNextUs, deadlines, fact: factOf('late', last, 0, how) };
+        return { ...judged, fact: factOf(last, { outcome: 'late', missed: 0, how }) };
       }
       const warnUs = next && rule.warnBeforeMs && next.atUs - rule.warnBeforeMs * 1000;
-      if (!next || !warnUs || nowUs >= next.atUs) return { nextUs: shownNextUs, deadlines };
-      if (Math.min(nowUs, history.readAtUs) < warnUs) return { nextUs: warnUs, deadlines };
+      if (!next || !warnUs || nowUs >= next.atUs) return judged;
+      if (Math.min(nowUs, history.readAtUs) < warnUs) return { ...judged, nextUs: warnUs };
       const how = await stateAt(nowUs, bird, rule, next, history);
-      const isToFear = await wouldMiss(how, next, nowUs, history);
-      return {
-        nextUs: shownNextUs,
-        deadlines,
-        ...(isToFear && { fact: factOf('near', next, 0, how) }),
-      };
+      if (!(await wouldMiss(how, next, nowUs, history))) return judged;
+      return { ...judged, fact: factOf(next, { outcome: 'near', missed: 0, how }) };
     },
   },
 
@@ -186,8 +164,7 @@ export const flightOverdue = defineKind({
   eventTypes: ['flight.succeeded'],
 
   topic: ({ place, outcome }) => ({
-    subject: `bird/${subjectPart(place.birdId)}`,
-    labels: placeLabels(place),
+    ...birdTopic(place),
     ...(outcome === 'near' && { severity: 'warning' }),
   }),
 
@@ -198,24 +175,24 @@ export const flightOverdue = defineKind({
     const { deadlineUs, fromUs, outcome, how } = fact;
     const { labels, nowUs } = context;
     const isFiring = alert.state === 'firing';
-    const before = isFiring ? memoryOf(alert) : null;
+    const before = isFiring ? (alert.memory as Memory | null) : null;
     if (isFiring && (outcome !== 'missed' || (before && before.deadlineUs >= deadlineUs))) return undefined;
     const memory: Memory = { deadlineUs, fromUs, missed: (before?.missed ?? 0) + fact.missed };
     const annotations = annotationsOf(fact, context);
     const startsAtUs = outcome === 'near' ? fact.readAtUs : deadlineUs;
-    const firing = { startsAtUs, labels, annotations, events: [], memory, dueAtUs: null };
-    if (how.what !== 'landed') return fire(alert, firing, nowUs);
+    const events = how.what === 'landed' ? [how.event] : [];
+    const fired = fire(alert, { startsAtUs, labels, annotations, events, memory, dueAtUs: null }, nowUs);
+    if (how.what !== 'landed') return fired;
     // It is over when it is told; the event is its news.
-    const { alert: fired, events } = fire(alert, { ...firing, events: [how.event] }, nowUs);
-    return { ...resolve(fired, how.atUs, landedWords(how.atUs, deadlineUs, fact.zone), nowUs), events };
+    const by = landedWords(how.atUs, deadlineUs, context.rule.timezone);
+    return { ...resolve(fired.alert, how.atUs, by, nowUs), events };
   },
 
   observe(alert, fact, { rule, nowUs }) {
     if (fact.fact === 'bird_vanished') return endVanished(alert, fact, nowUs);
-    const memory = memoryOf(alert);
-    const { birdId, occurredAtUs, attributes } = fact.event;
+    const memory = alert.memory as Memory | null;
+    const { occurredAtUs, attributes } = fact.event;
     if (fact.event.type !== 'flight.succeeded' || alert.state !== 'firing' || !memory) return undefined;
-    if (alert.subject !== `bird/${subjectPart(birdId)}`) return undefined;
     const startedUs = attributes.started_at_us;
     if ((typeof startedUs === 'number' ? startedUs : occurredAtUs) < memory.fromUs) return undefined;
     const words = landedWords(occurredAtUs, memory.deadlineUs, rule.timezone);
@@ -223,13 +200,14 @@ export const flightOverdue = defineKind({
   },
 
   still(alert, nowUs) {
-    const { deadlineUs, missed } = memoryOf(alert) ?? { deadlineUs: alert.startsAtUs, missed: 1 };
+    const { deadlineUs, missed } = (alert.memory as Memory | null) ?? {
+      deadlineUs: alert.startsAtUs,
+      missed: 1,
+    };
     if (missed === 0) return undefined;
     const late = durationWords((nowUs - deadlineUs) / 1000, 'two units');
     return `Still not landed, ${late} late${missed > 1 ? `; ${missed} deadlines missed in a row` : ''}.`;
   },
-
-  tick: (alert, { nowUs }) => remember(alert, alert.memory, null, nowUs),
 });
 
 /** How it stands at an instant, which is the deadline or before it. */
@@ -286,8 +264,9 @@ function middle(values: readonly number[], unit: number): number | null {
   return values.toSorted((a, b) => a - b)[values.length >> 1]! / unit;
 }
 
-function annotationsOf(fact: Missed, context: Context): Labels {
-  const { place, deadlineUs, readAtUs, outcome, isFirst, zone, how } = fact;
+function annotationsOf(fact: Missed, context: Context<OverdueRule>): Labels {
+  const { place, deadlineUs, readAtUs, outcome, isFirst, how } = fact;
+  const { timezone: zone } = context.rule;
   const when = clockIn(zone, readAtUs);
   const deadline = `${when(deadlineUs)} (${zonePlace(zone)})`;
   const about = (what: string) => `${birdName(place)} ${what} ${when(deadlineUs)} ${whereabouts(place)}`;
@@ -332,12 +311,15 @@ function sentenceOf(how: Missed['how'], when: (us: number) => string): string {
   }
 }
 
-function memoryOf({ memory }: Pick<Alert, 'memory'>): Memory | null {
-  return memory as Memory | null;
-}
-
-function tooMany(cron: string, zone: string): string | undefined {
-  const search = createCron(cron, zone);
+/** What is wrong with `landed_by`. Anything but a text is refused by its type. */
+function cronMistake(cron: unknown): string | undefined {
+  if (cron === undefined) {
+    return 'is missing: a cron expression whose matches are deadlines, such as "0 7 * * 1-5"';
+  }
+  if (typeof cron !== 'string') return undefined;
+  const problem = cronProblem(cron, 'UTC');
+  if (problem !== undefined) return `is no cron expression: ${problem}`;
+  const search = createCron(cron, 'UTC');
   const firstUs = search.next(0, Number.MAX_SAFE_INTEGER);
   let atUs = firstUs;
   for (let count = 0; atUs !== undefined && firstUs !== undefined; count += 1) {

@@ -4,15 +4,18 @@
  * the limit. After a week what was slow is usual: it resolves, and until a Flight is under the old limit again, only what
  * is slower still fires.
  */
+
 import { durationWords } from '../../text/duration-words.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
 import type { Alert } from '../alert/alert.ts';
-import { annotate, birdName, placeLabels, whereabouts } from '../alert/labels.ts';
-import { fire, remember, resolve } from '../alert/lifecycle.ts';
+import { birdName, whereabouts } from '../alert/labels.ts';
+import { remember, resolve } from '../alert/lifecycle.ts';
 import type { Slow } from '../alert/measured-flights.ts';
 import type { Parameters, RuleOf } from '../alert/parameter.ts';
+import { percentile } from '../statistics/flight-statistics.ts';
 import type { History, Landed } from './judge.ts';
-import { defineKind, endVanished, PLACE_LABELS, subjectPart } from './kind.ts';
+import { birdTopic, defineKind, endInactive, endVanished, fireMeasured, PLACE_LABELS } from './kind.ts';
+import { isMemoryOf } from './memory.ts';
 
 const WEEK_US = 7 * 86_400_000_000;
 
@@ -27,7 +30,7 @@ const READ = 700;
 /** Where slow Flights may have begun is tried at so many places at most. */
 const MOST_TRIES = 20;
 
-interface Memory {
+interface Memory extends Pick<Slow, 'usualUs' | 'sinceUs'> {
   readonly limitMs: number;
   /** When the last slow Flight started: earlier ones that are found late say nothing. */
   readonly startedAtUs: number;
@@ -38,13 +41,11 @@ interface Memory {
 
 const PARAMETERS = {
   times: {
-    key: 'times',
     type: 'factor',
     default: 3,
     description: "A Flight is slow if it takes this × the 95th percentile of the Bird's Flights before …",
   },
   atLeastMs: {
-    key: 'at_least',
     type: 'duration',
     leastMs: 1000,
     mostMs: 7 * 86_400_000,
@@ -52,7 +53,6 @@ const PARAMETERS = {
     description: '… and this much longer than that.',
   },
   inARow: {
-    key: 'in_a_row',
     type: 'count',
     least: 1,
     most: 20,
@@ -76,12 +76,19 @@ export const flightSlow = defineKind({
     superseded: 'No longer active',
     hasOwnDescription: true,
   },
+  runbook: {
+    look: "since when, and what was changed or published then; whether one step takes the time, on a Flight's page.",
+    act: 'mend or enlarge what became slow. If this is how long it takes now, wait: after a week it counts as usual.',
+  },
   parameters: PARAMETERS,
   severities: ['warning'],
   labels: PLACE_LABELS,
   supersededBy: 'BirdDeactivated',
   isResolvableByHand: () => false,
-  remembers: { limitMs: 'number', startedAtUs: 'number', longestMs: 'number', isUsual: 'flag' },
+  remembers: {
+    ...{ usualUs: 'number', sinceUs: 'number' },
+    ...{ limitMs: 'number', startedAtUs: 'number', longestMs: 'number', isUsual: 'flag' },
+  },
 
   judges: {
     of: 'bird',
@@ -96,43 +103,27 @@ export const flightSlow = defineKind({
   observes: ['event', 'bird_vanished', 'bird_status'],
   eventTypes: ['flight.succeeded'],
 
-  topic: ({ place }) => ({ subject: `bird/${subjectPart(place.birdId)}`, labels: placeLabels(place) }),
+  topic: ({ place }) => birdTopic(place),
 
-  raise(alert, fact, { rule, labels, nowUs }) {
-    const before = memoryOf(alert);
+  raise(alert, fact, context) {
+    const before = alert.memory as Memory | null;
     if (alert.state === 'firing') return undefined;
-    if (before?.isUsual && fact.shortestMs <= rule.times * before.longestMs) return undefined;
-    const { place, limitMs, startedAtUs, longestMs, landedAtUs } = fact;
-    const memory: Memory = { limitMs, startedAtUs, longestMs, isUsual: false };
-    return fire(
-      alert,
-      {
-        startsAtUs: landedAtUs,
-        labels,
-        annotations: annotate(
-          { rule, labels },
-          `${birdName(place)} takes ${tookWords(fact)} ${whereabouts(place)}`,
-          slowWords(fact),
-        ),
-        events: [],
-        memory,
-        dueAtUs: landedAtUs + WEEK_US,
-      },
-      nowUs,
-    );
+    if (before?.isUsual && fact.shortestMs <= context.rule.times * before.longestMs) return undefined;
+    const { place, limitMs, usualUs, sinceUs, startedAtUs, longestMs, landedAtUs } = fact;
+    const memory: Memory = { limitMs, usualUs, sinceUs, startedAtUs, longestMs, isUsual: false };
+    const summary = `${birdName(place)} takes ${tookWords(fact)} ${whereabouts(place)}`;
+    const until = { startsAtUs: landedAtUs, dueAtUs: landedAtUs + WEEK_US };
+    return fireMeasured(alert, { ...until, summary, description: slowWords(fact), memory }, context);
   },
 
   observe(alert, fact, { nowUs }) {
     if (fact.fact === 'bird_vanished') return endVanished(alert, fact, nowUs);
-    const memory = memoryOf(alert);
-    if (fact.fact === 'bird_status') {
-      if (fact.status === 'active' || alert.state !== 'firing') return undefined;
-      return resolve(alert, fact.readAtUs, 'the Bird is no longer active', nowUs, 'superseded');
-    }
-    const { birdId, type, occurredAtUs, attributes } = fact.event;
+    if (fact.fact === 'bird_status') return endInactive(alert, fact, nowUs);
+    const memory = alert.memory as Memory | null;
+    const { type, occurredAtUs, attributes } = fact.event;
     const startedUs = attributes.started_at_us;
     if (type !== 'flight.succeeded' || typeof startedUs !== 'number' || !memory) return undefined;
-    if (alert.subject !== `bird/${subjectPart(birdId)}` || startedUs <= memory.startedAtUs) return undefined;
+    if (startedUs <= memory.startedAtUs) return undefined;
     const tookMs = (occurredAtUs - startedUs) / 1000;
     if (tookMs < 0 || tookMs > memory.limitMs) return undefined;
     if (alert.state !== 'firing') return remember(alert, null, null, nowUs);
@@ -140,7 +131,7 @@ export const flightSlow = defineKind({
   },
 
   tick(alert, { nowUs }) {
-    const memory = memoryOf(alert);
+    const memory = alert.memory as Memory | null;
     const change = resolve(alert, alert.dueAtUs ?? nowUs, 'this is usual now', nowUs);
     return { ...change, alert: { ...change.alert, memory: memory && { ...memory, isUsual: true } } };
   },
@@ -175,19 +166,22 @@ export function slowAmong(flights: readonly Landed[], rule: SlowRule): Slow | un
     shortestMs = Math.min(shortestMs, took[from]!);
     if (took.length - from < rule.inARow || took[from - 1]! >= shortestMs) continue;
     tries += 1;
-    const usualMs = partOf(took.slice(Math.max(0, from - BASE.most), from), PART);
+    const usualMs = percentile(took.slice(Math.max(0, from - BASE.most), from), PART)!;
     const limitMs = Math.max(rule.times * usualMs, usualMs + rule.atLeastMs);
     if (shortestMs <= limitMs) continue;
-    const run = took.slice(from);
+    // Before those that were slower than all before, others may have been slow.
+    const first = took.findLastIndex((ms, at) => at < from && ms <= limitMs) + 1;
+    const run = took.slice(first);
     const last = flights.at(-1)!;
     return {
       flights: run.length,
-      tookMs: partOf(run, 0.5),
+      tookMs: percentile(run, 0.5)!,
       shortestMs,
       longestMs: Math.max(...run),
       usualMs,
       limitMs,
-      sinceUs: flights[from]!.startedAtUs,
+      usualUs: flights[first - 1]!.startedAtUs,
+      sinceUs: flights[first]!.startedAtUs,
       startedAtUs: last.startedAtUs,
       landedAtUs: last.endedAtUs,
     };
@@ -195,15 +189,11 @@ export function slowAmong(flights: readonly Landed[], rule: SlowRule): Slow | un
   return undefined;
 }
 
-/** The value that this share of the values does not exceed. */
-function partOf(values: readonly number[], part: number): number {
-  return values.toSorted((a, b) => a - b)[Math.ceil(values.length * part) - 1]!;
-}
-
 function tookMs({ startedAtUs, endedAtUs }: Landed): number {
   return (endedAtUs - startedAtUs) / 1000;
 }
 
-function memoryOf({ memory }: Pick<Alert, 'memory'>): Memory | null {
-  return memory as Memory | null;
+/** When what an alert is about began, and when the last Flight before started; undefined if it is not remembered. */
+export function slowSince({ memory }: Alert): Pick<Slow, 'usualUs' | 'sinceUs'> | undefined {
+  return isMemoryOf(flightSlow.remembers, memory) ? (memory as Memory) : undefined;
 }

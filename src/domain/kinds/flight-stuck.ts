@@ -9,11 +9,12 @@ import { dayAndTime } from '../../text/instant-words.ts';
 import type { Ending } from '../alert/alert.ts';
 import type { FactOf } from '../alert/fact.ts';
 import { type FlightTail, stepName } from '../alert/flight-step.ts';
-import { annotate, birdName, placeLabels, whereabouts } from '../alert/labels.ts';
-import { clear, fire, remember } from '../alert/lifecycle.ts';
+import { birdName, placeLabels, whereabouts } from '../alert/labels.ts';
+import { clear } from '../alert/lifecycle.ts';
 import type { Parameters, RuleOf } from '../alert/parameter.ts';
+import { percentile } from '../statistics/flight-statistics.ts';
 import { isLogAwaited } from './judge.ts';
-import { defineKind, endVanished, PLACE_LABELS, subjectPart } from './kind.ts';
+import { defineKind, endVanished, fireMeasured, PLACE_LABELS, subjectPart } from './kind.ts';
 
 /** How many times the usual duration is too long. */
 const TIMES_USUAL = 3;
@@ -37,7 +38,6 @@ export const FLIGHT_ENDS: ReadonlyMap<string, string> = new Map([
 
 const PARAMETERS = {
   maxDurationMs: {
-    key: 'max_duration',
     type: 'duration',
     leastMs: 60_000,
     description:
@@ -54,8 +54,7 @@ function stuckAfterMs({ maxDurationMs }: RuleOf<typeof PARAMETERS>, usualMs: num
 /** The duration that 99 of 100 Flights do not exceed, in milliseconds; null if too few are known. */
 export function usualDurationMs(durationsUs: readonly number[]): number | null {
   if (durationsUs.length < ENOUGH_DURATIONS) return null;
-  const sorted = durationsUs.toSorted((a, b) => a - b);
-  return sorted[Math.ceil(sorted.length * 0.99) - 1]! / 1000;
+  return percentile(durationsUs, 0.99)! / 1000;
 }
 
 export const flightStuck = defineKind({
@@ -69,6 +68,10 @@ export const flightStuck = defineKind({
     over: 'Flight ended',
     superseded: 'Flight waits for a person',
     hasOwnDescription: true,
+  },
+  runbook: {
+    look: 'which step it is at. The alert says in which one it last wrote to its log, if the log could be read.',
+    act: 'cancel or fix it in the service. If it waits for a person there, name the step in a `FlightWaiting` rule. If such Flights are normal, set `max_duration` for that Bird.',
   },
   parameters: PARAMETERS,
   severities: ['warning'],
@@ -108,49 +111,37 @@ export const flightStuck = defineKind({
     labels: { ...placeLabels(place), flight_id: flightId },
   }),
 
-  raise(alert, fact, { rule, labels, nowUs }) {
+  raise(alert, fact, context) {
     if (alert.state === 'firing') return undefined;
+    const { rule, nowUs } = context;
     const { place, startedAtUs, usualMs } = fact;
     const limitMs = stuckAfterMs(rule, usualMs);
-    const overdueUs = startedAtUs + (limitMs ?? 0) * 1000;
+    const startsAtUs = startedAtUs + (limitMs ?? 0) * 1000;
     // If the Flight was not read since, it may have ended in time.
-    if (limitMs === null || overdueUs > Math.min(nowUs, fact.readAtUs)) return undefined;
+    if (limitMs === null || startsAtUs > Math.min(nowUs, fact.readAtUs)) return undefined;
     const since = dayAndTime(startedAtUs);
     const why =
       rule.maxDurationMs === undefined && usualMs !== null
         ? `99 % of its Flights take at most ${durationWords(usualMs, 'rounded')}.`
         : 'The rule allows no longer.';
-    const words = `Active since ${since}, for more than ${durationWords(limitMs, 'rounded')}. ${why} ${toDo(fact.tail)}`;
+    const description = `Active since ${since}, for more than ${durationWords(limitMs, 'rounded')}. ${why} ${toDo(fact.tail)}`;
     const summary = `A Flight of ${birdName(place)} does not end ${whereabouts(place)}`;
-    return fire(
-      alert,
-      {
-        startsAtUs: overdueUs,
-        labels,
-        annotations: annotate({ rule, labels }, summary, words),
-        events: [],
-        memory: { startedAtUs },
-        dueAtUs: null,
-      },
-      nowUs,
-    );
+    return fireMeasured(alert, { startsAtUs, summary, description, memory: { startedAtUs } }, context);
   },
 
   observe(alert, fact, { nowUs }) {
     if (fact.fact === 'bird_vanished') return endVanished(alert, fact, nowUs);
-    const end = endOf(fact);
+    const end = fact.fact === 'flight_wrote' ? waitOf(fact) : flightEnd(fact);
     if (!end || alert.subject !== subjectOf(end.birdId, end.flightId)) return undefined;
     return clear(alert, end.atUs, end.by, nowUs, end.ending);
   },
-
-  tick: (alert, { nowUs }) => remember(alert, alert.memory, null, nowUs),
 });
 
 function subjectOf(birdId: string, flightId: string): string {
   return `bird/${subjectPart(birdId)}/flight/${subjectPart(flightId)}`;
 }
 
-interface End {
+export interface FlightEnd {
   readonly birdId: string;
   readonly flightId: string;
   readonly atUs: number;
@@ -171,23 +162,18 @@ function toDo(tail: FlightTail | null): string {
   return `${wrote} Cancel it in the service if it hangs.`;
 }
 
-function endOf(fact: FactOf<'flight_wrote' | 'flight_gone' | 'event'>): End | undefined {
-  if (fact.fact === 'flight_wrote') {
-    const { place, flightId, tail, isWait } = fact;
-    const by = `it waits at step ${stepName(tail)}`;
-    return isWait
-      ? { birdId: place.birdId, flightId, atUs: tail.wroteAtUs, by, ending: 'superseded' }
-      : undefined;
-  }
+function waitOf({ place, flightId, tail, isWait }: FactOf<'flight_wrote'>): FlightEnd | undefined {
+  const by = `it waits at step ${stepName(tail)}`;
+  const wait = { birdId: place.birdId, flightId, atUs: tail.wroteAtUs, by, ending: 'superseded' } as const;
+  return isWait ? wait : undefined;
+}
+
+/** How a Flight ended, if that is what the fact says. */
+export function flightEnd(fact: FactOf<'flight_gone' | 'event'>): FlightEnd | undefined {
   if (fact.fact === 'flight_gone') {
     const { place, flightId, atUs } = fact;
-    return {
-      birdId: place.birdId,
-      flightId,
-      atUs,
-      by: 'the service no longer knows the Flight',
-      ending: 'gone',
-    };
+    const by = 'the service no longer knows the Flight';
+    return { birdId: place.birdId, flightId, atUs, by, ending: 'gone' };
   }
   const how = FLIGHT_ENDS.get(fact.event.type);
   if (how === undefined) return undefined;

@@ -6,13 +6,13 @@
 import { durationWords } from '../../text/duration-words.ts';
 import { matchesGlob } from '../../text/glob.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
-import type { Alert, Ending } from '../alert/alert.ts';
+import type { Alert } from '../alert/alert.ts';
 import { hash64 } from '../alert/fingerprint.ts';
 import { type FlightTail, stepName } from '../alert/flight-step.ts';
 import { annotate, birdName, placeLabels, whereabouts } from '../alert/labels.ts';
 import { type Change, fire, remember, resolve } from '../alert/lifecycle.ts';
 import type { Parameters, RuleOf } from '../alert/parameter.ts';
-import { FLIGHT_ENDS } from './flight-stuck.ts';
+import { FLIGHT_ENDS, type FlightEnd, flightEnd } from './flight-stuck.ts';
 import { isLogAwaited } from './judge.ts';
 import { type Context, defineKind, endVanished, PLACE_LABELS, subjectPart } from './kind.ts';
 
@@ -34,13 +34,11 @@ export interface Wait {
 
 const PARAMETERS = {
   steps: {
-    key: 'steps',
     type: 'texts',
     description:
       'Globs on the name or id of a step, in any case of letters: the steps at which Flights wait for a person. What counts is the step that wrote last to the log of the Flight, which may be the one before the wait; `nestwatch doctor` shows it for Flights in the air. Without it the rule never fires.',
   },
   afterMs: {
-    key: 'after',
     type: 'duration',
     leastMs: 300_000,
     default: 14_400_000,
@@ -57,6 +55,10 @@ export const flightWaiting = defineKind({
   resolves: 'the Flight writes to its log again, or ends',
   isOnRequest: true,
   words: { firing: 'Waiting', still: 'Still waiting', over: 'Went on', hasOwnDescription: true },
+  runbook: {
+    look: 'the step, and since when it waits. The service does not say whose turn it is.',
+    act: 'ask those who review or approve there. If nobody has to act after that step, correct `steps` of the rule.',
+  },
   parameters: PARAMETERS,
   mistakes(given) {
     if (given('max_duration') === undefined) return [];
@@ -122,18 +124,9 @@ export const flightWaiting = defineKind({
   observe(alert, fact, context) {
     if (fact.fact === 'bird_vanished') return endVanished(alert, fact, context.nowUs);
     if (fact.fact === 'flight_wrote') return wentOn(alert, fact.flightId, fact.tail, context);
-    if (fact.fact === 'flight_gone') {
-      const by = 'the service no longer knows the Flight';
-      return leave(alert, fact.flightId, { atUs: fact.atUs, by, ending: 'gone' }, context);
-    }
-    const { type, attributes, occurredAtUs: atUs } = fact.event;
-    const how = FLIGHT_ENDS.get(type);
-    if (how === undefined) return undefined;
-    const by = `${how} on ${dayAndTime(atUs)}`;
-    return leave(alert, String(attributes.flight_id ?? ''), { atUs, by, ending: 'over' }, context);
+    const end = flightEnd(fact);
+    return end && leave(alert, end, context);
   },
-
-  tick: (alert, { nowUs }) => remember(alert, alert.memory, null, nowUs),
 });
 
 /** The Flights that an alert is about, the longest wait first. */
@@ -167,20 +160,15 @@ function wentOn(alert: Alert, flightId: string, tail: FlightTail, context: Conte
   if (sinceUs === undefined) return undefined;
   if (tail.wroteAtUs <= sinceUs) {
     const by = `no rule says any more that Flights wait at ${alert.labels.step}`;
-    return leave(alert, flightId, { atUs: context.nowUs, by, ending: 'gone' }, context);
+    return leave(alert, { flightId, atUs: context.nowUs, by, ending: 'gone' }, context);
   }
   const atUs = tail.resumedAtUs > sinceUs ? tail.resumedAtUs : tail.wroteAtUs;
-  return leave(alert, flightId, { atUs, by: `went on at ${dayAndTime(atUs)}`, ending: 'over' }, context);
-}
-
-interface End {
-  readonly atUs: number;
-  readonly by: string;
-  readonly ending: Ending;
+  return leave(alert, { flightId, atUs, by: `went on at ${dayAndTime(atUs)}`, ending: 'over' }, context);
 }
 
 /** A Flight waits no longer. The alert ends with the last one. */
-function leave(alert: Alert, flightId: string, { atUs, by, ending }: End, context: Context) {
+function leave(alert: Alert, end: Omit<FlightEnd, 'birdId'>, context: Context) {
+  const { flightId, atUs, by, ending } = end;
   const waits = waitsOf(alert);
   const left = waits.find((one) => one.flightId === flightId);
   if (!left || alert.state !== 'firing') return undefined;

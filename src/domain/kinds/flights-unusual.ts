@@ -4,19 +4,19 @@
  * it is passed. A period in which the region could not be read completely, and one inside `except`, is neither judged nor
  * shows what is usual. Resolves after the next usual period.
  */
+
 import { howMany } from '../../text/counts.ts';
-import { dayAndTime } from '../../text/instant-words.ts';
+import { clockIn, dayAndTime } from '../../text/instant-words.ts';
 import { regionName } from '../../text/region-name.ts';
 import { type Period, periodsOf } from '../../time/calendar-period.ts';
-import { wallClock } from '../../time/zone-format.ts';
-import type { Alert } from '../alert/alert.ts';
-import { annotate, birdName, placeLabels, whereabouts } from '../alert/labels.ts';
-import { fire, remember, resolve } from '../alert/lifecycle.ts';
+import { createZoneFormats } from '../../time/zone-format.ts';
+import { birdName, whereabouts } from '../alert/labels.ts';
+import { resolve } from '../alert/lifecycle.ts';
 import type { Counted } from '../alert/measured-flights.ts';
 import type { Parameters, RuleOf } from '../alert/parameter.ts';
 import type { BirdToJudge, History } from './judge.ts';
-import { defineKind, endVanished, type Mistake, PLACE_LABELS, subjectPart } from './kind.ts';
-import { zoneMistake } from './zone-mistake.ts';
+import { birdTopic, defineKind, endInactive, endVanished, fireMeasured, PLACE_LABELS } from './kind.ts';
+import { zoneMistakes } from './zone-mistake.ts';
 
 /** What started in time is visible by then: the least lateness that sweeps expect (`intake/lateness.ts`). */
 const VISIBLE_AFTER_US = 10_000_000;
@@ -40,47 +40,40 @@ interface Memory {
 
 const PARAMETERS = {
   per: {
-    key: 'per',
     type: 'choice',
     of: ['1h', '1d'],
     default: '1d',
     description: 'Whether the Flights of a day or of an hour are counted.',
   },
   timezone: {
-    key: 'timezone',
     type: 'text',
     default: 'UTC',
     description: 'The time zone of days and hours, such as Europe/Amsterdam.',
   },
   fewerThan: {
-    key: 'fewer_than',
     type: 'part',
     default: 0.5,
     description:
       'Too few are fewer than this × the median of the same weekday (and hour) in the last 4 weeks, fewer than in each of them, and fewer than by chance. Needs 3 of them, and a median of 10.',
   },
   moreThan: {
-    key: 'more_than',
     type: 'factor',
     default: 3,
     description: 'Too many are more than this × the most of them; above 10 × the most it is critical.',
   },
   atLeast: {
-    key: 'at_least',
     type: 'count',
     least: 1,
     most: 100_000,
     description: 'A fixed bound instead: fewer are too few.',
   },
   atMost: {
-    key: 'at_most',
     type: 'count',
     least: 1,
     most: 10_000,
     description: 'A fixed bound instead: more are too many; above 10 × as many it is critical.',
   },
   except: {
-    key: 'except',
     type: 'time intervals',
     default: [],
     description:
@@ -103,11 +96,15 @@ export const flightsUnusual = defineKind({
     superseded: 'No longer active',
     hasOwnDescription: true,
   },
+  runbook: {
+    look: 'fewer: whether its source or trigger still sends anything. More: whether two Birds start each other, or a source sends the same again and again.',
+    act: 'fewer: mend the source. More: suspend the Bird in the service before it does harm. If the number is right, widen the bounds, or name such days in `except`.',
+  },
   parameters: PARAMETERS,
   mistakes(given) {
     const fixed = ['at_least', 'at_most'].filter((key) => given(key) !== undefined);
     const learned = ['fewer_than', 'more_than'].filter((key) => given(key) !== undefined);
-    const found: (Mistake | undefined)[] = [zoneMistake(given)];
+    const found = zoneMistakes(given);
     if (fixed.length > 0) {
       const message = `cannot be combined with ${fixed.join(' and ')}: bounds are either learned or fixed`;
       found.push(...learned.map((key) => ({ key, isOfKey: true, message })));
@@ -116,7 +113,7 @@ export const flightsUnusual = defineKind({
     if (typeof least === 'number' && typeof most === 'number' && least > most) {
       found.push({ key: 'at_least', isOfKey: false, message: `must not be more than at_most, ${most}` });
     }
-    return found.filter((one) => one !== undefined);
+    return found;
   },
   severities: ['warning', 'critical'],
   labels: PLACE_LABELS,
@@ -131,10 +128,6 @@ export const flightsUnusual = defineKind({
       const periods = periodsOf(rule.per, rule.timezone);
       const now = periods.at(nowUs);
       const last = periods.at(now.fromUs - 1);
-      const factOf = (one: Counted) => ({
-        ...{ fact: 'flights_counted' as const, place: bird.place, counted: one, rule: rule.id },
-        ...{ readAtUs: history.readAtUs, per: rule.per, zone: rule.timezone },
-      });
       const running = await countFlights(bird, history, rule, now, false);
       const visibleUs = now.fromUs + VISIBLE_AFTER_US;
       const seenUs = Math.min(nowUs, history.readAtUs);
@@ -142,11 +135,11 @@ export const flightsUnusual = defineKind({
       const isVisible = seenUs >= visibleUs;
       const nextUs = isDue && !isVisible ? visibleUs : now.untilUs + VISIBLE_AFTER_US;
       const over = isDue && isVisible ? await countFlights(bird, history, rule, last, true) : undefined;
-      const shown = running.verdict === 'more' ? running : over;
+      const counted = running.verdict === 'more' ? running : over;
       return {
         nextUs,
         ...(over && { countedUs: seenUs }),
-        ...(shown && hasVerdict(shown) && { fact: factOf(shown) }),
+        ...(counted && { fact: { fact: 'flights_counted', place: bird.place, counted } }),
       };
     },
   },
@@ -156,55 +149,34 @@ export const flightsUnusual = defineKind({
 
   topic({ place, counted }) {
     if (counted.verdict !== 'fewer' && counted.verdict !== 'more') return undefined;
-    return {
-      subject: `bird/${subjectPart(place.birdId)}`,
-      labels: placeLabels(place),
-      severity: counted.isRunaway ? 'critical' : 'warning',
-    };
+    return { ...birdTopic(place), severity: counted.isRunaway ? 'critical' : 'warning' };
   },
 
-  raise(alert, { place, counted, per, zone }, { rule, labels, nowUs }) {
+  raise(alert, { place, counted }, context) {
+    const { rule, nowUs } = context;
     const { period, verdict, isOver } = counted;
-    const before = memoryOf(alert);
+    const before = alert.memory as Memory | null;
     if (before && before.fromUs >= period.fromUs) return undefined;
     const memory: Memory = { fromUs: period.fromUs, isFewer: verdict === 'fewer' };
-    const { started } = countWords(counted, per, zone);
-    const hint = verdict === 'more' ? 'Runaway? ' : '';
-    return fire(
-      alert,
-      {
-        startsAtUs: isOver ? period.untilUs : nowUs,
-        labels,
-        annotations: annotate(
-          { rule, labels },
-          `${hint}${birdName(place)} started ${started} ${whereabouts(place)}`,
-          unusualWords(counted, { per, timezone: zone }, place.region),
-        ),
-        events: [],
-        memory,
-        dueAtUs: null,
-      },
-      nowUs,
-    );
+    const started = `started ${startedWords(counted, rule)}`;
+    const summary = `${hintOf(counted)}${birdName(place)} ${started} ${whereabouts(place)}`;
+    const description = unusualWords(counted, rule, place.region);
+    const startsAtUs = isOver ? period.untilUs : nowUs;
+    return fireMeasured(alert, { startsAtUs, summary, description, memory }, context);
   },
 
-  observe(alert, fact, { nowUs }) {
+  observe(alert, fact, { rule, nowUs }) {
     if (fact.fact === 'bird_vanished') return endVanished(alert, fact, nowUs);
-    const memory = memoryOf(alert);
+    const memory = alert.memory as Memory | null;
     if (alert.state !== 'firing') return undefined;
     if (fact.fact === 'bird_status') {
-      if (fact.status === 'active' || memory?.isFewer === false) return undefined;
-      return resolve(alert, fact.readAtUs, 'the Bird is no longer active', nowUs, 'superseded');
+      return memory?.isFewer === false ? undefined : endInactive(alert, fact, nowUs);
     }
-    const { counted, per, zone } = fact;
-    if (alert.rule !== fact.rule) return undefined;
+    const { counted } = fact;
     if (!counted.isOver || (memory && counted.period.fromUs <= memory.fromUs)) return undefined;
     if (counted.verdict !== 'usual' && counted.verdict !== 'unknown') return undefined;
-    const by = `it started ${countWords(counted, per, zone).started}`;
-    return resolve(alert, counted.period.untilUs, by, nowUs);
+    return resolve(alert, counted.period.untilUs, `it started ${startedWords(counted, rule)}`, nowUs);
   },
-
-  tick: (alert, { nowUs }) => remember(alert, alert.memory, null, nowUs),
 });
 
 type Status = Pick<BirdToJudge, 'status' | 'statusSinceUs' | 'hasFirstStatus'>;
@@ -228,13 +200,7 @@ export async function countFlights(
   if (!isOver && !isFixed && count <= LEAST_MEDIAN * rule.moreThan) return { ...counted, verdict: 'unknown' };
   const learned = isFixed ? undefined : await usualCounts(history, rule, period);
   if (!isFixed && !learned) return { ...counted, verdict: 'unknown' };
-  const usual = learned
-    ? { isFixed, least: learned[0]!, most: learned.at(-1)! }
-    : {
-        isFixed,
-        ...(atLeast !== undefined && { least: atLeast }),
-        ...(atMost !== undefined && { most: atMost }),
-      };
+  const usual = { isFixed, least: learned ? learned[0] : atLeast, most: learned ? learned.at(-1) : atMost };
   const { least = 0, most = Number.POSITIVE_INFINITY } = usual;
   const judged = { ...counted, usual };
   if (count > most * (learned ? rule.moreThan : 1)) {
@@ -292,59 +258,40 @@ async function blindSpan(history: History, { fromUs, untilUs }: Period): Promise
     .sort((a, b) => b.untilUs - b.fromUs - (a.untilUs - a.fromUs))[0];
 }
 
-function hasVerdict({ verdict }: Counted): boolean {
-  return verdict === 'fewer' || verdict === 'more' || verdict === 'usual' || verdict === 'unknown';
-}
+type Clock = Pick<UnusualRule, 'per' | 'timezone'>;
 
-const WEEKDAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
+const weekdaysIn = createZoneFormats('en', { weekday: 'long' });
 
 /** `Started 3 Flights on Thursday; Thursdays usually have 180 to 220.` */
-export function unusualWords(
-  counted: Counted,
-  { per, timezone }: Pick<UnusualRule, 'per' | 'timezone'>,
-  region: string,
-): string {
-  const { started, usual } = countWords(counted, per, timezone);
-  const { verdict, blind } = counted;
-  const hint = verdict === 'more' ? 'Runaway? ' : '';
+export function unusualWords(counted: Counted, clock: Clock, region: string): string {
+  const { blind } = counted;
   const until = blind && Number.isFinite(blind.untilUs) ? ` until ${dayAndTime(blind.untilUs)}` : '';
   const why = blind
     ? ` It is not judged: ${regionName(region)} could not be read since ${dayAndTime(blind.fromUs)}${until}.`
     : '';
-  return `${hint}Started ${started}; ${usual}.${why}`;
+  return `${hintOf(counted)}Started ${startedWords(counted, clock)}; ${usualWords(counted, clock)}.${why}`;
 }
 
-/** `3 Flights on Thursday` and `Thursdays usually have 180 to 220`. */
-function countWords(
-  { period, isOver, count, usual, verdict }: Counted,
-  per: UnusualRule['per'],
-  zone: string,
-): { readonly started: string; readonly usual: string } {
-  const { year, month, day } = wallClock(zone)(period.fromUs / 1000);
-  const weekday = WEEKDAYS[new Date(Date.UTC(year, month - 1, day)).getUTCDay()]!;
-  const [from, until] = [period.fromUs, period.untilUs].map((us) => timeIn(us, zone));
-  const over = per === '1d' ? `on ${weekday}` : `on ${weekday} from ${from} to ${until}`;
-  const since = per === '1d' ? 'since midnight' : `since ${from}`;
-  const started = `${howMany(count, 'Flight')} ${isOver ? over : since}`;
+function hintOf({ verdict }: Counted): string {
+  return verdict === 'more' ? 'Runaway? ' : '';
+}
+
+/** `3 Flights on Thursday` */
+function startedWords({ period, isOver, count }: Counted, { per, timezone }: Clock): string {
+  const [from, until] = [period.fromUs, period.untilUs].map((us) => clockIn(timezone, us)(us));
+  const weekday = weekdaysIn(timezone).format(period.fromUs / 1000);
+  const over = per === '1d' ? weekday : `${weekday} from ${from} to ${until}`;
+  const since = per === '1d' ? 'midnight' : from;
+  return `${howMany(count, 'Flight')} ${isOver ? `on ${over}` : `since ${since}`}`;
+}
+
+/** `Thursdays usually have 180 to 220` */
+function usualWords({ period, usual, verdict }: Counted, { per, timezone }: Clock): string {
+  const weekday = weekdaysIn(timezone).format(period.fromUs / 1000);
   const same = per === '1d' ? `${weekday}s` : `${weekday}s at this hour`;
-  if (!usual) return { started, usual: `too little shows what is usual on ${same}` };
+  if (!usual) return `too little shows what is usual on ${same}`;
   const { isFixed, least, most } = usual;
-  if (isFixed) {
-    const bound = verdict === 'more' ? `at most ${most} are allowed` : `at least ${least} are expected`;
-    return { started, usual: bound };
-  }
-  const range = least === most ? `${least}` : `${least} to ${most}`;
-  return {
-    started,
-    usual: `${same} ${verdict === 'more' ? `have at most ${most}` : `usually have ${range}`}`,
-  };
-}
-
-function timeIn(us: number, zone: string): string {
-  const { hour, minute } = wallClock(zone)(us / 1000);
-  return [hour, minute].map((part) => String(part).padStart(2, '0')).join(':');
-}
-
-function memoryOf({ memory }: Pick<Alert, 'memory'>): Memory | null {
-  return memory as Memory | null;
+  if (isFixed) return verdict === 'more' ? `at most ${most} are allowed` : `at least ${least} are expected`;
+  if (verdict === 'more') return `${same} have at most ${most}`;
+  return `${same} usually have ${least === most ? least : `${least} to ${most}`}`;
 }

@@ -1,11 +1,16 @@
-/** What time alone makes wrong: a kind may judge open Flights, or Birds, whatever their status. */
+/**
+ * What time alone makes wrong: a kind may judge open Flights, or Birds, whatever their status. And what is wrong in the
+ * inventory: it may judge a region as a whole, where something may be missing.
+ */
 
 import type { Period } from '../../time/calendar-period.ts';
+import type { Alert } from '../alert/alert.ts';
 import type { Event } from '../alert/event.ts';
-import type { Fact, Place } from '../alert/fact.ts';
+import type { Fact, Place, SwitchedOff } from '../alert/fact.ts';
 import type { FlightTail } from '../alert/flight-step.ts';
 import type { Rule } from '../alert/rule.ts';
-import type { Deadline } from '../statistics/deadlines.ts';
+import type { Deadline, PastFlight } from '../statistics/deadlines.ts';
+import type { ListedBird } from './inventory/compare-birds.ts';
 
 /** An open Flight. */
 export interface FlightToJudge {
@@ -36,28 +41,10 @@ export interface BirdToJudge {
   readonly countedUs: number;
 }
 
-/** A Flight as last seen. */
-export interface PastFlight {
-  readonly flightId: string;
-  /** 0 if the service does not say. */
-  readonly startedAtUs: number;
-  readonly status: string;
-  /** Absent while it is in the air, or if unknown. */
-  readonly endedAtUs?: number;
-}
-
 /** A Flight that succeeded. */
 export interface Landed {
   readonly startedAtUs: number;
   readonly endedAtUs: number;
-}
-
-export interface SwitchedOff {
-  /** `suspended` or `deactivated`. */
-  readonly status: string;
-  readonly atUs: number;
-  /** A person's mail address; empty if nobody is named. */
-  readonly by: string;
 }
 
 /** The past of a Bird. What is a function is read only if a kind asks for it, and once for all who do. */
@@ -130,6 +117,35 @@ export interface Subjects {
   readonly flight: FlightToJudge;
   readonly bird: BirdToJudge;
 }
+
+/** A Nest that is watched. */
+export interface NestToJudge {
+  readonly place: Place;
+  /** Its active members, as the service addresses them; undefined if the service never listed them. */
+  readonly members: readonly string[] | undefined;
+  /** The same at the reading that was judged before. */
+  readonly membersBefore: readonly string[] | undefined;
+}
+
+/** What the last reading of a region's inventory, and those before, have left. */
+export interface RegionToJudge {
+  readonly region: string;
+  /** Those that the service has and nestwatch watches. */
+  readonly birds: readonly ListedBird[];
+  /** Whether the last reading listed all Birds of the Nests with this name, or there is none. */
+  isRead(nest: string): boolean;
+  readonly nests: readonly NestToJudge[];
+  /** When the last reading began, and the one that was judged before it; undefined for none since the start. */
+  readonly readAtUs: number;
+  readonly readBeforeUs: number | undefined;
+  /** Ids of Birds about which BirdDeactivated fires. */
+  readonly deactivated: ReadonlySet<string>;
+  /** As in `History`. */
+  switchedOff(place: Place): Promise<SwitchedOff | undefined>;
+}
+
+/** The alerts of a rule that fire or wait for its `for`, by subject. */
+export type OpenAlerts = ReadonlyMap<string, Alert>;
 
 interface JudgesOf<Of extends keyof Subjects, R extends Rule> {
   readonly of: Of;

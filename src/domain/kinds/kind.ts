@@ -1,10 +1,12 @@
+import { durationWords } from '../../text/duration-words.ts';
 import type { Alert, Labels } from '../alert/alert.ts';
 import type { Event, Feed } from '../alert/event.ts';
-import type { FactName, FactOf } from '../alert/fact.ts';
-import { type Change, clear } from '../alert/lifecycle.ts';
+import type { Fact, FactName, FactOf, Place } from '../alert/fact.ts';
+import { annotate, placeLabels } from '../alert/labels.ts';
+import { type Change, clear, fire, resolve } from '../alert/lifecycle.ts';
 import type { Parameters, RuleOf } from '../alert/parameter.ts';
 import type { Rule } from '../alert/rule.ts';
-import type { Judges } from './judge.ts';
+import type { Judges, OpenAlerts, RegionToJudge } from './judge.ts';
 import type { Remembered } from './memory.ts';
 
 /**
@@ -26,6 +28,7 @@ export interface Kind<
   readonly fires: string;
   readonly resolves: string;
   readonly words: Words;
+  readonly runbook: Runbook;
   /**
    * It has no default rule: only what a rule asks for is judged. Every rule that fits decides, each about an alert of its
    * own, which has the rule's id as label `rule`.
@@ -46,6 +49,8 @@ export interface Kind<
    * not apply is empty. `severity` is not among them, since it follows from the rule.
    */
   readonly labels: readonly string[];
+  /** What the matchers of its rules see besides, and no alert has as a label. If given, all other names are refused. */
+  readonly matchedOnly?: readonly string[];
   /** Labels that its alerts have in addition, but that are known only after a rule was chosen. */
   readonly laterLabels?: readonly string[];
   /** Its alerts say that nestwatch does not see everything in a region, or sees it late. */
@@ -73,6 +78,12 @@ export interface Kind<
   /** Absent for a kind that no time alone raises. */
   readonly judges?: Judges<RuleOf<P>>;
 
+  /**
+   * What is new after a reading of the inventory; absent for a kind that it does not raise. What is not known is left as
+   * it is. Facts about what the rule does not match are dropped.
+   */
+  judgeRegion?(region: RegionToJudge, rule: RuleOf<P>, open: OpenAlerts): Promise<readonly Fact[]>;
+
   /** The facts that may raise it. */
   readonly raisedBy: readonly Raising[];
   /** The facts that may change, and above all end, an alert that they did not raise. */
@@ -92,8 +103,8 @@ export interface Kind<
   observe?(alert: Alert, fact: FactOf<Seen>, context: Context<RuleOf<P>>): Change | undefined;
   /** What later messages of a firing alert say first; undefined for nothing. */
   still?(alert: Alert, nowUs: number): string | undefined;
-  /** What happens when the alert's `dueAtUs` has come. The change must move or clear it. */
-  tick(alert: Alert, context: Context<RuleOf<P>>): Change;
+  /** What happens when the alert's `dueAtUs` has come. The change must move or clear it. Absent: that is all. */
+  tick?(alert: Alert, context: Context<RuleOf<P>>): Change;
 }
 
 /** The states of a kind's alerts, in the words of a person who runs automations rather than monitoring. */
@@ -104,18 +115,34 @@ export interface Words {
   readonly still: string;
   /** Its end was observed. */
   readonly over: string;
+  /**
+   * The same three in sentences about one Bird, and about several: `lands again`, `land again`. Absent: said as titles,
+   * `Connection lost: Phrase TMS`.
+   */
+  readonly verbs?: Readonly<Record<'firing' | 'still' | 'over', readonly [one: string, several: string]>>;
   /** Nothing more was heard of it, which proves nothing. Absent if that never ends it. */
   readonly quiet?: string;
   /** It has become worse. Absent if nothing is worse. */
   readonly superseded?: string;
   /** What its events are to people, by default messages; null if their number means nothing. */
-  readonly events?: 'failure' | null;
+  readonly events?: 'failure' | 'event' | null;
   /** The description is our own sentence; for other kinds it is what somebody answered. */
   readonly hasOwnDescription?: true;
   /** The description says all that the summary does. */
   readonly hasWholeDescription?: true;
+  /**
+   * It happened at an instant: it goes on for no time, nobody is reminded of it, and its end is told only where
+   * `send_resolved: true` is written. Its annotation `title` says what happened.
+   */
+  readonly isMoment?: true;
   /** In place of `firing` and `still`, if it has the annotation `due_by`: what is to be feared has not happened. */
   readonly ahead?: string;
+}
+
+/** For whoever gets such an alert: clauses in Markdown, in lower case, as in `config/runbooks.md`. */
+interface Runbook {
+  readonly look: string;
+  readonly act: string;
 }
 
 export interface Topic<Severity extends string = string> {
@@ -126,6 +153,8 @@ export interface Topic<Severity extends string = string> {
   readonly subject: string;
   /** Labels without `alertname` and `severity`; rules are matched on these and on `alertname`. */
   readonly labels: Labels;
+  /** The fact names the rule that decides, whose matchers it fits. */
+  readonly isMatched?: true;
   /** The kind's own choice, which a rule may override; absent for the usual one. */
   readonly severity?: Severity;
 }
@@ -185,15 +214,52 @@ export function subjectPart(text: string | number | boolean | undefined): string
   return encodeURIComponent(String(text ?? '').toWellFormed());
 }
 
+/** What an alert about a Bird is about. */
+export function birdTopic(place: Place): Pick<Topic, 'subject' | 'labels'> {
+  return { subject: `bird/${subjectPart(place.birdId)}`, labels: placeLabels(place) };
+}
+
 /** When an alert renewed at `atUs` counts as over; null for never. */
 export function quietAtUs(rule: Rule, atUs: number): number | null {
   return rule.resolveAfterMs === null ? null : atUs + rule.resolveAfterMs * 1000;
+}
+
+/** What was measured, as its alert says it. */
+interface Measured {
+  readonly startsAtUs: number;
+  readonly summary: string;
+  readonly description: string;
+  readonly memory: unknown;
+  /** Absent if time alone does nothing to it. */
+  readonly dueAtUs?: number | null;
+}
+
+/** Fires, or renews an alert, about something that is measured and that no event tells. */
+export function fireMeasured(
+  alert: Alert,
+  { startsAtUs, summary, description, memory, dueAtUs = null }: Measured,
+  { rule, labels, nowUs }: Context,
+): Change {
+  const annotations = annotate({ rule, labels }, summary, description);
+  return fire(alert, { startsAtUs, labels, annotations, events: [], memory, dueAtUs }, nowUs);
+}
+
+/** Ends an alert of which nothing was heard for `resolve_after`. `unheard` is what did not happen. */
+export function endQuiet(alert: Alert, unheard: string, { rule, nowUs }: Context): Change {
+  const by = `${unheard} for ${durationWords(rule.resolveAfterMs ?? 0, 'exact')}`;
+  return resolve(alert, alert.dueAtUs ?? nowUs, by, nowUs, 'quiet');
 }
 
 /** Ends an alert about a Bird that vanished. */
 export function endVanished(alert: Alert, { readAtUs, isLeftOut }: FactOf<'bird_vanished'>, nowUs: number) {
   const by = isLeftOut ? 'its Nest is no longer watched' : 'the Bird is gone';
   return clear(alert, readAtUs, by, nowUs, 'gone');
+}
+
+/** Ends an alert about what an active Bird does, once it is not active. */
+export function endInactive(alert: Alert, { status, readAtUs }: FactOf<'bird_status'>, nowUs: number) {
+  if (status === 'active' || alert.state !== 'firing') return undefined;
+  return resolve(alert, readAtUs, 'the Bird is no longer active', nowUs, 'superseded');
 }
 
 /** What entries of a feed are called. */

@@ -6,6 +6,7 @@ import { birdStale } from './bird-stale.ts';
 import { birdTriggerFailing } from './bird-trigger-failing.ts';
 import { connectionDisconnected } from './connection-disconnected.ts';
 import { deliveryFailing } from './delivery-failing.ts';
+import { eventMatched } from './event-matched.ts';
 import { feedBehind } from './feed-behind.ts';
 import { feedIncomplete } from './feed-incomplete.ts';
 import { flightFailed } from './flight-failed.ts';
@@ -14,7 +15,10 @@ import { flightSlow } from './flight-slow.ts';
 import { flightStuck } from './flight-stuck.ts';
 import { flightWaiting } from './flight-waiting.ts';
 import { flightsUnusual } from './flights-unusual.ts';
+import { birdNotAsDeclared } from './inventory/bird-not-as-declared.ts';
+import { nestWithoutOwner } from './inventory/nest-without-owner.ts';
 import type { Kind } from './kind.ts';
+import { objectiveBurning } from './objectives/objective-burning.ts';
 import { regionDown, regionUnauthorized } from './region-trouble.ts';
 import { schemaDrift } from './schema-drift.ts';
 import { serviceNotification } from './service-notification.ts';
@@ -39,6 +43,10 @@ const ALL = [
   flightSlow,
   flightsUnusual,
   flightWaiting,
+  eventMatched,
+  objectiveBurning,
+  birdNotAsDeclared,
+  nestWithoutOwner,
 ] as const;
 
 export type AlertKind = (typeof ALL)[number]['name'];

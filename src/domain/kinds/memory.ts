@@ -3,40 +3,38 @@
  * that was changed in the store or written by another version does not match them and is ignored.
  */
 
+type Type = 'number' | 'string' | 'boolean' | 'object';
+
+const isOf = (type: Type) => (value: unknown) =>
+  type === 'object' ? isObject(value) : typeof value === type;
+
+/** A list of objects with these fields. */
+const listOf = (fields: Readonly<Record<string, Type>>) => (value: unknown) =>
+  Array.isArray(value) &&
+  value.every(
+    (one) => isObject(one) && Object.entries(fields).every(([name, type]) => isOf(type)(own(one, name))),
+  );
+
+const endsOf = listOf({ key: 'string', atUs: 'number', failed: 'boolean' });
+
 const FIELDS = {
-  number: (value: unknown) => typeof value === 'number',
+  number: isOf('number'),
   /** An instant of our own clock, which is moved when that clock is set back. */
-  instant: (value: unknown) => typeof value === 'number',
+  instant: isOf('number'),
   /** The same, since when something lasts: `for` counts from it. It is also moved when that clock is set ahead. */
-  since: (value: unknown) => typeof value === 'number',
-  text: (value: unknown) => typeof value === 'string',
-  flag: (value: unknown) => typeof value === 'boolean',
-  numbers: (value: unknown) => isList(value, (one) => typeof one === 'number'),
+  since: isOf('number'),
+  text: isOf('string'),
+  flag: isOf('boolean'),
+  numbers: (value: unknown) => Array.isArray(value) && value.every(isOf('number')),
   /** Waiting events. */
-  events: (value: unknown) =>
-    isList(
-      value,
-      (one) =>
-        has(one, 'key', 'string') &&
-        has(one, 'message', 'string') &&
-        has(one, 'occurredAtUs', 'number') &&
-        has(one, 'observedAtUs', 'number') &&
-        has(one, 'attributes', 'object'),
-    ),
+  events: listOf({
+    ...{ key: 'string', message: 'string', occurredAtUs: 'number', observedAtUs: 'number' },
+    attributes: 'object',
+  }),
   /** How Flights ended; may be absent. */
-  ends: (value: unknown) =>
-    value === undefined ||
-    isList(
-      value,
-      (one) => has(one, 'key', 'string') && has(one, 'atUs', 'number') && has(one, 'failed', 'boolean'),
-    ),
+  ends: (value: unknown) => value === undefined || endsOf(value),
   /** Flights that wait, and since when. */
-  waits: (value: unknown) =>
-    isList(
-      value,
-      (one) =>
-        has(one, 'flightId', 'string') && has(one, 'startedAtUs', 'number') && has(one, 'sinceUs', 'number'),
-    ),
+  waits: listOf({ flightId: 'string', startedAtUs: 'number', sinceUs: 'number' }),
 };
 
 /** The fields of what a kind remembers. */
@@ -63,16 +61,6 @@ export function withInstants(
 
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isList(value: unknown, fits: (one: unknown) => boolean): boolean {
-  return Array.isArray(value) && value.every(fits);
-}
-
-function has(value: unknown, name: string, type: 'string' | 'number' | 'boolean' | 'object'): boolean {
-  if (!isObject(value)) return false;
-  const field = own(value, name);
-  return type === 'object' ? isObject(field) : typeof field === type;
 }
 
 function own(value: object, name: string): unknown {

@@ -5,10 +5,9 @@
 import { regionName } from '../../text/region-name.ts';
 import type { Alert } from '../alert/alert.ts';
 import type { FactName, FactOf } from '../alert/fact.ts';
-import { annotate } from '../alert/labels.ts';
-import { type Change, fire, remember, resolve } from '../alert/lifecycle.ts';
+import { type Change, remember, resolve } from '../alert/lifecycle.ts';
 import { lasting } from '../alert/parameter.ts';
-import { type Context, defineKind, type Kind } from './kind.ts';
+import { type Context, defineKind, fireMeasured, type Kind } from './kind.ts';
 
 interface Memory {
   readonly sinceUs: number;
@@ -46,12 +45,11 @@ export function ofHealth(health: Health, endedBy: readonly Health[]) {
 
 /** How alerts of such a kind change. Nobody resolves them by hand: the next check would raise them again. */
 export function regionTrouble<Name extends FactName>({ read, summary, action, over }: RegionTrouble<Name>) {
-  function firing(alert: Alert, memory: Memory, { rule, labels, nowUs }: Context): Change {
-    const { region = '' } = labels;
+  function firing(alert: Alert, memory: Memory, context: Context): Change {
+    const { region = '' } = context.labels;
     const words = [summary(regionName(region)), ...(action ? [action(region)] : [])].join('. ');
-    const annotations = annotate({ rule, labels }, words, memory.reason);
-    const { sinceUs: startsAtUs } = memory;
-    return fire(alert, { startsAtUs, labels, annotations, events: [], memory, dueAtUs: null }, nowUs);
+    const { sinceUs: startsAtUs, reason: description } = memory;
+    return fireMeasured(alert, { startsAtUs, summary: words, description, memory }, context);
   }
 
   return {
@@ -98,6 +96,10 @@ export const regionDown = defineKind({
   fires: 'the region does not answer',
   resolves: 'it answers again',
   words: { firing: 'Region down', still: 'Region still down', over: 'Region up again' },
+  runbook: {
+    look: "the reason in the alert (`unreachable`, `timeout`, `unavailable`); the service's own status page; whether another machine reaches `base_url`.",
+    act: 'if only this machine cannot reach it, check DNS, proxy, firewall and certificates. Otherwise wait: nothing is lost as long as the service keeps its entries.',
+  },
   parameters: lasting(60_000),
   severities: ['critical'],
   inhibitsRegion: true,
@@ -108,6 +110,8 @@ export const regionDown = defineKind({
   ...regionTrouble({
     read: ofHealth('down', ['up', 'unauthorized']),
     summary: (region) => `Region ${region} does not answer: its Birds cannot be watched`,
+    action: () =>
+      'Nothing is lost: what happens meanwhile is read and told once it answers. See whether the service has an outage, and whether this machine reaches it',
     over: 'the region answers again',
   }),
 });
@@ -117,6 +121,10 @@ export const regionUnauthorized = defineKind({
   fires: 'the region refuses the token',
   resolves: 'it accepts the token again',
   words: { firing: 'Token refused', still: 'Token still refused', over: 'Token accepted again' },
+  runbook: {
+    look: 'whether the token was revoked, has expired, or lost its rights.',
+    act: 'create a new token and write it into the token file; nestwatch reads it again without a restart.',
+  },
   parameters: lasting(),
   severities: ['critical'],
   inhibitsRegion: true,

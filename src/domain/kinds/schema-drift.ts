@@ -4,14 +4,12 @@
  * a whole each time, when all of it can be parsed.
  */
 import { howMany } from '../../text/counts.ts';
-import { durationWords } from '../../text/duration-words.ts';
 import { regionName } from '../../text/region-name.ts';
 import type { Alert } from '../alert/alert.ts';
 import type { Feed } from '../alert/event.ts';
-import { annotate } from '../alert/labels.ts';
-import { clear, fire, resolve } from '../alert/lifecycle.ts';
+import { clear } from '../alert/lifecycle.ts';
 import { resolvedAfter } from '../alert/parameter.ts';
-import { defineKind, FEED_ENTRIES, quietAtUs } from './kind.ts';
+import { defineKind, endQuiet, FEED_ENTRIES, fireMeasured, quietAtUs } from './kind.ts';
 
 interface Memory {
   /** Entries of this episode that could not be parsed; for the inventory those of its last reading. */
@@ -29,6 +27,10 @@ export const schemaDrift = defineKind({
     still: 'Entries still unreadable',
     over: 'No more unreadable entries',
   },
+  runbook: {
+    look: 'the reason names the field. Most often the service changed its responses.',
+    act: "update nestwatch. Until then check the service's own logs for the time of the alert.",
+  },
   parameters: resolvedAfter(86_400_000),
   severities: ['warning'],
   labels: ['feed', 'region'],
@@ -43,7 +45,7 @@ export const schemaDrift = defineKind({
     return count === 0 ? undefined : { subject: subjectOf(feed), labels: { region, feed } };
   },
 
-  raise(alert, fact, { rule, labels, nowUs }) {
+  raise(alert, fact, context) {
     const known = alert.state === 'firing' ? (alert.memory as Memory | null) : null;
     const before = known ?? { count: 0, seenUs: 0 };
     const memory: Memory = {
@@ -53,22 +55,9 @@ export const schemaDrift = defineKind({
     const [one, many] = FEED_ENTRIES[fact.feed];
     const what = howMany(memory.count, one, many);
     const summary = `${what} could not be read in region ${regionName(fact.region)}`;
-    return fire(
-      alert,
-      {
-        startsAtUs: fact.atUs,
-        labels,
-        annotations: annotate(
-          { rule, labels },
-          summary,
-          `Nobody is notified of ${memory.count === 1 ? 'its content' : 'their content. The last one'}: ${fact.reason}`,
-        ),
-        events: [],
-        memory,
-        dueAtUs: quietAtUs(rule, memory.seenUs),
-      },
-      nowUs,
-    );
+    const description = `Nobody is notified of ${memory.count === 1 ? 'its content' : 'their content. The last one'}: ${fact.reason}`;
+    const dueAtUs = quietAtUs(context.rule, memory.seenUs);
+    return fireMeasured(alert, { startsAtUs: fact.atUs, summary, description, memory, dueAtUs }, context);
   },
 
   observe(alert, fact, { nowUs }) {
@@ -76,10 +65,7 @@ export const schemaDrift = defineKind({
     return clear(alert, fact.atUs, 'every Nest and Bird can be read again', nowUs);
   },
 
-  tick(alert, { rule, nowUs }) {
-    const by = `every entry could be read for ${durationWords(rule.resolveAfterMs ?? 0, 'exact')}`;
-    return resolve(alert, alert.dueAtUs ?? nowUs, by, nowUs, 'quiet');
-  },
+  tick: (alert, context) => endQuiet(alert, 'every entry could be read', context),
 });
 
 function subjectOf(feed: Feed | 'inventory'): string {

@@ -1,13 +1,12 @@
 /** A notification of a type that no other kind knows becomes an alert as it is, so that none is ever dropped. */
 
-import { durationWords } from '../../text/duration-words.ts';
 import type { Event } from '../alert/event.ts';
 import { annotate, entityLabels, placeLabels, placeOf, whereabouts } from '../alert/labels.ts';
-import { fire, resolve } from '../alert/lifecycle.ts';
+import { fire } from '../alert/lifecycle.ts';
 import { resolvedAfter } from '../alert/parameter.ts';
 import { isDeactivation } from './bird-deactivated.ts';
 import { isDisconnection } from './connection-disconnected.ts';
-import { defineKind, ENTITY_LABELS, PLACE_LABELS, quietAtUs, subjectPart } from './kind.ts';
+import { defineKind, ENTITY_LABELS, endQuiet, PLACE_LABELS, quietAtUs, subjectPart } from './kind.ts';
 
 export const serviceNotification = defineKind({
   name: 'ServiceNotification',
@@ -17,6 +16,10 @@ export const serviceNotification = defineKind({
     firing: 'Notice from the service',
     still: 'Notice from the service',
     over: 'Notice closed',
+  },
+  runbook: {
+    look: 'its text.',
+    act: "what the text says. If the type comes often, tell nestwatch's maintainers.",
   },
   parameters: resolvedAfter(3_600_000),
   severities: ['warning'],
@@ -62,10 +65,7 @@ export const serviceNotification = defineKind({
     );
   },
 
-  tick(alert, { rule, nowUs }) {
-    const by = `no further notification for ${durationWords(rule.resolveAfterMs ?? 0, 'exact')}`;
-    return resolve(alert, alert.dueAtUs ?? nowUs, by, nowUs, 'quiet');
-  },
+  tick: (alert, context) => endQuiet(alert, 'no further notification', context),
 });
 
 function summary(event: Event): string {

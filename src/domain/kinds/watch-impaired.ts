@@ -5,10 +5,9 @@
  */
 import { durationWords } from '../../text/duration-words.ts';
 import type { FactOf } from '../alert/fact.ts';
-import { annotate } from '../alert/labels.ts';
-import { clear, fire, remember } from '../alert/lifecycle.ts';
+import { clear } from '../alert/lifecycle.ts';
 import { lasting } from '../alert/parameter.ts';
-import { defineKind, subjectPart } from './kind.ts';
+import { defineKind, fireMeasured, subjectPart } from './kind.ts';
 
 interface Memory {
   /** The current text of its mails: numbers in it change while it fires. */
@@ -34,6 +33,10 @@ export const watchImpaired = defineKind({
     over: 'Watch no longer impaired',
     hasOwnDescription: true,
   },
+  runbook: {
+    look: '`nestwatch status`, or the health panel of the page, shows the current state.',
+    act: 'as the alert says. It resolves by itself within seconds after the fix; it cannot be resolved by hand. Acknowledge it to stop the reminders.',
+  },
   parameters: lasting(LASTS_MS),
   severities: ['warning', 'critical'],
   labels: ['reason', 'region'],
@@ -50,27 +53,21 @@ export const watchImpaired = defineKind({
     return isImpaired ? { subject: subjectOf(fact), labels: { reason, region }, severity } : undefined;
   },
 
-  raise(alert, { title, sentences, sinceUs, endsByItself }, { rule, labels, nowUs }) {
+  raise(alert, { title: summary, sentences, sinceUs: startsAtUs, endsByItself }, context) {
+    const { rule, nowUs } = context;
     const said = sentences.join('\n');
     const isFiring = alert.state === 'firing';
     if (isFiring && (alert.memory as Memory | null)?.said === said) return undefined;
     const leastMs = endsByItself ? Math.max(PATIENCE_MS, rule.forMs) : rule.forMs;
-    if (!isFiring && sinceUs + leastMs * 1000 > nowUs) return undefined;
+    if (!isFiring && startsAtUs + leastMs * 1000 > nowUs) return undefined;
     const memory: Memory = { said };
-    const annotations = annotate({ rule, labels }, title, said);
-    return fire(
-      alert,
-      { startsAtUs: sinceUs, labels, annotations, events: [], memory, dueAtUs: null },
-      nowUs,
-    );
+    return fireMeasured(alert, { startsAtUs, summary, description: said, memory }, context);
   },
 
   observe(alert, fact, { nowUs }) {
     if (fact.isImpaired || alert.subject !== subjectOf(fact)) return undefined;
     return clear(alert, nowUs, 'this no longer impairs the watch', nowUs);
   },
-
-  tick: (alert, { nowUs }) => remember(alert, alert.memory, null, nowUs),
 });
 
 function subjectOf({ reason }: FactOf<'watch_health'>): string {

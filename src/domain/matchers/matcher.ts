@@ -121,6 +121,16 @@ export function formatMatcher({ name, op, value }: Pick<Matcher, 'name' | 'op' |
   return `${name}${op}${quote(value)}`;
 }
 
+/** Matchers for labels with these values, one per line; without the names that have none. */
+export function matchersOf(labels: Labels, names: readonly string[] = Object.keys(labels)): string {
+  return names
+    .flatMap((name) => {
+      const value = labelOf(labels, name);
+      return value ? [formatMatcher({ name, op: '=', value })] : [];
+    })
+    .join('\n');
+}
+
 function quote(text: string): string {
   return `"${text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"')}"`;
 }

@@ -90,11 +90,33 @@ export function setSilence(
   return { ok: true, id: added.id, write: [...(before ? ended(before, nowUs) : []), added] };
 }
 
-/** Ends a silence now; one that is already over stays as it is. */
-export function expireSilence(present: readonly Silence[], id: string, nowUs: number): SilenceChange {
+/**
+ * Ends a silence now, with `isWhole` all acknowledgements that were made together with it. One that is already over stays
+ * as it is.
+ */
+export function expireSilence(
+  present: readonly Silence[],
+  id: string,
+  nowUs: number,
+  isWhole = false,
+): SilenceChange {
   const silence = present.find((one) => one.id === id);
   if (!silence) return { ok: false, problem: 'not_found', message: 'silence not found' };
-  return { ok: true, id, write: ended(silence, nowUs) };
+  const meant = isWhole ? madeTogether(silence, present) : [silence];
+  return { ok: true, id, write: meant.flatMap((one) => ended(one, nowUs)) };
+}
+
+/** The silences that one action made, this one among them. */
+export function madeTogether(silence: Silence, present: readonly Silence[]): Silence[] {
+  const { alertId, createdBy, comment, startsAtUs } = silence;
+  if (alertId === null) return [silence];
+  return present.filter(
+    (one) =>
+      !isPlain(one) &&
+      one.startsAtUs === startsAtUs &&
+      one.createdBy === createdBy &&
+      one.comment === comment,
+  );
 }
 
 /** Mutes a firing alert until its current episode is over. An existing acknowledgement stays. */

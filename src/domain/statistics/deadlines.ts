@@ -36,10 +36,13 @@ export interface Deadline extends Due {
   readonly landed?: { readonly flightId: string; readonly atUs: number };
 }
 
-interface SeenFlight {
+/** A Flight as last seen. */
+export interface PastFlight {
   readonly flightId: string;
+  /** 0 if the service does not say. */
   readonly startedAtUs: number;
   readonly status: string;
+  /** Absent while it is in the air, or if unknown. */
   readonly endedAtUs?: number;
 }
 
@@ -88,7 +91,7 @@ function fromOf(cron: Cron, withinMs: number | undefined, atUs: number): number 
 }
 
 /** How these Flights met deadlines, oldest first. One that landed after the next deadline was missed, not late. */
-export function outcomesOf(due: readonly Due[], flights: readonly SeenFlight[]): Deadline[] {
+export function outcomesOf(due: readonly Due[], flights: readonly PastFlight[]): Deadline[] {
   const landings = flights
     .filter(({ status }) => status === 'succeeded')
     .map((flight) => ({ ...flight, landedUs: flight.endedAtUs ?? flight.startedAtUs }))

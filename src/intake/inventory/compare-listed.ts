@@ -1,5 +1,7 @@
+import type { Event } from '../../domain/alert/event.ts';
 import type { Fact, Place } from '../../domain/alert/fact.ts';
 import { type BirdRecord, type NestRecord, NO_NEWS_US } from '../../store/inventory-store.ts';
+import type { Notice, Noticing } from './inventory-events.ts';
 import type { SeenBird } from './inventory-reading.ts';
 
 export interface ComparisonContext {
@@ -27,6 +29,7 @@ export function compareBird(
   const name = seen.name || (before?.name ?? '');
   const status = seen.status || (before?.status ?? '');
   const triggerType = seen.triggerType || (before?.triggerType ?? '');
+  const isPublished = seen.isPublished ?? before?.isPublished;
   const sameStatus = before?.present === true && before.status === status;
   const statusSinceUs = sameStatus ? before.statusSinceUs : readAtUs;
   const hasFirstStatus = sameStatus ? before.hasFirstStatus === true : before === undefined;
@@ -41,13 +44,18 @@ export function compareBird(
     name,
     status,
     triggerType,
+    isPublished,
     present: true,
     statusSinceUs,
     hasFirstStatus,
     newsSinceUs: before && !isBack ? before.newsSinceUs : newsSinceUs(isBack),
   };
   const isSame =
-    sameStatus && before.name === name && before.nestId === nestId && before.triggerType === triggerType;
+    sameStatus &&
+    before.name === name &&
+    before.nestId === nestId &&
+    before.triggerType === triggerType &&
+    before.isPublished === isPublished;
   const change = isSame ? {} : { bird };
   if (seen.status === '' || (sameStatus && !hasAlert && endedUnwatched === undefined)) return change;
   // What was switched off while its Nest was excluded is off now.
@@ -57,6 +65,43 @@ export function compareBird(
     ...change,
     fact: { fact: 'bird_status', place: placeOf(bird, nest), status, previous, endedUnwatched, readAtUs },
   };
+}
+
+interface BirdContext extends Noticing {
+  readonly notice: Notice;
+  /** The name of a Nest. */
+  readonly nameOf: (nestId: string) => string;
+  /** Whether it began to exist, rather than to be watched; `moved` if it came out of a Nest that is not. */
+  readonly isNew: boolean | 'moved';
+}
+
+/** The events about a Bird whose record changes. */
+export function eventsOfBird(
+  before: BirdRecord | undefined,
+  bird: BirdRecord,
+  { notice, nameOf, isNew, ...noticing }: BirdContext,
+): Event[] {
+  const { birdId, name, nestId, triggerType, isPublished } = bird;
+  const nest = nameOf(nestId);
+  const about = { nestId, nest, birdId, bird: name, ...noticing };
+  if (!before?.present) {
+    if (!isNew || before?.newsSinceUs === NO_NEWS_US) return [];
+    if (isNew === 'moved' && !before) return [notice({ change: 'bird_moved', after: nest, ...about })];
+    return [notice({ change: 'bird_created', isBack: before !== undefined, ...about })];
+  }
+  const changed = (change: 'bird_renamed' | 'bird_trigger_changed', one: string, other: string) =>
+    one === '' || one === other ? [] : [notice({ change, before: one, after: other, ...about })];
+  const isSwitched = before.isPublished !== undefined && before.isPublished !== isPublished;
+  return [
+    ...(before.nestId === nestId
+      ? []
+      : [notice({ change: 'bird_moved', before: nameOf(before.nestId), after: nest, ...about })]),
+    ...changed('bird_renamed', before.name, name),
+    ...changed('bird_trigger_changed', before.triggerType, triggerType),
+    ...(isSwitched
+      ? [notice({ change: isPublished ? 'bird_published' : 'bird_unpublished', ...about })]
+      : []),
+  ];
 }
 
 export function placeOf(bird: BirdRecord, nest: string): Place {

@@ -3,9 +3,9 @@
  * others are still read, and `trouble` says which Nests were left out. Malformed list items are set aside, like
  * malformed entries.
  */
-import { NestwatchError } from '../../errors.ts';
+import { codeOf, NestwatchError } from '../../errors.ts';
 import type { ServiceClient } from '../../service/client.ts';
-import type { Bird, Nest, Parsed } from '../../service/resources.ts';
+import type { Bird, Nest, Parsed, User } from '../../service/resources.ts';
 import type { BirdRecord, NestRecord } from '../../store/inventory-store.ts';
 import type { QuarantinedEntry } from '../../store/stream-store.ts';
 import { plainText } from '../../text/plain-text.ts';
@@ -22,6 +22,12 @@ export interface InventoryReading {
   readonly serverTimeUs: number | null;
   readonly seenNests: ReadonlyMap<string, NestRecord>;
   readonly seenBirds: ReadonlyMap<string, SeenBird>;
+  /** All Nests of the service, also those that are not watched. */
+  readonly listed: readonly Nest[];
+  /** Whether that list has no malformed items, which may be Nests as well. */
+  readonly isWhole: boolean;
+  /** Undefined if nobody wants to know of them, or they could not be read. */
+  readonly users: readonly User[] | undefined;
   /** Nests whose Birds could not all be read. A Bird of theirs that is not listed does not count as gone. */
   readonly unread: ReadonlySet<string>;
   readonly malformed: readonly QuarantinedEntry[];
@@ -29,8 +35,10 @@ export interface InventoryReading {
   readonly trouble: NestwatchError | undefined;
 }
 
-interface InventoryReaderOptions extends Pick<IntakeParts, 'region' | 'clock'> {
-  readonly client: Pick<ServiceClient, 'searchNests' | 'searchBirds' | 'health'>;
+interface InventoryReaderOptions extends Pick<IntakeParts, 'region' | 'clock' | 'report'> {
+  readonly client: Pick<ServiceClient, 'searchNests' | 'searchBirds' | 'searchUsers' | 'health'>;
+  /** Whether somebody wants to know which Users are deactivated. */
+  readonly asksUsers: boolean;
   readonly selection: NestSelection;
   /** Present if a receiver notifies the members of Nests. */
   readonly members?: MemberBook | undefined;
@@ -40,13 +48,18 @@ interface InventoryReaderOptions extends Pick<IntakeParts, 'region' | 'clock'> {
   readonly listedSoFar: (listed: ListedSoFar) => Promise<void>;
 }
 
-export type ListedSoFar = Pick<InventoryReading, 'readAtUs' | 'serverTimeUs' | 'seenNests' | 'seenBirds'>;
+export type ListedSoFar = Pick<
+  InventoryReading,
+  'readAtUs' | 'serverTimeUs' | 'listed' | 'seenNests' | 'seenBirds'
+>;
 
 type ListedNest = Pick<Nest, 'id' | 'name'>;
 
 /** What a reading in progress has gathered. */
 interface Gathered {
   serverTimeUs: number | null;
+  listed: readonly Nest[];
+  isWhole: boolean;
   readonly seenNests: Map<string, NestRecord>;
   readonly seenBirds: Map<string, SeenBird>;
   readonly unread: Set<string>;
@@ -96,14 +109,35 @@ export class InventoryReader {
       shownMs = clock.monotonicMs();
     }
     this.#refused = gathered.refused;
-    const { serverTimeUs, seenNests, seenBirds, unread, malformed, birdLists } = gathered;
+    const { birdLists } = gathered;
     // A single Nest may have vanished. But if the Birds of no Nest are found, the address must be wrong.
     const isNoneFound = birdLists === 0;
     const failure = gathered.failure ?? (isNoneFound ? gathered.notFound : undefined);
     const failed = isNoneFound ? [...gathered.failed, ...gathered.missing] : gathered.failed;
-    const trouble = failure && troubleOf(failure, failed, seenNests.size);
+    const trouble = failure && troubleOf(failure, failed, gathered.seenNests.size);
     if (trouble && isNoneFound) throw trouble;
-    return { beganMs, readAtUs, serverTimeUs, seenNests, seenBirds, unread, malformed, trouble };
+    const { serverTimeUs, listed, isWhole, seenNests, seenBirds, unread, malformed } = gathered;
+    const users = await this.#listUsers(gathered);
+    const lists = { listed, isWhole, users, seenNests, seenBirds, unread, malformed };
+    return { beganMs, readAtUs, serverTimeUs, ...lists, trouble };
+  }
+
+  /** That they are refused holds up nothing else. */
+  async #listUsers({ isAway }: Gathered): Promise<readonly User[] | undefined> {
+    const { region, client, clock, report, asksUsers } = this.#options;
+    if (!asksUsers || isAway) return undefined;
+    const beganMs = clock.monotonicMs();
+    try {
+      const { value } = await client.searchUsers();
+      return value.flatMap((one) => (one.ok ? [one.entry] : []));
+    } catch (error) {
+      const failure = codeOf(error);
+      if (failure === 'cancelled') throw error;
+      const durationMs = clock.monotonicMs() - beganMs;
+      const poll = { what: 'poll', region, feed: 'inventory', birdId: '' } as const;
+      report({ ...poll, durationMs, atUs: clock.nowUs(), failure, error });
+      return undefined;
+    }
   }
 
   /**
@@ -121,6 +155,8 @@ export class InventoryReader {
       nest.name === '' ? { ...nest, name: knownNests.get(nest.id)?.name ?? '' } : nest,
     );
     const isWhole = malformed.length === 0;
+    gathered.listed = listed;
+    gathered.isWhole = isWhole;
     const watched = selection.select(listed);
     nestsListed();
     await members?.keep(watched, isWhole);
@@ -164,13 +200,15 @@ export class InventoryReader {
 }
 
 export function seenBird(region: string, bird: Bird, nestId: string): SeenBird {
-  const { id: birdId, name, status, triggerType } = bird;
-  return { region, birdId, nestId, name, status, triggerType, present: true };
+  const { id: birdId, name, status, triggerType, isPublished } = bird;
+  return { region, birdId, nestId, name, status, triggerType, isPublished, present: true };
 }
 
 function nothingGathered(): Gathered {
   return {
     serverTimeUs: null,
+    listed: [],
+    isWhole: true,
     seenNests: new Map(),
     seenBirds: new Map(),
     unread: new Set(),

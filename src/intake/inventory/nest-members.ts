@@ -5,13 +5,16 @@ import type { NestMembers } from '../../store/inventory-store.ts';
 import type { Store } from '../../store/store.ts';
 
 export interface MemberBook {
-  /** Stores the members of these Nests, and writes only what has changed. `isAll`: there are no other Nests. */
+  /**
+   * Stores the members of these Nests, and writes only what has changed. Where the service does not list them, those before
+   * stay. `isAll`: there are no other Nests.
+   */
   keep(nests: readonly Nest[], isAll?: boolean): Promise<void>;
 }
 
 /**
- * Creates the book that stores the active members of a region's Nests, for receivers that notify them. Who cannot be
- * mailed is stored too, so that each mail can say so, and is reported.
+ * Creates the book that stores the active members of a region's Nests, for receivers that notify them and for rules that
+ * ask for them. Who cannot be mailed is stored too, so that each mail can say so, and is reported.
  */
 export function createMemberBook(region: string, store: Store, report: Report): MemberBook {
   let known: Map<string, string> | undefined;
@@ -21,7 +24,12 @@ export function createMemberBook(region: string, store: Store, report: Report): 
       const stored = known ?? (await read(region, store));
       const now = new Map<string, readonly string[]>();
       for (const [nestId, addresses] of stored) now.set(nestId, isAll ? [] : JSON.parse(addresses));
-      for (const { id, members } of nests) {
+      for (const { id, members, lacksMembers } of nests) {
+        const before = stored.get(id);
+        if (lacksMembers && (before !== undefined || members.length === 0)) {
+          if (before !== undefined) now.set(id, JSON.parse(before));
+          continue;
+        }
         const active = activeMembers(members);
         now.set(id, active);
         const { leftOut } = memberRecipients(active);

@@ -46,6 +46,11 @@ export class Newcomers {
     return nowUs - agoUs - (wasExcluded ? 0 : MARGIN_US);
   }
 
+  /** When the last reading that left nothing out began, on our clock; 0 before the first one ever. */
+  wholeUs(): number {
+    return this.#whole?.beganUs ?? 0;
+  }
+
   /** A reading that began then left nothing out. */
   readWhole(beganMs: number, beganUs: number): void {
     this.#whole = { beganMs, beganUs };

@@ -30,7 +30,7 @@ export async function recallSeen(
       region,
       newestUs - coveredMs * 1000,
     )) {
-      if (birdId === '') continue;
+      if (birdId === '' || feed === 'inventory') continue;
       if (feed === 'flight') seen.set(flightsName(birdId), { entries: events, coveredMs });
       // What these entries may have raised is not counted: the next EventError shows again how its trigger is.
       else seen.set(logName(birdId), { entries: events * QUIET_ENTRY, coveredMs });

@@ -364,9 +364,10 @@ export class Schedule {
   /** An entry is expected in the stream. It is polled earlier, but not before the minimum interval is over. */
   hint(name: string, nowMs: number): void {
     const row = this.#rowOf.get(name);
-    if (row === undefined || this.#states.get(row) === 'fresh') return;
+    if (row === undefined) return;
     const state = this.#states.get(row);
-    if (state === 'waiting') this.#worth.set(row, rounded(this.#values.hintedWorth(row)));
+    if (state === 'waiting' || state === 'fresh')
+      this.#worth.set(row, rounded(this.#values.hintedWorth(row)));
     if (state !== 'timed') {
       this.#isHinted.set(row, true);
       return;

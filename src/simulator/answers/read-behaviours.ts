@@ -1,6 +1,7 @@
 /** Reads behaviours from a YAML or JSON file with keys in snake_case, as `simulate --faults` takes it. */
 import { isMap, isScalar, LineCounter, parseDocument } from 'yaml';
 import { NestwatchError } from '../../errors.ts';
+import { messageOf } from '../../text/mistake-words.ts';
 import { BEHAVIOURS, type Behaviours } from '../world/behaviours.ts';
 
 const NAMES = new Map(Object.keys(BEHAVIOURS.shape).map((key) => [snakeCase(key), key as keyof Behaviours]));
@@ -29,7 +30,9 @@ export function readBehaviours(text: string, where: string): Partial<Behaviours>
         note(offset, `unknown key ${JSON.stringify(name)}; the keys are ${[...NAMES.keys()].join(', ')}`);
         continue;
       }
-      const result = BEHAVIOURS.shape[known].safeParse(isScalar(value) ? value.value : undefined);
+      const result = BEHAVIOURS.shape[known].safeParse(isScalar(value) ? value.value : undefined, {
+        error: messageOf,
+      });
       // A key without a scalar value would otherwise take its default silently.
       if (!isScalar(value)) note(offset, `${name}: must be a single value`);
       else if (result.success) behaviours[known] = result.data;

@@ -1,9 +1,8 @@
 /** Serves a simulated world over real HTTP. Connection faults happen at the socket, as on a network. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { NestwatchError } from '../../errors.ts';
 import type { HttpResponse } from '../../http/transport.ts';
-import { formatHostPort } from '../../http/web-address.ts';
+import { formatHostPort, listenError } from '../../http/web-address.ts';
 import { type Clock, sleep } from '../../time/clock.ts';
 import type { World } from '../world/world.ts';
 import { createExchange, type Exchange, type Reply } from './faults.ts';
@@ -20,36 +19,40 @@ export interface SimulatorServer {
   close(): Promise<void>;
 }
 
-/** Serves one world. Port 0 takes a free port. Throws `port_in_use` if another process listens on the port. */
+/** Serves one world. Port 0 takes a free port. Throws `port_in_use` if it cannot listen there. */
 export async function openSimulator(options: {
   readonly world: World;
   readonly host: string;
   readonly port: number;
 }): Promise<SimulatorServer> {
   const { world, ...place } = options;
-  const server = await openServer({ ...place, exchange: createExchange(world), clock: world.clock });
+  const tooLarge = (path: string) => problemAnswer(413, path, 'The body is too large.');
+  const server = await openServer({
+    ...place,
+    exchange: createExchange(world),
+    tooLarge,
+    clock: world.clock,
+  });
   return { ...server, url: `${server.url}${API_PREFIX}` };
 }
 
 /** The same for any exchange. */
 export async function openServer(options: {
   readonly exchange: Exchange;
+  /** The answer to a body that is not read. */
+  readonly tooLarge: (path: string) => HttpResponse;
   readonly clock: Clock;
   readonly host: string;
   readonly port: number;
 }): Promise<SimulatorServer> {
-  const { exchange, clock, host, port } = options;
+  const { exchange, tooLarge, clock, host, port } = options;
   const closing = new AbortController();
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = request.url ?? '/';
     const body = await readBody(request);
     if (body === undefined) {
-      write(response, {
-        kind: 'answer',
-        delayMs: 0,
-        response: problemAnswer(413, path, 'The body is too large.'),
-      });
+      write(response, { kind: 'answer', delayMs: 0, response: tooLarge(path) });
       return;
     }
     const reply = exchange({ method: request.method ?? 'GET', path, headers: headersOf(request), body });
@@ -64,12 +67,7 @@ export async function openServer(options: {
   // Longer than clients keep idle connections, so that none is closed while a request is on its way.
   server.keepAliveTimeout = 65_000;
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const isTaken = error.code === 'EADDRINUSE';
-      reject(
-        isTaken ? new NestwatchError('port_in_use', `${host}:${port} is in use`, { cause: error }) : error,
-      );
-    });
+    server.once('error', (error) => reject(listenError({ host, port }, error)));
     server.listen(port, host, resolve);
   });
   const { port: bound } = server.address() as AddressInfo;

@@ -3,6 +3,7 @@
  * only: whoever reaches it changes the world.
  */
 import { codeOf } from '../../errors.ts';
+import { allowedHosts, isAllowedHost, isForeign } from '../../http/request-source.ts';
 import type { HttpResponse } from '../../http/transport.ts';
 import type { ApiRequest } from '../answers/answer-operations.ts';
 import { route, routed } from '../answers/routing.ts';
@@ -13,14 +14,32 @@ import { ENDPOINTS } from './endpoints.ts';
 
 const ROUTES = ENDPOINTS.map((endpoint) => route(endpoint.path, endpoint.method, endpoint.path, endpoint));
 
-/** Port 0 takes a free port. Throws `port_in_use` if another process listens on the port. */
+/** Port 0 takes a free port. Throws `port_in_use` if it cannot listen there. */
 export function openControl(stage: Stage, host: string, port: number): Promise<SimulatorServer> {
+  const hosts = allowedHosts(host, '');
+  const respond = (request: ApiRequest) => refused(hosts, request) ?? answer(stage, request);
   return openServer({
-    exchange: (request) => ({ kind: 'answer', delayMs: 0, response: answer(stage, request) }),
+    exchange: (request) => ({ kind: 'answer', delayMs: 0, response: respond(request) }),
+    tooLarge: () => refusal(413, 'the body is too large'),
     clock: stage.clock,
     host,
     port,
   });
+}
+
+/**
+ * Web pages must not change the world of whoever reads them. Browsers name the origin of what changes something, so
+ * programs may send any type of content: curl says that its bodies are forms.
+ */
+function refused(hosts: ReadonlySet<string> | undefined, request: ApiRequest): HttpResponse | undefined {
+  const headers = new Map(Object.entries(request.headers));
+  const header = (name: string) => headers.get(name);
+  if (hosts && !isAllowedHost(hosts, header('host'))) {
+    return refusal(421, 'this name is not served here: write localhost or 127.0.0.1');
+  }
+  return isForeign({ method: request.method, header }, '')
+    ? refusal(403, 'this was sent by a web page: only programs of this machine are answered, such as curl')
+    : undefined;
 }
 
 function answer(stage: Stage, { method, path, headers, body = '' }: ApiRequest): HttpResponse {
@@ -41,9 +60,9 @@ function answer(stage: Stage, { method, path, headers, body = '' }: ApiRequest):
   }
 }
 
-/** Each line says what is wrong with one thing. */
-function refusal(status: number, lines: string): HttpResponse {
-  return { ...jsonAnswer({ errors: lines.split('\n') }), status };
+/** As the daemon's API does. Each line of the error says what is wrong with one thing. */
+function refusal(status: number, error: string): HttpResponse {
+  return { ...jsonAnswer({ error }), status };
 }
 
 const INTRODUCTION = `Tells the simulated service what happens there. Bodies are JSON. Nests and Birds are named by id or name. An instant is

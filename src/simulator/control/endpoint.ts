@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { NestwatchError } from '../../errors.ts';
 import { ERROR_TYPES } from '../../service/resources.ts';
+import { messageOf } from '../../text/mistake-words.ts';
 import { nearest } from '../../text/nearest.ts';
 import { LONGEST_MS, parseDuration } from '../../time/duration.ts';
 import { parseInstant } from '../../time/instant.ts';
@@ -78,14 +79,13 @@ function bodyOf<Shape extends z.ZodRawShape>(shape: z.ZodObject<Shape>, text: st
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new NestwatchError('usage', `the body is not JSON: ${why}`, { cause });
   }
-  const read = shape.safeParse(value);
+  const read = shape.safeParse(value, { error: messageOf });
   if (read.success) return read.data;
   const known = Object.keys(shape.shape);
   const mistakes = read.error.issues.flatMap((issue) => {
     if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownField(key, known));
     const where = issue.path.join('.') || 'the body';
-    const isMissing = issue.code === 'invalid_type' && !(where in Object(value)) && issue.path.length > 0;
-    return [`${where}: ${isMissing ? 'is missing' : issue.message}`];
+    return [`${where}: ${issue.message}`];
   });
   throw new NestwatchError('usage', mistakes.join('\n'));
 }

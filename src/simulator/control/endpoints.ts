@@ -131,16 +131,20 @@ export const ENDPOINTS: readonly Endpoint[] = [
     'members',
     'makes somebody a member of a Nest, and a User if nobody has this address yet',
     { nest: 'Customer 3', email: 'owner@example.com' },
-    {
-      nest: NEST,
-      email: word.describe('the address'),
-    },
+    { nest: NEST, email: word.describe('the address') },
     ({ world, body: { nest, email } }) => {
       const found = findNest(world, nest);
       const user = [...world.users.values()].find((one) => one.email === email) ?? world.addUser({ email });
       world.addMember(found.id, user.id);
       return { ...user, nest: found.id };
     },
+  ),
+  telling(
+    'users/{user}',
+    'deactivates or activates a User',
+    { isActive: false },
+    { isActive: z.boolean().describe('whether the User may log in') },
+    ({ world, ids, body: { isActive } }) => world.setUserActive(findUser(world, ids.user!).id, isActive),
   ),
 
   telling(
@@ -320,6 +324,16 @@ export const ENDPOINTS: readonly Endpoint[] = [
       clock.moveTo(to(clock.nowUs()));
       world.settle();
       return { now: formatInstant(world.nowUs()) };
+    },
+  ),
+  telling(
+    'nests/{nest}',
+    'gives a Nest another name',
+    { name: 'Customer 4' },
+    { name: word.describe('its name') },
+    ({ world, ids, body: { name } }) => {
+      const { id } = world.renameNest(findNest(world, ids.nest!).id, name);
+      return nestJson(world.behaviours, world.nests.get(id)!, world.users);
     },
   ),
 

@@ -17,6 +17,7 @@ type NewBird = Pick<BirdRecord, 'name' | 'triggerType'> &
 
 export interface InventoryActions {
   addUser(user?: NewUser): UserRecord;
+  setUserActive(userId: string, isActive: boolean): UserRecord;
   addNest(nest: NewNest): NestRecord;
   addBird(nestId: string, bird: NewBird): BirdRecord;
   renameNest(nestId: string, name: string): NestRecord;
@@ -26,6 +27,8 @@ export interface InventoryActions {
   moveBird(birdId: string, nestId: string): BirdRecord;
   /** Deletes its logs and Flights as well. */
   deleteBird(birdId: string): void;
+  /** Lists a deleted Bird again, in its Nest, with all its logs and Flights. */
+  restoreBird(birdId: string): BirdRecord;
   deleteNest(nestId: string): void;
   addMember(nestId: string, userId: string): void;
   /** False when the User was not a member. */
@@ -45,6 +48,11 @@ export function inventoryActions(state: State): InventoryActions {
       const address = email ?? `user-${state.users.size + 1}@example.com`;
       const user = { id, firstName, lastName, email: address, isActive };
       state.users.set(id, user);
+      return user;
+    },
+    setUserActive(userId, isActive) {
+      const user = { ...userOf(state, userId), isActive };
+      state.users.set(userId, user);
       return user;
     },
     addNest({ name, members = [] }) {
@@ -73,21 +81,9 @@ export function inventoryActions(state: State): InventoryActions {
       nest.birds.set(bird.id, bird);
       return bird;
     },
-    renameNest(nestId, name) {
-      const nest = nestOf(state, nestId);
-      nest.name = name;
-      return nest;
-    },
-    renameBird(birdId, name) {
-      const bird = birdOf(state, birdId);
-      bird.name = name;
-      return bird;
-    },
-    setTrigger(birdId, triggerType) {
-      const bird = birdOf(state, birdId);
-      bird.triggerType = triggerType;
-      return bird;
-    },
+    renameNest: (nestId, name) => Object.assign(nestOf(state, nestId), { name }),
+    renameBird: (birdId, name) => Object.assign(birdOf(state, birdId), { name }),
+    setTrigger: (birdId, triggerType) => Object.assign(birdOf(state, birdId), { triggerType }),
     moveBird(birdId, nestId) {
       const bird = birdOf(state, birdId);
       const nest = nestOf(state, nestId);
@@ -97,6 +93,12 @@ export function inventoryActions(state: State): InventoryActions {
       return bird;
     },
     deleteBird,
+    restoreBird(birdId) {
+      const bird = state.birds.get(birdId);
+      if (!bird) throw new NestwatchError('not_found', `there was no Bird ${birdId}`);
+      nestOf(state, bird.nestId).birds.set(birdId, bird);
+      return Object.assign(bird, { deletedAtUs: undefined });
+    },
     deleteNest(nestId) {
       for (const birdId of [...nestOf(state, nestId).birds.keys()]) deleteBird(birdId);
       state.nests.delete(nestId);

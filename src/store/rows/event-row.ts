@@ -1,10 +1,10 @@
-import type { Event, Feed } from '../../domain/alert/event.ts';
+import type { Event, EventFeed } from '../../domain/alert/event.ts';
 import { formatInstant, hasSixDigits } from '../../time/instant.ts';
 
 /** The properties of a stream that never change. */
 export interface StreamKind {
   readonly region: string;
-  readonly feed: Feed;
+  readonly feed: EventFeed;
 }
 
 /** A row of `event`. */

@@ -1,3 +1,4 @@
+import type { Event } from '../../domain/alert/event.ts';
 import type { FlightOutcome } from '../../domain/grouping/notification.ts';
 import type { FlightOverview } from '../bird-store.ts';
 import type { FlightRecord } from '../flight-store.ts';
@@ -65,8 +66,8 @@ export interface FlightOverviewRow
   readonly message: string | null;
 }
 
-/** `step`: the id of the step that failed, if known. */
-export function flightOverviewOf(row: FlightOverviewRow, step: unknown): FlightOverview {
+/** `attributes`: those of the event of its last end. */
+export function flightOverviewOf(row: FlightOverviewRow, attributes: Event['attributes']): FlightOverview {
   return {
     region: row.region,
     nestId: row.nest_id ?? '',
@@ -79,7 +80,8 @@ export function flightOverviewOf(row: FlightOverviewRow, step: unknown): FlightO
     status: row.status,
     eventKey: row.event_id === null ? '' : `${row.region}/flight/${row.event_id}`,
     message: beginningOf(row.message ?? '', MAX_SHOWN_MESSAGE),
-    step: String(step ?? ''),
+    step: String(attributes.step_id ?? ''),
+    scope: String(attributes.scope ?? ''),
   };
 }
 

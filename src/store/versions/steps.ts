@@ -104,6 +104,23 @@ const FLIGHT_LOGS = `
 
 const ALL_OF_3 = `${EVERY_BIRD_JUDGED};${FLIGHT_LOGS}${CONTEXT}`;
 
+/** How many of an hour's Flights ended in its second half; those of the hours before count for the first. */
+const HALF_HOURS = `
+  ALTER TABLE nest_hour ADD COLUMN late_succeeded BIGINT NOT NULL DEFAULT 0;
+  ALTER TABLE nest_hour ADD COLUMN late_failed BIGINT NOT NULL DEFAULT 0;`;
+
+/** What the inventory's events are found by, besides Nests and Birds: what was listed last. */
+const LISTED = `
+  -- 1 or 0; -1 if unknown.
+  ALTER TABLE bird ADD COLUMN published BIGINT NOT NULL DEFAULT -1;
+  CREATE TABLE listed (
+    region TEXT NOT NULL,
+    sort TEXT NOT NULL,
+    id TEXT NOT NULL,
+    said TEXT NOT NULL,
+    PRIMARY KEY (region, sort, id)
+  );`;
+
 /** The first step makes version 1, and so on. */
 export const STEPS: readonly Step[] = [
   { sql: { sqlite: SCHEMA, postgres: TABLES }, oldest: 1 },
@@ -115,6 +132,8 @@ export const STEPS: readonly Step[] = [
     },
     oldest: 2,
   },
+  { sql: { sqlite: onSqlite(HALF_HOURS), postgres: HALF_HOURS }, oldest: 2 },
+  { sql: { sqlite: onSqlite(LISTED), postgres: onPostgres(LISTED) }, oldest: 2 },
 ];
 
 /** The table of the steps that a store has done. */

@@ -3,6 +3,7 @@
 import type { Alert } from '../../domain/alert/alert.ts';
 import { fingerprint } from '../../domain/alert/fingerprint.ts';
 import { ANNOTATION_OF, type Finding } from '../../domain/context/findings.ts';
+import { type Deadline, lateUs } from '../../domain/statistics/deadlines.ts';
 import { alertPath } from '../../http/page-path.ts';
 import type { FaultRecord } from '../../store/fault-store.ts';
 import type { Delivery } from '../../store/outbox-store.ts';
@@ -42,6 +43,15 @@ export function findingJson(finding: Finding) {
     missing: 'missing' in finding ? finding.missing : null,
     event_key: eventKey,
     alert_id: alertId,
+  };
+}
+
+export function deadlineJson(deadline: Deadline) {
+  const { atUs, outcome } = deadline;
+  return {
+    at: formatInstant(atUs),
+    outcome,
+    late_seconds: outcome === 'late' ? lateUs(deadline) / 1e6 : null,
   };
 }
 

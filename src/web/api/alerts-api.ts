@@ -95,6 +95,10 @@ function recordJson(record: AlertRecord, externalUrl: string, nameOf: NameOf) {
       author: createdBy,
       comment,
     })),
+    acknowledgements: record.acknowledgements.map(({ createdBy, comment, startsAtUs }) => ({
+      ...{ author: createdBy, comment },
+      at: formatInstant(startsAtUs),
+    })),
     inhibited_by: record.inhibitedBy,
     receivers: record.receivers,
     findings: record.findings.map(findingJson),

@@ -24,7 +24,7 @@ import { type ConfigurationView, reasonOf, stateOf } from '../status-view.ts';
 import type { ApiOptions } from '../web-options.ts';
 import { deliveryJson, faultJson, instantJson } from './alert-json.ts';
 import { addAlerts } from './alerts-api.ts';
-import { addBird, addFlight } from './birds-api.ts';
+import { addBird, addFlight, addInventory } from './birds-api.ts';
 import { explanationJson } from './explain-json.ts';
 import { healthJson } from './health-json.ts';
 import { addLists } from './lists-api.ts';
@@ -119,7 +119,7 @@ function addAcknowledge(api: Hono, { silenceEditor }: ApiOptions): void {
     const acknowledged: { id: string; silence_id: string }[] = [];
     const refused: { id: string; error: string }[] = [];
     for (const id of new Set(ids)) {
-      const result = await silenceEditor.acknowledge(id, { createdBy: author, comment });
+      const result = await silenceEditor.acknowledge([{ id }], { createdBy: author, comment });
       if (result.ok) acknowledged.push({ id, silence_id: result.id });
       else refused.push({ id, error: result.message });
     }
@@ -219,6 +219,7 @@ const ROUTES = [
   addResolve,
   addBird,
   addFlight,
+  addInventory,
   addDelivery,
   addRetry,
   addExplain,

@@ -3,14 +3,13 @@
 import type { ServiceLinks } from '../../config/service-links.ts';
 import { eventJson, wireText } from '../../domain/alert/event-json.ts';
 import type { FlightLog } from '../../domain/alert/flight-step.ts';
-import { lateUs } from '../../domain/statistics/deadlines.ts';
 import { successRatio } from '../../domain/statistics/flight-statistics.ts';
 import { type BirdReport, durationUs } from '../../operator/bird-report.ts';
 import type { FlightReport } from '../../operator/flight-report.ts';
 import type { BirdOverview, FlightOverview, NestOverview } from '../../store/bird-store.ts';
 import type { NameOf } from '../delivery-messages.ts';
 import { birdPlace, flightPlace, nestPlace } from '../service-place.ts';
-import { alertJson, deliveryJson, instantJson } from './alert-json.ts';
+import { alertJson, deadlineJson, deliveryJson, instantJson } from './alert-json.ts';
 
 export function birdJson(bird: BirdOverview, serviceLinks: ServiceLinks) {
   return {
@@ -102,11 +101,7 @@ export function birdReportJson(report: BirdReport, externalUrl: string, serviceL
       rule,
       timezone: zone,
       next_at: nextUs === undefined ? null : instantJson(nextUs),
-      last: last.map((one) => ({
-        at: instantJson(one.atUs),
-        outcome: one.outcome,
-        late_seconds: one.outcome === 'late' ? lateUs(one) / 1e6 : null,
-      })),
+      last: last.map(deadlineJson),
     })),
     switched_off: switchedOff ? eventJson(switchedOff) : null,
     alerts: alerts.map((alert) => alertJson(alert, externalUrl)),

@@ -1,7 +1,9 @@
-/** Serves each Bird and each Flight in the JSON API, with everything known about it. */
+/** Serves each Bird and each Flight in the JSON API, with everything known about it, and all Birds as they are now. */
 import type { Hono } from 'hono';
+import type { ListedBird } from '../../domain/kinds/inventory/compare-birds.ts';
 import { readBirdReport } from '../../operator/bird-report.ts';
 import { readFlightReport } from '../../operator/flight-report.ts';
+import { readListedBirds } from '../../store/read-history.ts';
 import { oneOf, readQuery } from '../requests/query.ts';
 import type { ApiOptions } from '../web-options.ts';
 import { birdReportJson, flightLogJson, flightReportJson } from './bird-json.ts';
@@ -34,6 +36,20 @@ export function addFlight(api: Hono, options: ApiOptions): void {
       ...flightReportJson(report, externalUrl, serviceLinks, messages.nameOf),
       ...(log && { log }),
     });
+  });
+}
+
+/** All Birds in one answer: a list in pages may lack one that moves from page to page meanwhile. */
+export function addInventory(api: Hono, { store, status }: ApiOptions): void {
+  api.get('/inventory', async (c) => {
+    readQuery(new URL(c.req.url).searchParams, []);
+    const regions = status().regions.map(({ region, started }) => ({ region, is_read: started }));
+    const birds = await store.transaction(async (tx) => {
+      const listed: ListedBird[] = [];
+      for (const { region } of regions) listed.push(...(await readListedBirds(tx, region)));
+      return listed;
+    });
+    return c.json({ regions, birds: birds.map(({ nestId, ...bird }) => ({ ...bird, nest_id: nestId })) });
   });
 }
 

@@ -2,12 +2,11 @@ import type { Labels } from '../../domain/alert/alert.ts';
 import { eventJson } from '../../domain/alert/event-json.ts';
 import type { Rule } from '../../domain/alert/rule.ts';
 import { DEFAULT_RULES } from '../../domain/kinds/kinds.ts';
-import { lateUs } from '../../domain/statistics/deadlines.ts';
 import type { Explanation, Mention } from '../../operator/explain.ts';
 import { sayNoAlert } from '../../operator/no-alert.ts';
 import { formatInstant } from '../../time/instant.ts';
 import type { NameOf } from '../delivery-messages.ts';
-import { alertJson, deliveryJson, findingJson } from './alert-json.ts';
+import { alertJson, deadlineJson, deliveryJson, findingJson } from './alert-json.ts';
 
 /** The steps, in the order in which an event takes them. */
 export function explanationJson(
@@ -57,12 +56,9 @@ export function explanationJson(
       at: formatInstant(one.atUs),
       notified_later: one.isNotifiedLater,
     })),
-    deadlines: explanation.deadlines.map((one) => ({
-      rule: one.rule,
-      timezone: one.zone,
-      at: formatInstant(one.atUs),
-      outcome: one.outcome,
-      late_seconds: one.outcome === 'late' ? lateUs(one) / 1e6 : null,
+    deadlines: explanation.deadlines.map(({ rule, zone, ...one }) => ({
+      ...{ rule, timezone: zone },
+      ...deadlineJson(one),
     })),
     forwards: forwards.map(({ receiver, deliveries, isWaiting }) => ({
       receiver,

@@ -1,6 +1,6 @@
 /** Serves the lists of the JSON API that are read as they are stored, in pages. */
 import type { Hono } from 'hono';
-import { eventJson } from '../../domain/alert/event-json.ts';
+import { eventJson, wireText } from '../../domain/alert/event-json.ts';
 import type { ListName } from '../../operator/lists.ts';
 import { formatInstant } from '../../time/instant.ts';
 import {
@@ -34,6 +34,10 @@ export function addLists(api: Hono, options: ApiOptions): void {
   add('flights', listFlights, (flight) => flightJson(flight, serviceLinks));
   add('nests', listNests, (nest) => nestJson(nest, serviceLinks));
   add('events', listEvents, eventJson);
-  add('deliveries', listDeliveries, (delivery) => deliveryJson(delivery, messages.nameOf));
+  add('deliveries', listDeliveries, ({ about, aboutMore, ...delivery }) => ({
+    ...deliveryJson(delivery, messages.nameOf),
+    about: wireText(about),
+    about_more: aboutMore,
+  }));
   add('writes', listWrites, ({ atUs, ...write }) => ({ at: formatInstant(atUs), ...write }));
 }

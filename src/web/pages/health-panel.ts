@@ -21,11 +21,11 @@ interface Standing {
 
 const TONES: Readonly<Record<ImpairmentSeverity, Tone>> = { critical: 'bad', warning: 'warn', info: 'quiet' };
 
-/** `All quiet` if and only if nothing impairs the watch and no firing alert waits for a person. */
+/** Green, `All quiet`, if and only if nothing impairs the watch and no alert fires; amber if all that fire are known. */
 export function headlineOf({ impairments, alerts, echoes }: Standing, page: Page): string {
   const { words } = page;
   const waiting = (alerts?.unacknowledged ?? 0) - (impairments.length > 0 ? echoes : 0);
-  const firing = waiting > 0 ? [words.health.active(waiting)] : [];
+  const firing = waiting > 0 ? [words.health.fresh(waiting)] : [];
   // Impairments that end by themselves are only named if there is nothing else.
   const [gravest, ...others] =
     waiting > 0 ? impairments.filter(({ severity }) => severity !== 'info') : impairments;
@@ -34,16 +34,17 @@ export function headlineOf({ impairments, alerts, echoes }: Standing, page: Page
     ? [said(page, gravest).title, ...(others.length > 0 ? [words.health.more(others.length)] : [])]
     : [];
   const parts = isGrave ? [...impaired, ...firing] : [...firing, ...impaired];
-  if (parts.length === 0) return alerts ? words.health.quiet : words.health.unknown;
+  if (parts.length === 0 && alerts)
+    return alerts.firing > 0 ? words.health.known(alerts.firing) : words.health.quiet;
+  if (parts.length === 0) return words.health.unknown;
   const text = parts.join(', ');
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 export function toneOf({ impairments, alerts, severities }: Standing): Tone {
   const tones = [...impairments.map(({ severity }) => TONES[severity]), ...severities.map(severityTone)];
-  const isWaiting = (alerts?.unacknowledged ?? 0) > 0;
   if (tones.includes('bad')) return 'bad';
-  if (tones.includes('warn') || isWaiting) return 'warn';
+  if (tones.includes('warn') || (alerts?.firing ?? 0) > 0) return 'warn';
   return tones.includes('quiet') || !alerts ? 'quiet' : 'good';
 }
 

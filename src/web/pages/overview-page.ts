@@ -3,17 +3,15 @@
  * outside passes through `plainText`, and `html` escapes what is inserted.
  */
 import { html } from 'hono/html';
-import type { Alert } from '../../domain/alert/alert.ts';
 import { watchImpaired } from '../../domain/kinds/watch-impaired.ts';
-import { alertPath, deliveryPath } from '../../http/page-path.ts';
+import { alertPath, nestPath } from '../../http/page-path.ts';
 import type { ReplicaView } from '../../operator/read-replicas.ts';
 import type { FeedReads, RegionProgress } from '../../region-progress.ts';
-import type { Delivery } from '../../store/outbox-store.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { type ConfigurationView, reasonOf, stateOf } from '../status-view.ts';
-import { alertItem } from './alerts/alert-item.ts';
+import { problemList } from './alerts/alerts-page.ts';
 import { type Column, dataTable } from './frame/data-table.ts';
-import { deliveryPill, eventItem, messageLine } from './frame/items.ts';
+import { happenedList } from './frame/items.ts';
 import type { Page } from './frame/page.ts';
 import { at, frame, type Html, marked, timed, when, where } from './frame/page-frame.ts';
 import {
@@ -23,7 +21,10 @@ import {
   NAME_LENGTH,
   REGION_TONES,
   regionWord,
+  silenceWords,
 } from './frame/page-words.ts';
+import { nestTitle } from './frame/standing-words.ts';
+import { spark, strip, stripBars } from './frame/strip.ts';
 import { headlineOf, healthPanel, toneOf } from './health-panel.ts';
 import type { PageView } from './overview.ts';
 import { silenceItem } from './silences/silence-view.ts';
@@ -33,12 +34,7 @@ export function renderPage(page: Page, view: PageView): Html {
   const { status, nowUs, impairments, alerts } = view;
   const lasting = page.words.time.soFar((nowUs - status.startedAtUs) / 1000);
   const running = page.words.frame.running(status.version, lasting);
-  const shown = waitingAlerts(view);
-  const severities = shown.map(({ labels }) => labels.severity ?? '');
-  const echoes = shown.filter(({ alertname }) => alertname === watchImpaired.name).length;
-  const standing = { impairments, alerts, severities, echoes };
-  const tone = toneOf(standing);
-  const headline = headlineOf(standing, page);
+  const { tone, headline } = standingOf(page, view);
   const waiting = alerts?.unacknowledged ?? 0;
   return frame({
     title: `${waiting > 0 ? `(${waiting}) ` : ''}nestwatch: ${headline}`,
@@ -47,64 +43,73 @@ export function renderPage(page: Page, view: PageView): Html {
     section: 'overview',
     isLive: view.isLive,
     ...(view.isLive && { refreshSeconds: REFRESH_SECONDS }),
-    footing: html`${running} · <a href="metrics">${page.words.frame.metrics}</a> · `,
+    footing: html`${running} · <a href="metrics">${page.words.frame.metrics}</a> · <a href="wall">${words.wall}</a> · `,
     body: html`<header>
-<p class="brand"><span>${liveness(page, view)}</span></p>
+<p class="brand"><span>${liveness(page, view)}</span><span><a href="report">${page.words.report.thisMonth}</a></span></p>
 <h1 class="text ${tone}">${headline}</h1>
 <p class="lead">${leadOf(page, view)}</p>
 ${view.isOpen ? html`<p class="notice">${marked(words.open)}</p>` : ''}
 ${configurationNotice(page, status.configuration)}
 </header>
 <main id="main">
+${view.ends.length > 0 ? html`<h2>${page.words.strip.day}</h2>${strip(page, stripBars(view.ends, nowUs, 48, 0.5, view))}` : ''}
 ${healthPanel(page, impairments, view.setAside)}
 <section>
 <h2>${words.alerts} ${asJson(page, 'alerts?state=firing')}</h2>
 ${alertList(page, view)}
-${resolvedList(page, view)}
 </section>
-${silenceSection(page, view)}
+<div class="columns">
+<section>
+<h2>${words.happened} ${asJson(page, 'events')}</h2>
+${happenedList(page, view.happened)}
+</section>
+<div>
+${nestTiles(page, view)}
+${resolvedList(page, view)}
+</div>
+</div>
+<details class="watch"${impairments.length > 0 ? ' open' : ''}><summary>${words.watch}</summary>
 <section>
 <h2>${words.regions} ${asJson(page, 'status')}</h2>
 <div class="regions">${status.regions.map((region) => regionCard(page, region))}</div>
 </section>
+${silenceSection(page, view)}
 ${replicaSection(page, view)}
-<div class="columns">
-<section>
-<h2>${words.events} ${asJson(page, 'events')}</h2>
-${list(
-  view.events.map((event) => eventItem(page, event, when(page, event.occurredAtUs))),
-  words.noEvents,
-)}
-</section>
-<section>
-<h2>${words.deliveries} ${asJson(page, 'deliveries')}</h2>
-${list(
-  view.deliveries.map((delivery) => deliveryItem(page, delivery)),
-  words.noDeliveries,
-)}
-</section>
-</div>
+</details>
 </main>`,
   });
+}
+
+/** How all stands, in a colour and in words. */
+export function standingOf(page: Page, { waiting, impairments, alerts }: PageView) {
+  const severities = waiting.map(({ labels }) => labels.severity ?? '');
+  const echoes = waiting.filter(({ alertname }) => alertname === watchImpaired.name).length;
+  const standing = { impairments, alerts, severities, echoes };
+  return { tone: toneOf(standing), headline: headlineOf(standing, page) };
 }
 
 function asJson({ words }: Page, path: string): Html {
   return html`<a href="api/v1/${path}">${words.frame.asJson}</a>`;
 }
 
-/** Those of the shown alerts that nobody has acknowledged or silenced and that nothing inhibits. */
-function waitingAlerts({ firing }: PageView): Alert[] {
-  return firing
-    .filter(({ silencedBy, isInhibited }) => silencedBy.length === 0 && !isInhibited)
-    .map(({ alert }) => alert);
-}
-
-function leadOf(page: Page, { status, alerts }: PageView): Html {
-  const { health } = page.words;
+export function leadOf(page: Page, { status, alerts, acknowledged, silences, problems }: PageView): Html {
+  const { words } = page;
+  const { health } = words;
   const birds = status.regions.reduce((sum, region) => sum + region.birds, 0);
   const known = alerts ? alerts.firing - alerts.unacknowledged : 0;
-  return html`${health.watching(birds, status.regions.length)} ${lastCheck(page, status.regions)}${
-    known > 0 ? ` ${health.acknowledged(known)}` : ''
+  const who = [
+    ...[...acknowledged].map(([name, count]) => health.acknowledgedBy(count, plainText(name, NAME_LENGTH))),
+    ...silences.shown
+      .filter(({ silence, hides }) => hides > 0 && silence.alertId === null)
+      .map(({ silence, hides }) => `${hides} ${silenceWords(words, silence)}.`),
+  ];
+  const hidden = who.length > 0 ? who.slice(0, NAMED).join(' ') : health.acknowledged(known);
+  const causes = problems.flatMap((one) => ('cause' in one && !one.cause.isAcknowledged ? one.cause : []));
+  const [most] = causes.sort((a, b) => b.alerts - a.alerts);
+  const isMost = most && causes.length > 1 && most.alerts * 2 > (alerts?.unacknowledged ?? 0);
+  const mostly = isMost ? health.mostly(most.alerts, alertTitle(words, most.alertname)) : '';
+  return html`${mostly}${health.watching(birds, status.regions.length)} ${lastCheck(page, status.regions)}${
+    known > 0 ? html` <bdi>${hidden}</bdi>` : ''
   }`;
 }
 
@@ -134,6 +139,8 @@ function liveness(page: Page, { isLive, nowUs }: PageView): Html {
 }
 /** How often a browser reloads the page. */
 const REFRESH_SECONDS = 10;
+/** People who have acknowledged or silenced something that are named. */
+const NAMED = 3;
 
 /** Says which configuration is in force, if it is not the file's. */
 function configurationNotice(page: Page, configuration: ConfigurationView): Html {
@@ -149,21 +156,31 @@ function configurationNotice(page: Page, configuration: ConfigurationView): Html
   return html`<p class="notice">${words.needsRestart}${keys}.</p>`;
 }
 
-function alertList(page: Page, view: PageView): Html {
-  const { firing, alerts } = view;
+function alertList(page: Page, { problems, alerts }: PageView): Html {
   const words = page.words.overview;
-  if (firing.length === 0) return html`<p class="sheet empty">${words.noAlerts}</p>`;
-  const hidden = (alerts?.firing ?? 0) - firing.length;
-  return html`<ul class="sheet">${firing.map((one) => alertItem(page, one))}${
+  if (problems.length === 0) return html`<p class="sheet empty">${words.noAlerts}</p>`;
+  const shown = problems.reduce((sum, one) => sum + ('cause' in one ? one.cause.alerts : 1), 0);
+  const hidden = (alerts?.firing ?? 0) - shown;
+  return html`<ul class="sheet">${problemList(page, problems)}${
     hidden > 0 ? html`<li><a href="alerts">${words.moreAlerts(hidden)}</a></li>` : ''
   }</ul>`;
+}
+
+export function nestTiles(page: Page, { nests, nestEnds }: PageView): Html | string {
+  if (nests.length === 0) return '';
+  const { words } = page;
+  const tiles = nests.map((nest, index) => {
+    const tone = nest.alerting + nest.failing > 0 ? 'bad' : nest.off > 0 ? 'warn' : 'good';
+    return html`<li class="${tone}"><a href="${nestPath(nest.region, nest.nestId)}"><b><bdi>${nestTitle(words, nest)}</bdi></b> <span class="small soft">${regionWord(words, nest.region)} · ${words.overview.tile(nest.birds, nest.firing, nest.off)}</span> ${spark(page, nestEnds[index]!)}<span class="small soft">${words.strip.ends(nest.succeeded + nest.failed, nest.failed)}</span></a></li>`;
+  });
+  return html`<section><h2>${words.overview.nests} ${asJson(page, 'nests')}</h2><ul class="tiles">${tiles}</ul></section>`;
 }
 
 function resolvedList(page: Page, { resolved }: PageView): Html {
   if (resolved.length === 0) return html``;
   const { words } = page;
   const items = resolved.map(
-    ({ id, labels, endsAtUs, startsAtUs }) => html`<li><div class="row stack">
+    ({ id, labels, endsAtUs, startsAtUs }) => html`<li class="over"><div class="row stack">
 <div><a class="what" href="${alertPath(id)}">${alertTitle(words, labels.alertname ?? '')}</a> ${where(page, labels.region ?? '', alertPlace(labels))}</div>
 <span class="small soft">${words.alerts.lasted(words.time.lasting((endsAtUs - startsAtUs) / 1000))}, ${words.overview.resolvedAt} ${when(page, endsAtUs)}</span>
 </div></li>`,
@@ -249,22 +266,4 @@ function feedRow(
   const active = openFlights > 0 ? html` · ${words.activeFlights(openFlights)}` : '';
   const late = overdue > 0 ? html` <span class="pill warn">${words.overdue(overdue)}</span>` : '';
   return html`<tr><th scope="row">${page.words.feeds[feed]}${active}${late}</th><td>${streams}</td><td>${read}</td></tr>`;
-}
-
-function deliveryItem(page: Page, delivery: Delivery): Html {
-  const { words, nowUs } = page;
-  const { attempts, lastError, settledAtUs, createdAtUs, nextAttemptAtUs, state } = delivery;
-  const isWaiting = state === 'retry' || state === 'ambiguous';
-  const isDue = nextAttemptAtUs <= nowUs;
-  const next = isWaiting
-    ? ` ${isDue ? words.overview.now : words.time.within((nextAttemptAtUs - nowUs) / 1000)}`
-    : '';
-  return html`<li><div class="row"><div><a class="what" href="${deliveryPath(delivery.id)}">${plainText(delivery.receiver, NAME_LENGTH)}</a> <span class="soft">${words.overview.by} ${delivery.integration}</span>
-${deliveryPill(page, state, next)}</div>
-<span class="small soft">${attempts > 1 ? `${words.overview.tries(attempts)}, ` : ''}${when(page, settledAtUs || createdAtUs)}</span></div>
-${messageLine(lastError)}</li>`;
-}
-
-function list(items: readonly Html[], empty: string): Html {
-  return items.length > 0 ? html`<ul class="sheet">${items}</ul>` : html`<p class="sheet empty">${empty}</p>`;
 }

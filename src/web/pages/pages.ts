@@ -9,15 +9,21 @@ import { addConfig } from './config/config-routes.ts';
 import { addDeliveries } from './deliveries/delivery-routes.ts';
 import { addEvents } from './events/event-routes.ts';
 import { pageOf, withWords } from './frame/page.ts';
+import { iconSvg } from './frame/page-frame.ts';
+import { readSearchLine } from './frame/search-line.ts';
 import { ENGLISH, type Words } from './frame/words.ts';
-import { readPageView, storelessView } from './overview.ts';
+import { addNestPage } from './nest-page.ts';
+import { type PageView, readPageView, storelessView } from './overview.ts';
 import { renderPage } from './overview-page.ts';
+import { addReport } from './report-page.ts';
 import { addSearch } from './search/search-routes.ts';
 import { addSilencing } from './silences/silence-routes.ts';
+import { renderWall } from './wall-page.ts';
 
 export function createPages(options: PagesOptions, words: Words = ENGLISH): Hono {
   const pages = new Hono();
   pages.use(withWords(words));
+  pages.use(readSearchLine);
   addOverview(pages, options);
   addAlerts(pages, options);
   addEvents(pages, options);
@@ -26,15 +32,17 @@ export function createPages(options: PagesOptions, words: Words = ENGLISH): Hono
   addConfig(pages, options);
   addSearch(pages, options);
   addBirdPages(pages, options);
+  addNestPage(pages, options);
+  addManifest(pages);
+  addReport(pages, options);
   return pages;
 }
 
 function addOverview(
   pages: Hono,
-  { store, config, status, impairments, alerting, recurrences, messages, clock, report }: PagesOptions,
+  { store, config, status, impairments, alerting, recurrences, clock, report }: PagesOptions,
 ): void {
-  pages.get('/', async (c) => {
-    const isLive = c.req.query('paused') === undefined;
+  async function read(isLive: boolean): Promise<PageView> {
     const asked = {
       nowUs: clock.nowUs(),
       isLive,
@@ -44,13 +52,27 @@ function addOverview(
       alerting,
       recurrences,
     };
-    const view = await readPageView(store, asked).catch((error: unknown) => {
+    return readPageView(store, asked).catch((error: unknown) => {
       // People need the page most when the store fails.
       if (!isStoreFailure(error)) throw error;
       report({ what: 'trouble', stage: 'store', error });
       return storelessView(asked);
     });
-    const deliveries = view.deliveries.map((one) => ({ ...one, integration: messages.nameOf(one) }));
-    return c.html(renderPage(pageOf(c, clock), { ...view, deliveries }));
-  });
+  }
+  pages.get('/', async (c) =>
+    c.html(renderPage(pageOf(c, clock), await read(c.req.query('paused') === undefined))),
+  );
+  pages.get('/wall', async (c) => c.html(renderWall(pageOf(c, clock), await read(true))));
+}
+
+/** What a browser needs to install the pages like an application. */
+function addManifest(pages: Hono): void {
+  const manifest = {
+    ...{ name: 'nestwatch', short_name: 'nestwatch', start_url: './', display: 'standalone' },
+    icons: [{ src: 'icon.svg', sizes: 'any', type: 'image/svg+xml' }],
+  };
+  pages.get('/manifest.webmanifest', (c) =>
+    c.body(JSON.stringify(manifest), 200, { 'content-type': 'application/manifest+json' }),
+  );
+  pages.get('/icon.svg', (c) => c.body(iconSvg('good'), 200, { 'content-type': 'image/svg+xml' }));
 }

@@ -1,6 +1,6 @@
 /** Reads what a request asks of a list, and then the list itself: the same for page and API. */
 import type { AlertState } from '../../domain/alert/alert.ts';
-import { type Event, FEEDS } from '../../domain/alert/event.ts';
+import { EVENT_FEEDS, type Event } from '../../domain/alert/event.ts';
 import { type FilterName, LISTS, type ListName } from '../../operator/lists.ts';
 import type { WriteRecord } from '../../report.ts';
 import type { AlertQuery } from '../../store/alert-store.ts';
@@ -11,7 +11,7 @@ import {
   STANDINGS,
 } from '../../store/bird-store.ts';
 import type { Filter } from '../../store/filter.ts';
-import { DELIVERY_STATES, type Delivery } from '../../store/outbox-store.ts';
+import { DELIVERY_STATES, type ListedDelivery } from '../../store/outbox-store.ts';
 import type { Transaction } from '../../store/store.ts';
 import { isZone } from '../../text/instant-words.ts';
 import type { Clock } from '../../time/clock.ts';
@@ -82,14 +82,14 @@ export const listNests: ReadList<NestOverview> = (search, context) => {
 
 export const listEvents: ReadList<Event> = (search, context) => {
   const { given, query } = read('events', search, context);
-  const asked = { ...query, feed: oneOf('feed', given.feed, FEEDS), type: given.type };
+  const asked = { ...query, feed: oneOf('feed', given.feed, EVENT_FEEDS), type: given.type };
   return async (tx) => {
     const { events, next } = await tx.events.page(asked);
     return { items: events, next };
   };
 };
 
-export const listDeliveries: ReadList<Delivery> = (search, context) => {
+export const listDeliveries: ReadList<ListedDelivery> = (search, context) => {
   const { given, query } = read('deliveries', search, context);
   const asked = { ...query, state: oneOf('state', given.state, DELIVERY_STATES), receiver: given.receiver };
   return async (tx) => {

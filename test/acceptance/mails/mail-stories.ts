@@ -2,10 +2,15 @@
  * What happens, in the words of the people concerned. Each story produces the mails that are stored beside this file.
  */
 
+import { readFileSync } from 'node:fs';
+import { expect } from 'vitest';
+import { DEFAULT_RULES } from '../../../src/domain/kinds/kinds.ts';
 import { parseMatchers } from '../../../src/domain/matchers/matcher.ts';
 import { createRecurrences } from '../../../src/domain/muting/recurrence.ts';
 import { setSilence } from '../../../src/domain/muting/silence-change.ts';
+import { createAlertResolver } from '../../../src/operator/resolve-alerts.ts';
 import type { World } from '../../../src/simulator/world/world.ts';
+import { load } from '../../config/load.ts';
 import { rule } from '../../domain/world.ts';
 import type { Stage, StageOptions } from '../stage.ts';
 
@@ -18,6 +23,10 @@ export interface MailStory {
   /** Sets up the world before nestwatch starts. */
   readonly before?: (world: World, cast: Cast) => void;
   readonly steps: readonly Step[];
+  /** Which mail tells what depends on seconds, so it is not told with restarts. */
+  readonly isByTheSecond?: true;
+  /** What holds at the end. */
+  readonly check?: (stage: Stage) => Promise<void>;
 }
 
 /** Minutes that pass, or something that happens in the EU region. */
@@ -88,6 +97,60 @@ async function silence({ store, clock }: Stage, matchers: string, minutes: numbe
   });
 }
 
+/** Somebody has reconnected it, and says so. */
+async function resolvesConnection({ store, clock, daemon }: Stage): Promise<void> {
+  const alerts = await store.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 100 }));
+  const resolver = createAlertResolver({
+    store,
+    rules: DEFAULT_RULES,
+    clock,
+    report: () => {},
+    probe: (region) => daemon().probe(region),
+    changed: () => {},
+  });
+  for (const { id, alertname } of alerts) {
+    if (alertname === 'ConnectionDisconnected')
+      await resolver.resolve(id, { createdBy: 'ann', comment: 'reconnected' });
+  }
+}
+
+/** How README's own first configuration groups and folds. */
+function firstConfiguration(): StageOptions {
+  const [, text = ''] = /```yaml\n(regions:[\s\S]*?)```/.exec(readFileSync('README.md', 'utf8'))!;
+  const { route, receivers } = load(text, { files: { '/run/secrets/eu_token': 'token' } });
+  const { foldEndsMs } = receivers[0]!;
+  return { route, ...(foldEndsMs !== undefined && { foldEndsMs }) };
+}
+
+/** Each trouble and its end is told. A trigger's last failures are told as the deactivation that followed. */
+async function tellsAllInFewMails({ mails, calls, store }: Stage): Promise<void> {
+  expect(mails.length).toBeLessThanOrEqual(14);
+  const alerts = mails.flatMap(({ notification }) => notification.alerts);
+  const told = new Set(alerts.flatMap(({ events }) => events.map(({ key }) => key)));
+  const happened = calls
+    .filter(({ url }) => url.endsWith('/lake'))
+    .flatMap(({ body }) => JSON.parse(body) as { id: string; type: string }[])
+    .filter(({ type }) => /failed|notification|EventError|Deactivated/.test(type));
+  const untold = happened.filter(({ id }) => !told.has(id)).map(({ type }) => type);
+  expect(happened).toHaveLength(42);
+  expect(untold).toEqual(Array(3).fill('nestwatch.bird_log.EventError'));
+  const last = [...new Map(alerts.map((one) => [one.id, one])).values()];
+  const [failing, ...others] = last.filter(({ status }) => status === 'firing');
+  expect([failing?.labels.alertname, others]).toEqual(['BirdTriggerFailing', []]);
+  const reasons = await store.transaction((tx) => tx.suppressions.ofAlert(failing!.id));
+  // The fifth failure joins no alert: by then the deactivation is known.
+  expect(reasons.at(-1)).toMatchObject({ reason: 'inhibited', lastSeq: 4 });
+}
+
+/** A rise in severity does not wait for `group_interval`. */
+async function tellsRiseSoon({ mails }: Stage): Promise<void> {
+  const { receivedAtUs, notification } = mails[1]!;
+  const { labels, events } = notification.alerts[0]!;
+  expect(labels).toMatchObject({ alertname: 'ConnectionDisconnected', severity: 'critical' });
+  const waitAndPollUs = 60_000_000;
+  expect(receivedAtUs - events[0]!.occurredAtUs).toBeLessThanOrEqual(waitAndPollUs);
+}
+
 const CAUSES = [
   'The TMS refused job 4711: quota of 1000 words exceeded',
   'Request timed out after 100 s (https://tms.example.com/jobs/18)',
@@ -113,7 +176,92 @@ const storm: Step[] = Array.from({ length: 10 }, (_, minute): Step[] => [
   1,
 ]).flat();
 
+const PHRASE = { entityId: '118', entityName: 'Phrase TMS' };
+const SHOP = Array.from({ length: 22 }, (_, at) => `Shop sync ${at + 1}`);
+
 export const MAIL_STORIES: readonly MailStory[] = [
+  {
+    name: 'a quarter of an hour',
+    hasSupport: true,
+    options: { regions: ['eu', 'us'], ...firstConfiguration() },
+    isByTheSecond: true,
+    check: tellsAllInFewMails,
+    before(world, { birds }) {
+      world.addUser({ firstName: 'Ann', email: 'ann@example.com' });
+      if (world.region !== 'us') return;
+      const { id } = world.addNest({ name: 'Shop' });
+      for (const name of SHOP) birds.set(name, world.addBird(id, { name, triggerType: 'event' }).id);
+    },
+    steps: [
+      1,
+      succeeds('Publish campaign'),
+      succeeds('Translate blog'),
+      2,
+      fails('Publish campaign', 'Variable targetLanguage is missing'),
+      (world, { nests, birds }) => {
+        const connection = { nestId: nests.get('Support')!, ...PHRASE, wording: 'new' } as const;
+        world.disconnectConnection({ ...connection, exhausted: false });
+        world.at(world.nowUs() + 81_000_000, () =>
+          world.disconnectConnection({ ...connection, exhausted: true }),
+        );
+        for (const one of [1, 2, 3, 4, 5]) {
+          world.at(world.nowUs() + (60 + one * 5) * 1e6, () =>
+            world.startFlight(birds.get(`Help centre ${one}`)!, {
+              endsAs: 'failed',
+              fliesForMs: 8_000,
+              errorMessages: 'Phrase TMS: 401 Unauthorized',
+            }),
+          );
+        }
+      },
+      1,
+      // The service tries a trigger again every 30 s.
+      (world, { birds }) => {
+        for (const at of [0, 1, 2, 3, 4]) {
+          world.at(world.nowUs() + at * 30e6, () => world.eventError(birds.get('Contracts')!));
+        }
+      },
+      (world, { birds }) => void world.publish(birds.get('Translate blog')!, 'ann@example.com'),
+      1,
+      fails('Translate blog', 'Liquid syntax error: unknown tag "iff"'),
+      2,
+      fails('Translate blog', 'Liquid syntax error: unknown tag "iff"'),
+      fails('Help centre 9', CAUSES[1]!),
+      succeeds('Publish campaign'),
+      (_world, _cast, { worlds }) => worlds.us!.goDown(503),
+      1,
+      succeeds('Help centre 9'),
+      1,
+      fails('Help centre 9', CAUSES[1]!),
+      succeeds('Translate blog'),
+      ...[1, 2, 3, 4, 5].map((one) => succeeds(`Help centre ${one}`)),
+      1,
+      succeeds('Help centre 9'),
+      (world, { birds }) => void world.activate(birds.get('Contracts')!, 'ann@example.com'),
+      (_world, _cast, stage) => resolvesConnection(stage),
+      1,
+      fails('Help centre 9', CAUSES[1]!),
+      1,
+      succeeds('Help centre 9'),
+      (_world, _cast, { worlds }) => worlds.us!.comeUp(),
+      2,
+      (_world, { birds }, { worlds }) => {
+        for (const [at, name] of SHOP.entries()) {
+          worlds.us!.startFlight(birds.get(name)!, {
+            endsAs: 'failed',
+            fliesForMs: 5_000 + at * 1_000,
+            errorMessages: `The shop did not take order ${4000 + at}: 502 Bad Gateway`,
+          });
+        }
+      },
+      4,
+      (_world, { birds }, { worlds }) => {
+        for (const name of SHOP)
+          worlds.us!.startFlight(birds.get(name)!, { endsAs: 'succeeded', fliesForMs: 5_000 });
+      },
+      50,
+    ],
+  },
   {
     name: 'first failure',
     steps: [2, fails('Translate blog', 'The TMS refused job 4711: quota of 1000 words exceeded'), 10],
@@ -148,6 +296,7 @@ export const MAIL_STORIES: readonly MailStory[] = [
   },
   {
     name: 'connection lost, then given up',
+    check: tellsRiseSoon,
     steps: [
       2,
       (world, { nests }) => {

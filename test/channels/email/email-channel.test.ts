@@ -15,7 +15,6 @@ import type { Delivery } from '../../../src/store/outbox-store.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { compileTemplate } from '../../../src/templates/liquid.ts';
 import { SAMPLE_VARIABLES } from '../../../src/templates/variables.ts';
-import { WORDS } from '../../domain/kinds/kind-words.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { alert, delivery, email, failedFlight, forward, group, NOW_US } from '../sample-notifications.ts';
 
@@ -82,7 +81,7 @@ describe('a mail through a real server', () => {
     expect(mails).toHaveLength(1);
     const [{ mail, raw, to: envelope }] = mails as [Received];
     const header = (name: string) => mail.headers.find(({ key }) => key === name)?.value;
-    expect(mail.subject).toBe('[nestwatch] EU · Marketing / Übersetzen 日本語: FlightFailed');
+    expect(mail.subject).toBe('✕ Übersetzen 日本語 failed · EU Marketing');
     expect(mail.from?.address).toBe('nestwatch@example.com');
     expect(envelope).toEqual(['ops@example.com', 'second@example.com']);
     // Before the subject, and as encoded words like the subject.
@@ -92,9 +91,9 @@ describe('a mail through a real server', () => {
     expect(header('x-auto-response-suppress')).toBe('All');
     expect(mail.messageId).toMatch(/^<thread\.[0-9a-f]{32}@example\.com>$/);
     const [headline, whereAndWhen] = mail.text?.split('\n') ?? [];
-    expect(headline).toBe(`${WORDS.FlightFailed.firing}: Übersetzen 日本語`);
+    expect(headline).toBe('Übersetzen 日本語 failed');
     expect(whereAndWhen).toMatch(/^EU · Marketing · since 2 Jul 2026/);
-    expect(mail.html).toContain(`${WORDS.FlightFailed.firing}: Übersetzen 日本語`);
+    expect(mail.html).toContain('Übersetzen 日本語 failed');
     expect(mail.attachments).toEqual([]);
     expect(raw).toMatch(/multipart\/alternative/);
   });
@@ -156,8 +155,8 @@ describe('a mail through a real server', () => {
     const [first, again, reply] = mails.map(({ mail }) => mail);
     expect(again?.messageId).toBe(first?.messageId);
     expect([first, reply].map((mail) => mail?.subject)).toEqual([
-      '[nestwatch] EU · Marketing: FlightFailed',
-      'Re: [nestwatch] EU · Marketing: FlightFailed',
+      '✕ Translate blog failed · EU Marketing',
+      '✕ Translate blog still fails · EU Marketing',
     ]);
     expect(reply).toMatchObject({ inReplyTo: first?.messageId, references: first?.messageId });
     expect(reply?.messageId).not.toBe(first?.messageId);

@@ -22,7 +22,7 @@ const firstLines = (notification: GroupNotification) => text(notification).split
 describe('the first two lines of a mail', () => {
   test('about a failure say what failed, where, since when and for how long', () => {
     expect(firstLines(group())).toEqual([
-      `${WORDS.FlightFailed.firing}: Translate blog`,
+      'Translate blog failed',
       'EU · Marketing · since 2 Jul 2026, 11:56 UTC, for 4 min',
     ]);
   });
@@ -30,7 +30,7 @@ describe('the first two lines of a mail', () => {
   test('of an update say that it continues', () => {
     const more = alert({ startsAtUs: NOW_US - 134 * MINUTE_US, eventsTotal: 41 });
     expect(firstLines(group({ reason: 'new_events', alerts: [more] }))).toEqual([
-      `${WORDS.FlightFailed.still}: Translate blog`,
+      'Translate blog still fails',
       'EU · Marketing · since 2 Jul 2026, 09:46 UTC, for 2 h 14 min · 41 failures, 1 of them new',
     ]);
   });
@@ -50,18 +50,18 @@ describe('the first two lines of a mail', () => {
         ],
       });
     expect(firstLines(over('over'))).toEqual([
-      `${WORDS.FlightFailed.over}: Translate blog`,
+      'Translate blog lands again',
       'EU · Marketing · from 2 Jul 2026, 11:56 UTC, lasted 4 min',
     ]);
     expect(firstLines(over('quiet'))[0]).toBe(`${WORDS.FlightFailed.quiet}: Translate blog`);
     expect(firstLines(over('moved'))[0]).toBe(
-      `${WORDS.FlightFailed.firing}: continues elsewhere: Translate blog`,
+      `${WORDS.FlightFailed.firing}, continues elsewhere: Translate blog`,
     );
     expect(firstLines(over('gone'))[0]).toBe(
-      `${WORDS.FlightFailed.firing}: no longer exists: Translate blog`,
+      `${WORDS.FlightFailed.firing}, no longer exists: Translate blog`,
     );
     expect(firstLines(over('by_hand'))[0]).toBe(
-      `${WORDS.FlightFailed.firing}: resolved by hand: Translate blog`,
+      `${WORDS.FlightFailed.firing}, resolved by hand: Translate blog`,
     );
     expect(text(over('by_hand', 'it was resolved by hand by ann: mended'))).toContain(
       '\n\nIt was resolved by hand by ann: mended.\n\n',
@@ -75,7 +75,7 @@ describe('the first two lines of a mail', () => {
 
   test('of a storm say how many', () => {
     expect(firstLines(storm())).toEqual([
-      `${WORDS.FlightFailed.firing}: 200 Birds`,
+      '200 Birds failed',
       'EU · Marketing · since 2 Jul 2026, 10:21 UTC, for 1 h 39 min',
     ]);
   });
@@ -102,9 +102,9 @@ describe('the body of a mail', () => {
     expect(body).toContain('    Translation failed: the provider answered 429 Too Many Requests');
     expect(body).toContain('Nest: Marketing (682)');
     expect(body).toContain('Bird: Translate blog (148890)');
-    expect(body).toContain('Flight: 5f0c9a52-0000-4000-8000-000000000004');
+    expect(body).toContain('Flight: 5f0c9a52\n');
     expect(body).toContain('Started: 2 Jul 2026, 11:41:07 UTC, failed after 14 min');
-    expect(body).toContain(`Open nestwatch: ${URL}/alerts/FlightFailed/93f7e433/eu/bird/148890\n`);
+    expect(body).toContain(`See it in nestwatch: ${URL}/alerts/FlightFailed/93f7e433/eu/bird/148890\n`);
     expect(body).toContain(`Silence: ${URL}/silence?alert=FlightFailed/93f7e433/eu/bird/148890\n`);
   });
 
@@ -148,11 +148,12 @@ describe('the body of a mail', () => {
   });
 
   test('puts open alerts before resolved ones and large clusters before small ones, in whatever order they come', () => {
-    const named = (bird: string, error: string, status: 'firing' | 'resolved' = 'firing') =>
+    const named = (bird: string, message: string, status: 'firing' | 'resolved' = 'firing') =>
       alert({
         status,
+        events: [failedFlight(4, { message })],
         endsAtUs: status === 'firing' ? 0 : NOW_US,
-        labels: { ...alert().labels, bird, error },
+        labels: { ...alert().labels, bird },
       });
     const alerts = [
       ...['r1', 'r2', 'r3'].map((bird) => named(bird, 'x', 'resolved')),
@@ -173,8 +174,12 @@ describe('the body of a mail', () => {
   });
 
   test('says the beginning once if clusters share it, to the minute', () => {
-    const one = (startsAtUs: number, error: string) =>
-      alert({ startsAtUs, labels: { ...alert().labels, error } });
+    const one = (startsAtUs: number, bird: string) =>
+      alert({
+        startsAtUs,
+        labels: { ...alert().labels, bird },
+        events: [failedFlight(4, { message: bird, attributes: {} })],
+      });
     const contexts = (...alerts: ReturnType<typeof alert>[]) =>
       mailView(group({ alerts }), URL).clusters.map(({ context }) => context);
     expect(contexts(one(NOW_US - MINUTE_US, 'a'), one(NOW_US - MINUTE_US + 9, 'b'))).toEqual(['', '']);
@@ -182,6 +187,26 @@ describe('the body of a mail', () => {
       '',
       'since 2 Jul 2026, 12:00 UTC, for 0 s',
     ]);
+  });
+
+  test('says of three failures of one Bird with three errors, in one block, that the causes are several', () => {
+    const of = (minutes: number, message: string) =>
+      alert({
+        labels: { ...alert().labels, error: message },
+        events: [failedFlight(minutes, { message })],
+      });
+    const alerts = [of(9, 'boom'), of(2, 'out of memory'), of(5, 'quota of 3 words exceeded')];
+    const [cluster, ...others] = mailView(group({ alerts }), URL).clusters;
+    expect(others).toEqual([]);
+    expect(cluster).toMatchObject({
+      title: `3 × ${WORDS.FlightFailed.firing}`,
+      places: ['Translate blog'],
+      cause: 'Several causes, the newest: out of memory',
+    });
+    const events = alerts.flatMap((one) => one.events).toReversed();
+    expect(text(group({ alerts: [alert({ events, eventsTotal: 3 })] }))).toContain(
+      'Several causes, the newest:\n    ',
+    );
   });
 
   test('shows an alert that became worse as one, together with what it became', () => {
@@ -245,15 +270,13 @@ describe('the body of a mail', () => {
   });
 
   test('a reminder says that it is one', () => {
-    expect(firstLines(group({ reason: 'repeat' }))[0]).toBe(
-      `Reminder: ${WORDS.FlightFailed.still}: Translate blog`,
-    );
+    expect(firstLines(group({ reason: 'repeat' }))[0]).toBe('Reminder: Translate blog still fails');
   });
 
   test('an alert that comes and goes says so, and why it counts as resolved only now', () => {
     const annotations = { flapping: 'it changed 4 times or more within 1 h' };
     const flapping = mailView(group({ alerts: [alert({ annotations })] }), URL);
-    expect(flapping.headline).toBe(`${WORDS.FlightFailed.firing}, on and off: Translate blog`);
+    expect(flapping.headline).toBe('Translate blog failed, on and off');
     expect(flapping.lead).toEqual(['It changed 4 times or more within 1 h.']);
     const over = alert({ annotations, status: 'resolved', ending: 'over', endsAtUs: NOW_US });
     expect(text(group({ alerts: [over] }))).toContain('The alert was flapping');

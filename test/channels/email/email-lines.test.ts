@@ -17,7 +17,7 @@ const LIST = `${URL}/alerts?region=eu&nest=Marketing&name=FlightFailed`;
 const text = (notification: GroupNotification) => emailText(mailView(notification, URL));
 const html = (notification: GroupNotification) => emailHtml(mailView(notification, URL));
 const flightId = (number: number) => `5f0c9a52-0000-4000-8000-${String(number).padStart(12, '0')}`;
-/** The short id of `failedFlight(number)` as it appears in lines. */
+/** The short id of 'failedFlight(number)' as it appears in lines. */
 const eventId = (number: number) => `event ${shortId(failedFlight(number))}`;
 
 interface Failing {
@@ -57,22 +57,22 @@ describe('a mail about several alerts', () => {
     const page = `${URL}/alerts/${alpha.id}`;
     expect(text(group({ alerts: [alpha, beta] }))).toBe(
       [
-        `${WORDS.FlightFailed.firing}: 2 Birds, 2 causes`,
+        '2 Birds failed, 2 causes',
         'EU · Marketing · since 2 Jul 2026, 11:56 UTC, for 4 min',
         '',
         `* ${WORDS.FlightFailed.firing}: Alpha`,
         '    Alpha reason',
         '  2 failures · Bird 896',
-        '  - started 2 Jul 2026, 11:41:07 UTC, failed after 14 min · step 2, Translate',
-        `    Flight ${flightId(4)} · ${eventId(4)}`,
+        '  - started 2 Jul 2026, 11:41:07 UTC, failed after 14 min · step Translate',
+        `    Flight 5f0c9a52 · ${eventId(4)}`,
         '  - started 2 Jul 2026, 11:41:07 UTC, failed after 11 min · step Main',
-        `    Flight ${flightId(7)} · ${eventId(7)}`,
+        `    Flight 5f0c9a52 · ${eventId(7)}`,
         '',
         `* ${WORDS.FlightFailed.firing}: Beta`,
         '    Beta reason',
         '  Bird 897',
         '  - started 2 Jul 2026, 11:41:07 UTC, failed after 13 min · step Main',
-        `    Flight ${flightId(5)} · ${eventId(5)}`,
+        `    Flight 5f0c9a52 · ${eventId(5)}`,
         '',
         'Nest: Marketing (682)',
         '',
@@ -80,7 +80,7 @@ describe('a mail about several alerts', () => {
         `  Alpha: ${page}`,
         `  Beta: ${page}`,
         '',
-        `Open nestwatch: ${LIST}`,
+        `See and acknowledge all: ${LIST}`,
         `Silence all of these: ${URL}/silence?matchers=alertname%3D%22FlightFailed%22%0Aregion%3D%22eu%22%0Anest%3D%22Marketing%22`,
         '',
         '-- ',
@@ -104,17 +104,17 @@ describe('a mail about several alerts', () => {
       context: '4 failures · step Main',
     });
     expect(cluster!.lines.map(({ where, message, ids }) => [where, message, ids.join(' · ')])).toEqual([
-      ['Alpha', '', `Flight ${flightId(1)} · Bird 896 · ${eventId(1)}`],
-      ['Beta', 'TMS said no to job 11859', `Flight ${flightId(2)} · Bird 897 · ${eventId(2)}`],
-      ['Beta', '', `Flight ${flightId(3)} · Bird 897 · ${eventId(3)}`],
-      ['Beta', 'without a message', `Flight ${flightId(4)} · Bird 897 · ${eventId(4)}`],
+      ['Alpha', '', `Flight 5f0c9a52 · ${eventId(1)}`],
+      ['Beta', 'TMS said no to job 11859', `Flight 5f0c9a52 · ${eventId(2)}`],
+      ['Beta', '', `Flight 5f0c9a52 · ${eventId(3)}`],
+      ['Beta', 'without a message', `Flight 5f0c9a52 · ${eventId(4)}`],
     ]);
     const page = html(group({ alerts }));
-    for (const said of ['TMS said no to job 11859', flightId(1), flightId(2), flightId(3), 'Bird\u00A0897'])
+    for (const said of ['TMS said no to job 11859', ...[1, 2, 3].map((one) => shortId(failedFlight(one)))])
       expect(page).toContain(said);
   });
 
-  test('names the Nest and its id at each failure if there are several, and a Bird that all share once', () => {
+  test('names the Nest at each failure if there are several, and a Bird that all share once', () => {
     const contracts = { bird: 'Contracts', birdId: '906', nest: 'Legal', nestId: '905' };
     const two = mailView(
       group({
@@ -123,8 +123,8 @@ describe('a mail about several alerts', () => {
       URL,
     );
     expect(two.clusters[0]!.lines.map(({ where, ids }) => [where, ids.join(' · ')])).toEqual([
-      ['Marketing / Alpha', `Flight ${flightId(1)} · Bird 896 · Nest 682 · ${eventId(1)}`],
-      ['Legal / Contracts', `Flight ${flightId(2)} · Bird 906 · Nest 905 · ${eventId(2)}`],
+      ['Marketing / Alpha', `Flight 5f0c9a52 · ${eventId(1)}`],
+      ['Legal / Contracts', `Flight 5f0c9a52 · ${eventId(2)}`],
     ]);
     expect(two.details).toEqual([]);
 
@@ -134,8 +134,8 @@ describe('a mail about several alerts', () => {
       URL,
     );
     expect(one.clusters[0]!.lines.map(({ where, ids }) => [where, ids.join(' · ')])).toEqual([
-      ['', `Flight ${flightId(1)} · ${eventId(1)}`],
-      ['', `Flight ${flightId(2)} · ${eventId(2)}`],
+      ['', `Flight 5f0c9a52 · ${eventId(1)}`],
+      ['', `Flight 5f0c9a52 · ${eventId(2)}`],
     ]);
     expect(one.details).toEqual([
       ['Nest', 'Marketing (682)'],
@@ -143,18 +143,18 @@ describe('a mail about several alerts', () => {
     ]);
   });
 
-  test('lists ten failures of a cause, one of each Bird before further ones, and links to the rest', () => {
+  test('lists five failures of a cause, one of each Bird before further ones, and links to the rest', () => {
     const many = Array.from({ length: 20 }, (_, at) => refused(at + 1, 1));
     const alerts = [
       { ...failing({ ...ALPHA, error: 'e' }, many), eventsOmitted: 4, eventsTotal: 24 },
       failing({ ...BETA, error: 'e' }, [refused(50, 1)]),
     ];
     const [cluster] = mailView(group({ alerts }), URL).clusters;
-    expect(cluster!.lines).toHaveLength(10);
+    expect(cluster!.lines).toHaveLength(5);
     expect(cluster!.lines.at(-1)).toMatchObject({ where: 'Beta' });
-    expect(cluster!.linesMore).toBe(15);
-    expect(text(group({ alerts }))).toContain(`\n  … and 15 more: ${URL}/\n`);
-    expect(html(group({ alerts }))).toMatch(new RegExp(`<a [^>]*href="${URL}/"[^>]*>… and 15 more</a>`));
+    expect(cluster!.linesMore).toBe(20);
+    expect(text(group({ alerts }))).toContain(`\n  … and 20 more: ${URL}/\n`);
+    expect(html(group({ alerts }))).toMatch(new RegExp(`<a [^>]*href="${URL}/"[^>]*>… and 20 more</a>`));
   });
 
   test('says once for each place what other kinds of alerts report, with the newest time', () => {
@@ -188,9 +188,9 @@ describe('a mail about several alerts', () => {
         `* 2 × ${WORDS.ConnectionDisconnected.firing}: Phrase TMS, DeepL`,
         '    Connection check failed',
         '  - Phrase TMS · 2 ×, the last 2 Jul 2026, 11:59:00 UTC',
-        `    Connection 118 · ${newest(0)}`,
+        `    ${newest(0)}`,
         '  - DeepL · 2 Jul 2026, 11:58:00 UTC',
-        `    Connection 119 · ${newest(1)}`,
+        `    ${newest(1)}`,
         '',
       ].join('\n'),
     );
@@ -215,7 +215,8 @@ describe('a mail about several alerts', () => {
         'The event has failed 5 times',
       );
       const labels = { ...alert().labels, alertname: 'BirdDeactivated', bird, bird_id: birdId, error: 'z' };
-      return alert({ labels, events: hasNotification ? [log, notification] : [log] });
+      const annotations = { description: 'The event has failed 5 times' };
+      return alert({ labels, annotations, events: hasNotification ? [log, notification] : [log] });
     };
     const alerts = [deactivated('Alpha', '896', 2, true), deactivated('Beta', '897', 3, false)];
     const [cluster] = mailView(group({ alerts }), URL).clusters;
@@ -227,18 +228,19 @@ describe('a mail about several alerts', () => {
   });
 
   test('heads every cause before it lists failures of any, and divides the remaining room', () => {
-    const long = (number: number) => refused(number, 1, { message: `${number} ${'ß'.repeat(300)}` });
+    const long = (bird: number, number: number) =>
+      refused(number, 1, { message: `${'abcdefghijklmnopqrst'[bird]} ${number} ${'ß'.repeat(300)}` });
     const alerts = Array.from({ length: 20 }, (_, at) =>
       failing(
         { bird: `Bird ${at}`, birdId: `${at}`, error: `e${at}` },
-        Array.from({ length: 12 }, (_, count) => long(at * 20 + count)),
+        Array.from({ length: 12 }, (_, count) => long(at, at * 20 + count)),
       ),
     );
     for (const part of [text(group({ alerts })), html(group({ alerts }))]) {
       expect(Buffer.byteLength(part)).toBeLessThan(30_000);
       for (const { labels } of alerts) expect(part).toContain(labels.bird);
       const listed = alerts.map(
-        ({ events }) => events.filter(({ key }) => part.includes(key.split('/')[2]!)).length,
+        ({ events }) => events.filter((event) => part.includes(shortId(event))).length,
       );
       expect(Math.min(...listed)).toBeGreaterThan(0);
       expect(Math.max(...listed) - Math.min(...listed)).toBeLessThanOrEqual(1);
@@ -257,10 +259,10 @@ describe('the list in a mail about one alert', () => {
       [
         'Before that:',
         '  - started 2 Jul 2026, 11:41:07 UTC, failed after 13 min',
-        `    Flight ${flightId(5)} · ${eventId(5)}`,
+        `    Flight 5f0c9a52 · ${eventId(5)}`,
         '  - started 2 Jul 2026, 11:41:07 UTC, failed after 0 s',
         '    TMS said no to job 2',
-        `    Flight ${flightId(1_500)} · ${eventId(1_500)}`,
+        `    Flight 5f0c9a52 · ${eventId(1_500)}`,
         '',
       ].join('\n'),
     );
@@ -273,17 +275,15 @@ describe('the list in a mail about one alert', () => {
       refused(5, 1, { attributes: unknown, occurredAtUs: NOW_US - 1_440 * MINUTE_US }),
     ];
     expect(text(group({ alerts: [alert({ events, eventsTotal: 2 })] }))).toContain(
-      `  - failed 1 Jul 2026, 12:00:00 UTC\n    Flight ${flightId(5)} · event ${shortId(events[1]!)}\n`,
+      `  - failed 1 Jul 2026, 12:00:00 UTC\n    Flight 5f0c9a52 · event ${shortId(events[1]!)}\n`,
     );
   });
 
   test('the details are of the Flight whose message is shown', () => {
     const events = [refused(4, 1, { message: '' }), refused(5, 2)];
     const body = text(group({ alerts: [alert({ events, eventsTotal: 2 })] }));
-    expect(body).toContain(
-      `Flight: ${flightId(5)}\nStarted: 2 Jul 2026, 11:41:07 UTC, failed after 13 min\n`,
-    );
-    expect(body).toContain(`    without a message\n    Flight ${flightId(4)} · ${eventId(4)}\n`);
+    expect(body).toContain(`Flight: 5f0c9a52\nStarted: 2 Jul 2026, 11:41:07 UTC, failed after 13 min\n`);
+    expect(body).toContain(`    without a message\n    Flight 5f0c9a52 · ${eventId(4)}\n`);
   });
 });
 
@@ -294,9 +294,59 @@ describe('messages to Slack and Teams', () => {
       failing({ ...ALPHA, error }, [refused(1, 11858)]),
       failing({ ...BETA, error }, [refused(2, 11859)]),
     ];
-    const line = `Beta · started 2 Jul 2026, 11:41:07 UTC, failed after 16 min · TMS said no to job 11859 · Flight ${flightId(2)} · Bird 897 · ${eventId(2)}`;
+    const line = `Beta · started 2 Jul 2026, 11:41:07 UTC, failed after 16 min · TMS said no to job 11859 · Flight 5f0c9a52 · ${eventId(2)}`;
     const style = { channel: '', username: '', iconEmoji: '', iconUrl: '' };
     expect(JSON.stringify(slackBody(group({ alerts }), URL, style))).toContain(`• ${line}`);
     expect(JSON.stringify(teamsBody(group({ alerts }), URL))).toContain(`• ${line}`);
+  });
+});
+
+describe('a mail about what several groups told before', () => {
+  const over = (labels: object, changes: Partial<NotifiedAlert> = {}) =>
+    alert({
+      status: 'resolved',
+      ending: 'over',
+      endsAtUs: NOW_US,
+      events: [],
+      ...changes,
+      labels: { ...alert().labels, ...labels },
+    });
+  const told = (...alerts: NotifiedAlert[]) =>
+    group({
+      ...{ groupSort: 'held_back', groupLabels: {}, reason: 'resolved', alerts },
+      firingTotal: alerts.filter(({ status }) => status === 'firing').length,
+      newTotal: 0,
+      resolvedTotal: alerts.filter(({ status }) => status === 'resolved').length,
+    });
+  const landed = ['1', '2'].map((id) =>
+    over({ bird: `Bird ${id}`, bird_id: id, nest: 'Legal', nest_id: '683' }),
+  );
+  const mended = over(
+    {
+      alertname: 'ConnectionDisconnected',
+      bird: '',
+      bird_id: '',
+      entity_name: 'TMS',
+      nest_id: '684',
+      region: 'us',
+    },
+    { ending: 'by_hand', annotations: { resolved_by: 'it was resolved by hand by ann: reconnected' } },
+  );
+
+  test('begins with what goes on', () => {
+    const { subject, clusters } = mailView(told(...landed, failing(ALPHA, [refused(1, 1)]), mended), URL);
+    expect(subject).toBe('✕ Alpha still fails, 3 over');
+    expect(clusters.map(({ title, places }) => [title, ...places])).toEqual([
+      ['Flights still failing', 'EU / Marketing / Alpha'],
+      ['2 × Recovered · EU · Legal', 'Bird 1', 'Bird 2'],
+      ['Connection lost, resolved by hand', 'US / Marketing / TMS'],
+    ]);
+    expect(clusters[2]!.context).toContain('it was resolved by hand by ann: reconnected');
+  });
+
+  test('names the most frequent of several states', () => {
+    const view = mailView(told(...landed, mended), URL);
+    expect(view.headline).toBe('2 Birds land again, 1 more over');
+    expect(view.links[0]).toEqual({ text: 'See them in nestwatch', url: `${URL}/alerts?state=resolved` });
   });
 });

@@ -4,7 +4,6 @@ import { mailMessage } from '../../../src/channels/email/mail-message.ts';
 import { MAX_PART_BYTES } from '../../../src/channels/message/fitting.ts';
 import { compileTemplate, type TemplateUse } from '../../../src/templates/liquid.ts';
 import { SAMPLE_VARIABLES } from '../../../src/templates/variables.ts';
-import { WORDS } from '../../domain/kinds/kind-words.ts';
 import { alert, failedFlight, group } from '../sample-notifications.ts';
 
 const URL = 'https://watch.example.com';
@@ -198,10 +197,10 @@ describe('a mail with templates', () => {
     });
     expect(mail).toMatchObject({
       subject: 'FIRING Translate blog',
-      html: `<p>${WORDS.FlightFailed.firing}: Translate blog</p>`,
+      html: '<p>Translate blog failed</p>',
       headers: { 'X-Team': 'ops' },
     });
-    expect(mail.text?.split('\n')[0]).toBe(`${WORDS.FlightFailed.firing}: Translate blog`);
+    expect(mail.text?.split('\n')[0]).toBe('Translate blog failed');
     expect(mail.templateError).toBeUndefined();
   });
 
@@ -235,7 +234,7 @@ describe('a mail with templates', () => {
         `The template ${part} failed: undefined variable: commonLabels.nobody, line:1, col:4`,
       );
       for (const body of [mail.text, mail.html]) {
-        expect(body).toContain(`${WORDS.FlightFailed.firing}: Translate blog`);
+        expect(body).toContain('Translate blog failed');
         expect(body).toContain(`The template ${part} failed`);
       }
     },
@@ -253,7 +252,7 @@ describe('a mail with templates', () => {
   test('an empty subject or header is not sent', () => {
     const empty = liquid('{% if resolved.size > 0 %}x{% endif %}');
     const mail = message({ subject: empty, headers: { 'X-Empty': empty } });
-    expect(mail.subject).toBe('[nestwatch] EU · Marketing: FlightFailed');
+    expect(mail.subject).toBe('✕ Translate blog failed · EU Marketing');
     expect(mail.headers).toEqual({});
   });
 });

@@ -8,7 +8,9 @@ import { anyGroupNotification } from '../any-notification.ts';
 import { alert, group, NOW_US } from '../sample-notifications.ts';
 
 const URL = 'https://nestwatch.example.com';
-const subject = (notification: GroupNotification) => mailMessage(notification, URL, undefined).subject;
+const STABLE = { subject: 'stable' } as const;
+const subject = (notification: GroupNotification) =>
+  mailMessage(notification, URL, undefined, STABLE).subject;
 
 const BIRD = { alertname: 'FlightFailed', region: 'eu', nest: 'Marketing', bird: 'Translate blog' };
 const NEST = { alertname: 'FlightFailed', region: 'eu', nest: 'Marketing' };
@@ -18,11 +20,11 @@ const other = (bird: string, changes: Parameters<typeof alert>[0] = {}) =>
 
 describe('the subject says where and what, by the labels of the group', () => {
   test.each([
-    [BIRD, '[nestwatch] EU · Marketing / Translate blog: FlightFailed'],
-    [NEST, '[nestwatch] EU · Marketing: FlightFailed'],
+    [BIRD, '[nestwatch] EU - Marketing / Translate blog: FlightFailed'],
+    [NEST, '[nestwatch] EU - Marketing: FlightFailed'],
     [{ alertname: 'RegionDown', region: 'us' }, '[nestwatch] US: RegionDown'],
     [{ alertname: 'Ours' }, '[nestwatch] Ours'],
-    [{ region: 'eu', nest_id: '682' }, '[nestwatch] EU · Nest 682'],
+    [{ region: 'eu', nest_id: '682' }, '[nestwatch] EU - Nest 682'],
     [
       { alertname: 'FlightFailed', severity: 'critical', team: 'loc' },
       '[nestwatch] FlightFailed (critical, loc)',
@@ -113,7 +115,7 @@ describe('the mails of a group stay one conversation', () => {
         fc.constantFrom(BIRD, NEST, {}),
         (all, groupLabels) => {
           const mails = all.map((one, threadPosition) =>
-            mailMessage({ ...one, groupLabels, threadPosition }, URL, undefined),
+            mailMessage({ ...one, groupLabels, threadPosition }, URL, undefined, STABLE),
           );
           const [first] = mails;
           for (const mail of mails) {

@@ -156,10 +156,22 @@ describe('a digest', () => {
     expect(toneWith({ firing: firing('critical'), firingTotal: 1 })).toBe('critical');
   });
 
+  test('leads to the report of the month in which it begins, in its own time zone', () => {
+    const began = (fromUs: number, timezone?: string) => {
+      const own = { ...digestNotification(), digest: digestOf({ ...NOTHING, fromUs }) };
+      const { links } = digestView({ ...own, ...(timezone && { timezone }) }, URL);
+      return links.map(({ url }) => url).filter((url) => url.includes('report'));
+    };
+    const lateInNovemberUs = Date.parse('2026-11-30T23:30:00Z') * 1000;
+    expect(began(lateInNovemberUs)).toEqual([`${URL}/report?month=2026-11`]);
+    expect(began(lateInNovemberUs, 'Europe/Amsterdam')).toEqual([`${URL}/report?month=2026-12`]);
+  });
+
   test('in a mail has its own thread and the day in its subject', () => {
     const { subject, text } = mailMessage(digestNotification(), URL, undefined);
-    expect(subject).toBe('[nestwatch] Digest Translate blog: 3 Flights failed, 14 alerts open');
+    expect(subject).toBe('Digest Translate blog: 3 Flights failed, 14 alerts open');
     expect(text).toContain('Flights        3 failed, 18 succeeded (3 Birds in 2 Nests)');
+    expect(text).toContain('Period before  0 failed, 18 succeeded (3 more failures)');
     expect(text).toContain('Recovered      2 alerts, after 45 min on average');
     expect(text).toContain('Not notified   4 silenced');
     expect(text).toMatch(/since 2 Jul 2026, 11:00 UTC, silenced/);
@@ -190,7 +202,7 @@ describe('a digest', () => {
   test('does not use templates, which are written for alerts', () => {
     const subject = compileTemplate('own {{ title }}', 'text', SAMPLE_VARIABLES);
     const message = mailMessage(digestNotification(), URL, { subject, headers: {} });
-    expect(message.subject).toContain('[nestwatch] Digest');
+    expect(message.subject).toMatch(/^Digest/);
     const template = webhook({
       format: 'template',
       template: compileTemplate('{}', 'json', SAMPLE_VARIABLES),

@@ -35,7 +35,7 @@ async function answering(status: number, body: string | ((page: number) => strin
   return { api, requests: () => requests };
 }
 
-const USAGE = '\nSee `nestwatch --help`.\n';
+const USAGE = '\nSee `nestwatch api --help`.\n';
 
 describe('api', () => {
   test('every operation answers through it', async () => {

@@ -24,7 +24,8 @@ test('another shell is wrong usage', async () => {
   expect(await nestwatch(['completion', 'tcsh'])).toEqual({
     exit: 2,
     stdout: '',
-    stderr: 'nestwatch: there is no completion for tcsh; there is bash, zsh, fish\nSee `nestwatch --help`.\n',
+    stderr:
+      'nestwatch: there is no completion for tcsh; there is bash, zsh, fish\nSee `nestwatch completion --help`.\n',
   });
   expect((await nestwatch(['completion', 'constructor'])).exit).toBe(2);
 });

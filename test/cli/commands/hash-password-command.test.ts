@@ -25,7 +25,9 @@ describe('hash-password', () => {
     const { edge, stdout, stderr } = createTestEdge({ typed });
     expect(await runCommandLine(edge, ['hash-password'])).toBe(2);
     expect(stdout()).toBe('');
-    expect(stderr()).toBe('Password: \nnestwatch: no password was typed\nSee `nestwatch --help`.\n');
+    expect(stderr()).toBe(
+      'Password: \nnestwatch: no password was typed\nSee `nestwatch hash-password --help`.\n',
+    );
   });
 
   test('refuses an empty one', async () => {

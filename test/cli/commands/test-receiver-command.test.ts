@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/time/clock.ts';
-import { WORDS } from '../../domain/kinds/kind-words.ts';
 import { nestwatch, tempFile } from '../test-io.ts';
 
 interface Received {
@@ -108,7 +107,7 @@ describe('test-receiver', () => {
     expect(posts.map(({ path }) => path)).toEqual([
       ...['/hook', '/own', '/slack/key-canary', '/teams', '/pagerduty', '/api/v2/alerts'],
     ]);
-    expect(JSON.parse(posts[1]!.body)).toEqual({ t: `${WORDS.FlightFailed.firing}: Sample Bird` });
+    expect(JSON.parse(posts[1]!.body)).toEqual({ t: 'Sample Bird failed' });
     expect(JSON.parse(posts[4]!.body)).toMatchObject({
       event_action: 'trigger',
       routing_key: 'routing-canary',
@@ -214,8 +213,8 @@ describe('test-receiver', () => {
     const { run, posts, mails } = await setUp();
     const { exit, stdout, stderr } = await run('test-receiver', 'all', '--dry-run');
     expect([exit, posts, mails]).toEqual([0, [], []]);
-    expect(stdout).toContain('Subject: [nestwatch] EU · Sample Nest / Sample Bird: FlightFailed');
-    expect(stdout).toContain(`"t": "${WORDS.FlightFailed.firing}: Sample Bird"`);
+    expect(stdout).toContain('Subject: ✕ Sample Bird failed · EU Sample Nest');
+    expect(stdout).toContain('"t": "Sample Bird failed"');
     expect(stdout).toContain('"routing_key": "[secret]"');
     expect(stdout).toContain('"error": "This is a sample: the provider answered # … <retry later>"');
     expect(stdout + stderr).not.toMatch(/canary/);
@@ -244,9 +243,7 @@ describe('render', () => {
       ['email', 'email', 'webhook', 'webhook', 'slack', 'msteamsv2', 'pagerduty', 'alertmanager'],
     ]);
     expect(samples.map(({ text }) => `${text}\n`).join('')).toBe(first.stdout);
-    expect((await print('render', 'all', '--resolved')).stdout).toContain(
-      `${WORDS.FlightFailed.over}: Sample Bird`,
-    );
+    expect((await print('render', 'all', '--resolved')).stdout).toContain('Sample Bird lands again');
     expect(posts).toEqual([]);
   });
 
@@ -257,7 +254,7 @@ describe('render', () => {
     expect(`${JSON.parse(json.stdout).text}\n`).toBe(stdout);
     expect([exit, stdout]).toEqual([
       0,
-      `${WORDS.FlightFailed.firing}: Sample Bird: This is a sample: the provider answered 429 &quot;Too Many Requests&quot; &lt;retry later&gt;\n`,
+      'Sample Bird failed: This is a sample: the provider answered 429 &quot;Too Many Requests&quot; &lt;retry later&gt;\n',
     ]);
   });
 

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
+import { openCatcher } from '../../../src/cli/demo/demo-catcher.ts';
 import { guidedInit } from '../../../src/cli/guided/guided-init.ts';
 import { loadConfig, loadWarnings } from '../../../src/config/load-config.ts';
 import { systemClock } from '../../../src/time/clock.ts';
@@ -131,6 +132,24 @@ test('mail with a login, and a second region, stand in the configuration', async
     { kind: 'email', to: ['ops@example.com'], from: 'nestwatch@example.com' },
   ]);
   expect(reads(join(folder, 'nestwatch-secrets/smtp-password'))).toBe('pass word\n');
+});
+
+test('a mail server without encryption is asked about, and the mail arrives', async () => {
+  const { url } = await openService();
+  const mails: string[] = [];
+  const catcher = await openCatcher(({ subject }) => mails.push(subject));
+  onTestFinished(() => catcher.close());
+  const folder = openFolder();
+  const mail = ['1', 'ops@example.com', catcher.smarthost, '', '', ''];
+  const { asked } = await answer(folder, ['', url, TOKEN, 'n', ...mail, 'y', '']);
+  expect(asked).toContain('STARTTLS');
+  expect(mails).toHaveLength(1);
+  expect(reads(join(folder, 'nestwatch.yaml'))).toContain('smtp_require_tls: false');
+  expect(asked).not.toContain('No test has arrived');
+
+  const other = openFolder();
+  const refused = await answer(other, ['', url, TOKEN, 'n', ...mail, 'n', 'n', '']);
+  expect(refused.asked).toMatch(/No test has arrived yet, .*: node .*main\.ts test-receiver ops/);
 });
 
 test('an existing configuration is left alone, before anything is asked', async () => {

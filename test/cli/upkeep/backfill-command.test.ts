@@ -80,10 +80,10 @@ test('while a daemon uses the store, it is refused', async () => {
 });
 
 test.each([
-  [['--from', 'yesterday'], '--from must be an RFC 3339 instant like 2026-07-02T13:59:34Z'],
+  [['--from', 'yesterday'], '--from must be an RFC 3339 instant like 2026-07-02T13:59:34Z, or a date'],
   [['--from', '2026-07-02T00:00:00Z', '--to', '2026-07-01T00:00:00Z'], '--from must be before --to'],
   [['--from', '2026-07-02T00:00:00Z', '--to', '2036-07-01T00:00:00Z'], '--to must not be in the future'],
-  [['--from', '2026-05-01T00:00:00Z'], '--from is before 2026-06-02T12:00:00.000000Z, and store.retention'],
+  [['--from', '2026-05-01'], '--from is before 2026-06-02T12:00:00.000000Z, and store.retention'],
   [['--from', '2026-07-02T00:00:00Z', '--region', 'us'], 'there is no region us; there is eu'],
 ])('%j is wrong usage', async (args, message) => {
   const { run } = await configured();

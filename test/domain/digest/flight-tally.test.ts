@@ -39,11 +39,13 @@ describe('the tally of Flights', () => {
       [{ birdId: '4', bird: 'Calm', status: 'succeeded' }],
       [{ birdId: '5', bird: 'Stopped', status: 'cancelled' }, 2],
       [{ status: 'cancelled' }, 1, false],
+      [{}, 3, false],
     );
+    expect(result.before).toEqual({ failed: 3, succeeded: 0 });
     expect(result).toMatchObject({ failed: 6, succeeded: 2, cancelled: 2, birdsFailing: 3, nestsFailing: 3 });
     expect(result.birds).toEqual([
-      { region: 'eu', nest: 'Legal', bird: 'Contracts', failed: 3, succeeded: 0 },
-      { region: 'eu', nest: 'Marketing', bird: 'Translate blog', failed: 2, succeeded: 1 },
+      { region: 'eu', nest: 'Legal', bird: 'Contracts', birdId: '2', failed: 3, succeeded: 0 },
+      { region: 'eu', nest: 'Marketing', bird: 'Translate blog', birdId: '1', failed: 2, succeeded: 1 },
     ]);
     expect(result.nests.map(({ nest, bird, failed, succeeded }) => [nest, bird, failed, succeeded])).toEqual([
       ['Legal', '', 3, 0],
@@ -59,7 +61,12 @@ describe('the tally of Flights', () => {
       [{ message: 'timed out' }],
     );
     expect(causesTotal).toBe(3);
-    expect(causes[0]).toMatchObject({ error: 'quota of # words exceeded', failed: 2, birds: 2 });
+    expect(causes[0]).toMatchObject({
+      error: 'quota of # words exceeded',
+      message: 'quota of 3 words exceeded',
+      failed: 2,
+      birds: 2,
+    });
     expect(causes[0]!.examples.map(({ bird }) => bird)).toEqual(['Translate blog', 'Contracts']);
   });
 
@@ -70,7 +77,7 @@ describe('the tally of Flights', () => {
     for (let count = 0; count < 1500; count += 1) tally.add(flight({ message: `x${letters(count)}` }), true);
     const { causes, causesTotal } = tally.result(1);
     expect(causesTotal).toBe(1001);
-    expect(causes[0]).toMatchObject({ error: 'other errors', failed: 500 });
+    expect(causes[0]).toMatchObject({ error: 'other errors', message: '', failed: 500 });
   });
 
   test('lists the slowest Birds of five Flights and more, beside the previous period, within 5 %', () => {

@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest';
 import { isFlooded } from '../../../src/domain/grouping/flush.ts';
 import { newGroup } from '../../../src/domain/grouping/group.ts';
+import { parseMatchers } from '../../../src/domain/matchers/matcher.ts';
+import { node, tree } from '../route-tree.ts';
+import { flight, MARKETING, minute, rule } from '../world.ts';
+import { groupingStory, line } from './grouping-story.ts';
 
 const DUE_US = 1_700_000_000_000_000;
 const GROUP = newGroup({
@@ -21,4 +25,28 @@ test.each([
   { gained: 400, afterMs: 3_600_000, waits: false, why: 'the process was away for an hour' },
 ])('$gained alerts, $afterMs ms past its instant: a group waits ($waits), since $why', (row) => {
   expect(isFlooded(GROUP, row.gained, DUE_US + row.afterMs * 1_000)).toBe(row.waits);
+});
+
+test('what is more severe than all that its group told does not wait for group_interval, once in a thread', () => {
+  const here = groupingStory(tree(node('', { groupBy: ['alertname'] })), [
+    rule('FlightFailed', { match: parseMatchers('bird="A"'), severity: 'warning' }),
+    rule('FlightFailed', { severity: 'critical' }),
+  ]);
+  const ended = (how: 'failed' | 'succeeded', at: number, bird: string) => {
+    here.pass(at);
+    const place = { ...MARKETING, birdId: bird, bird };
+    here.tell(at, flight(how, { started: at - 0.05, at, message: how === 'failed' ? 'boom' : '', place }));
+  };
+  ended('failed', 0, 'A');
+  ended('failed', 1, 'B');
+  ended('succeeded', 2, 'B');
+  ended('failed', 7, 'B');
+  here.pass(20);
+  expect(here.sent.map(line)).toEqual([
+    '0: first, firing: A firing +1',
+    '1: new_alerts, firing: B firing +1; A firing +0',
+    '2: resolved, firing: B resolved +0; A firing +0',
+    '3: new_alerts, firing: B firing +1; A firing +0',
+  ]);
+  expect(here.sent.map(({ createdAtUs }) => (createdAtUs - minute(0)) / 60e6)).toEqual([0.5, 1.5, 6.5, 11.5]);
 });

@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { admission, afterStormUs } from '../../../src/domain/grouping/throttle.ts';
+import {
+  admission,
+  afterStormUs,
+  foldEnds,
+  type ReceiverPace,
+} from '../../../src/domain/grouping/throttle.ts';
 
 const HOUR_US = 3_600_000_000;
 
@@ -73,5 +78,49 @@ describe('a storm', () => {
 
   test('does not wait for what is ahead of a clock that was set back', () => {
     expect(free([30, 31, 32], 20, 32)).toBeNull();
+  });
+});
+
+describe('what ends', () => {
+  const MINUTE_US = 60_000_000;
+  let pace: ReceiverPace;
+  /** When the group tells it, if it is due at this minute; null for now. */
+  const tells = (group: string, minute: number) => {
+    const folded = foldEnds(300_000, pace, group, minute * MINUTE_US);
+    pace = folded.pace;
+    return folded.untilUs === null ? null : folded.untilUs / MINUTE_US;
+  };
+  const notified = (...minutes: number[]) => {
+    pace = { receiver: 'ops', queuedAtUs: minutes.map((at) => at * MINUTE_US), heldBack: 0 };
+  };
+
+  test('is told at once if nothing was for a while', () => {
+    notified(20, 40);
+    expect(tells('a', 25)).toBeNull();
+    expect(pace.ends).toBeUndefined();
+  });
+
+  test('waits from the first on, and alone is told by its group', () => {
+    notified(20);
+    expect([tells('a', 22), tells('a', 23), tells('a', 27)]).toEqual([27, 27, null]);
+    expect(pace.ends).toBeUndefined();
+  });
+
+  test('of several groups is told together', () => {
+    notified(20);
+    expect([tells('a', 22), tells('b', 26), tells('b', 27), tells('a', 27)]).toEqual([27, 27, 27, 27]);
+  });
+
+  test('begins to wait again after another group told what it waited with', () => {
+    notified(20);
+    expect([tells('a', 22), tells('b', 28)]).toEqual([27, null]);
+    notified(20, 27);
+    expect(tells('b', 28)).toBe(33);
+  });
+
+  test('does not wait for what a clock that was set back left', () => {
+    notified(200);
+    tells('a', 201);
+    expect(tells('a', 100)).toBeNull();
   });
 });

@@ -163,9 +163,9 @@ describe('BirdDeactivated', () => {
     story.tell(6, birdLog('Deactivated', 5));
     story.tell(7, birdLog('Activated', 4));
     expect(story.firing()).toHaveLength(1);
-    story.tell(8, birdLog('Activated', 6));
+    story.tell(8, birdLog('Activated', 6, { attributes: { initiator: 'ann@example.com' } }));
     expect(story.the('BirdDeactivated').annotations.resolved_by).toBe(
-      'the Bird was activated on 2 Jul 2026, 12:06 UTC',
+      'the Bird was activated by ann@example.com on 2 Jul 2026, 12:06 UTC',
     );
   });
 

@@ -85,6 +85,17 @@ describe('FlightWaiting', () => {
     expect(annotations.resolved_by).toContain(by);
   });
 
+  test('another rule, which does not name its step, does not end it', () => {
+    const other = rule('FlightWaiting', { id: 'other', steps: ['*sign*'] });
+    const story = watch([RULE, other]);
+    const facts = [
+      { ...wrote(0, { at: 7, readAt: 300 }), rule: RULE.id },
+      { ...wrote(0, { at: 7, readAt: 300, isWait: false }), rule: 'other' },
+    ];
+    story.tell(300, ...facts);
+    expect(story.firing()).toEqual(['FlightWaiting info']);
+  });
+
   test('another Flight that ends does not end it', () => {
     const story = watch([RULE]);
     story.tell(300, wrote(0, { at: 7, readAt: 300 }));

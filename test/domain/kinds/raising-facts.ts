@@ -2,15 +2,19 @@
 import type { Fact } from '../../../src/domain/alert/fact.ts';
 import type { AlertKind } from '../../../src/domain/kinds/kinds.ts';
 import {
+  birdDrift,
   birdIdle,
   birdLog,
   deadlineMissed,
+  eventMatched,
   flight,
   flightsCounted,
   flightsSlow,
   inAir,
   minute,
+  nestUnowned,
   notification,
+  objectiveMeasured,
   regionHealth,
   schemaDrift,
   watchHealth,
@@ -51,6 +55,10 @@ export const RAISING_FACTS: Readonly<Record<AlertKind, readonly Fact[]>> = {
   FlightOverdue: [deadlineMissed(500), deadlineMissed(560, { outcome: 'near', missed: 0 })],
   FlightSlow: [flightsSlow(539)],
   FlightsUnusual: [flightsCounted(539)],
+  EventMatched: [eventMatched('bird_log.Published', 539)],
+  ObjectiveBurning: [objectiveMeasured(539), objectiveMeasured(540, { level: 'warning' })],
+  NestWithoutOwner: [nestUnowned()],
+  BirdNotAsDeclared: [birdDrift('suspended, declared active')],
   FlightWaiting: [wrote(0, { at: 1, readAt: FIRES_AT })],
   WatchImpaired: [watchHealth('disk_low', { since: 539 })],
 };

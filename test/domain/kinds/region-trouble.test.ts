@@ -18,7 +18,8 @@ describe('RegionDown', () => {
     });
     expect(alert.labels).toEqual({ alertname: 'RegionDown', region: 'eu', severity: 'critical' });
     expect(alert.annotations).toEqual({
-      summary: 'Region EU does not answer: its Birds cannot be watched',
+      summary:
+        'Region EU does not answer: its Birds cannot be watched. Nothing is lost: what happens meanwhile is read and told once it answers. See whether the service has an outage, and whether this machine reaches it',
       description: '503 Service Unavailable',
     });
   });

@@ -68,6 +68,18 @@ test('the active members of each Nest are kept, each once', async () => {
   });
 });
 
+test('where the service lists no members, those before stay, and nothing is known of others', async () => {
+  const { book, kept } = await open();
+  const members = book();
+  await members.keep([nest('1', user('anna@example.com'))]);
+  await members.keep([
+    { ...nest('1'), lacksMembers: true },
+    { ...nest('2'), lacksMembers: true },
+    { ...nest('3', user('bo@example.com')), lacksMembers: true },
+  ]);
+  expect(await kept()).toEqual({ 1: ['anna@example.com'], 3: ['bo@example.com'] });
+});
+
 test('only changes are written, also in another life, and a deleted Nest has nobody', async () => {
   const { book, kept, writes } = await open();
   const first = book();

@@ -153,6 +153,12 @@ export const EVENTS: readonly Variant[] = [
     vary: LAYERS.review,
   },
   {
+    name: 'inventory_begins_anew',
+    mistake: 'Who joined a Nest, and which Birds were created, while no daemon lived is taken for known.',
+    by: 'lost',
+    vary: (parts) => withTransaction(parts, () => ({ inventory: { listed: async () => [] } })),
+  },
+  {
     name: 'watch_begins_anew',
     mistake: 'What happened while no daemon lived is history.',
     by: 'unexplained',

@@ -24,7 +24,7 @@ const FOUND_IN: Readonly<Record<string, number>> = {
   told_is_forgotten: 1,
   no_audit: 8,
   audit_without_bisect: 8,
-  epoch_not_checked: 13,
+  epoch_not_checked: 17,
   waits_by_local_clock: 1,
   kept_while_stopping: 1,
   living_taken_for_dead: 1,

@@ -108,7 +108,7 @@ describe('the server', () => {
     const port = Number(new URL(server.url).port);
     await expect(openSimulator({ world, host: '127.0.0.1', port })).rejects.toMatchObject({
       code: 'port_in_use',
-      message: `127.0.0.1:${port} is in use`,
+      message: `Cannot listen on 127.0.0.1:${port}: another process listens there.`,
     });
   });
 });

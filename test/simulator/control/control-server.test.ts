@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { request } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createExchange } from '../../../src/simulator/answers/faults.ts';
 import { openControl } from '../../../src/simulator/control/control-server.ts';
@@ -17,9 +18,9 @@ async function controlled() {
   const bird = world.addBird(nest.id, { name: 'Nightly export', triggerType: 'scheduled' });
   const { url, close } = await openControl({ world, clock }, '127.0.0.1', 0);
   onTestFinished(close);
-  const send = async (target: string, body?: string) => {
+  const send = async (target: string, body?: string, headers: Record<string, string> = {}) => {
     const [method = '', path = ''] = target.split(' ');
-    const answer = await fetch(`${url}${path}`, { method, ...(body !== undefined && { body }) });
+    const answer = await fetch(`${url}${path}`, { method, headers, ...(body !== undefined && { body }) });
     const text = await answer.text();
     return { status: answer.status, headers: answer.headers, text };
   };
@@ -33,7 +34,7 @@ async function controlled() {
   const logs = () => ask(world, `GET /nests/${nest.id}/birds/${bird.id}/logs`).items;
   const flightLog = (id: unknown) =>
     ask(world, `GET /nests/${nest.id}/birds/${bird.id}/flights/${id}/logs?ascending=true`).items;
-  return { clock: virtual, world, nest, bird, send, tell, flights, logs, flightLog };
+  return { url, clock: virtual, world, nest, bird, send, tell, flights, logs, flightLog };
 }
 
 describe('the list of endpoints', () => {
@@ -54,9 +55,11 @@ describe('the list of endpoints', () => {
         ids.flight = String((await tell('POST /flights', { bird: 'Nightly export', startDate: '-1m' })).id);
       }
       if (path === 'members/{nest}/{member}') ids.member = 'owner@example.com';
+      if (path === 'users/{user}') ids.user = 'owner@example.com';
       const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(ids[name]!));
       if (example) expect(text).toContain(`-d '${JSON.stringify(example)}'`);
       await tell(`${method} /${filled}`, example);
+      if (method === 'POST' && path === 'nests/{nest}') ids.nest = 'Customer 4';
     }
     expect([...world.nests.values()]).toEqual([]);
   });
@@ -75,7 +78,10 @@ test('the README names the same endpoints, with bodies that are taken', async ()
   const rows = [...readme.matchAll(/^\| `(POST [^`]+)`.* \| `(\{.*\})` \|$/gm)];
   expect(rows.length).toBeGreaterThan(10);
   for (const [, target, body] of rows) {
-    const path = target!.replace('{flight}', String(id)).replace('{bird}', 'Nightly%20export');
+    const path = target!
+      .replace('{flight}', String(id))
+      .replace('{bird}', 'Nightly%20export')
+      .replace('{user}', 'owner@example.com');
     const given = JSON.parse(body!) as Json;
     await tell(path, ['POST /nests', 'POST /birds'].includes(path) ? { ...given, name: 'Another' } : given);
   }
@@ -196,9 +202,9 @@ describe('Birds', () => {
     const { id } = await tell('POST /birds', { nest: 'Customer 3', name: 'Nightly export' });
     const { status, text } = await send('POST /flights', '{"bird": "Nightly export"}');
     expect(status).toBe(400);
-    expect(JSON.parse(text).errors).toEqual([
-      `several have the name "Nightly export": give an id (${bird.id}, ${id})`,
-    ]);
+    expect(JSON.parse(text)).toEqual({
+      error: `several have the name "Nightly export": give an id (${bird.id}, ${id})`,
+    });
   });
 });
 
@@ -279,7 +285,7 @@ describe('what cannot be done is refused with where and what', () => {
       'POST /flights',
       { ...active, status: 'done' },
       400,
-      'status: Invalid option: expected one of "succeeded"|"failed"|',
+      'status: must be one of succeeded, failed, cancelled, active',
     ],
     ['POST /flights', { ...active, startDate: 'noon' }, 400, 'startDate: must be an instant such as 2026-'],
     ['POST /flights', { ...active, startDate: '5s' }, 400, 'startDate: must not be in the future'],
@@ -308,29 +314,28 @@ describe('what cannot be done is refused with where and what', () => {
       404,
       'there is no Bird "Nightly exprot"; did you mean "Nightly export"?',
     ],
-    ['POST /flights', '[]', 400, 'the body: Invalid input: expected object, received array'],
+    ['POST /flights', '[]', 400, 'the body: must be a map of keys and values'],
+    ['POST /flights', { bird: ['Nightly export'] }, 400, 'bird: must be one text, not a list'],
+    ['POST /flights', { bird: 11 }, 400, 'bird: must be text: put it in quotes'],
     ['POST /flights', '{"bird":', 400, 'the body is not JSON: Unexpected end of JSON input'],
 
     ['POST /flights/none', { status: 'failed' }, 404, 'there is no Flight none'],
     ['POST /logs', { ...active }, 400, 'eventType: is missing'],
-    ['POST /nests', { name: '' }, 400, 'name: Too small'],
+    ['POST /nests', { name: '' }, 400, 'name: must not be empty'],
     ['DELETE /nests/Customer', undefined, 404, 'there is no Nest "Customer"'],
     ['POST /members', { nest: 'Customer 3' }, 400, 'email: is missing'],
     ['DELETE /members/Customer%203/ann@example.com', undefined, 404, 'there is no User "ann@example.com"'],
-    ['POST /outages', { answer: 200 }, 400, 'answer: '],
+    ['POST /outages', { answer: 200 }, 400, 'answer: must be at least 400'],
+    ['POST /connections', { name: 'Acme CMS' }, 400, 'state: must be one of retrying, lost'],
     ['POST /outages', { answer: 'down' }, 400, 'answer: must be a status from 400 to 599, "reset" or "html"'],
-    [
-      'POST /outages',
-      { answer: 503, operation: 'fly' },
-      400,
-      'operation: Invalid option: expected one of "searchNests"',
-    ],
+    ['POST /outages', { answer: 503, operation: 'fly' }, 400, 'operation: must be one of searchNests, '],
     [
       'POST /faults',
       { requests_per_minute: 1 },
       400,
       'body:1:2: unknown key "requests_per_minute"; the keys are ',
     ],
+    ['POST /faults', { latency_ms: 'slow' }, 400, 'body:1:15: latency_ms: must be a number'],
     ['POST /clock', { to: '-' }, 400, 'to: must be an instant'],
     ['PUT /flights', {}, 404, 'there is nothing under PUT /flights; GET / lists what there is'],
     ['GET /flight', undefined, 404, 'there is nothing under GET /flight; GET / lists what there is'],
@@ -338,7 +343,8 @@ describe('what cannot be done is refused with where and what', () => {
     const { send, world } = await controlled();
     const answer = await send(target, typeof body === 'object' ? JSON.stringify(body) : body);
     expect(answer.status).toBe(status);
-    expect(JSON.parse(answer.text).errors.join('\n')).toContain(message);
+    expect(JSON.parse(answer.text)).toEqual({ error: expect.stringContaining(message) });
+    expect(answer.text).not.toContain('nvalid');
     expect([world.flights.size, world.nests.size, world.truth().events]).toEqual([0, 1, []]);
   });
 
@@ -346,14 +352,55 @@ describe('what cannot be done is refused with where and what', () => {
     const { send, tell } = await controlled();
     const { id } = await tell('POST /flights', active);
     const early = await send(`POST /flights/${id}`, '{"status": "failed", "endedAt": "-1s"}');
-    expect(JSON.parse(early.text).errors).toEqual([
-      "endedAt: must not be before the Flight's start, 2026-07-02T12:00:00.000000Z",
-    ]);
+    expect(JSON.parse(early.text)).toEqual({
+      error: "endedAt: must not be before the Flight's start, 2026-07-02T12:00:00.000000Z",
+    });
     await tell(`POST /flights/${id}`, { status: 'failed' });
     const again = await send(`POST /flights/${id}`, '{"status": "failed"}');
-    expect([again.status, JSON.parse(again.text).errors]).toEqual([
+    expect([again.status, JSON.parse(again.text)]).toEqual([
       400,
-      [`the Flight ${id} has ended already`],
+      { error: `the Flight ${id} has ended already` },
     ]);
   });
+
+  test('several mistakes are a line each', async () => {
+    const { send } = await controlled();
+    const { text } = await send('POST /flights', '{"bird": "Nightly export", "statu": 1, "duration": 5}');
+    const [first, second, ...others] = JSON.parse(text).error.split('\n');
+    expect([first, others]).toEqual(['duration: must be text: put it in quotes', []]);
+    expect(second).toMatch(/^statu: unknown field; did you mean status\?/);
+  });
+
+  test('a body that is too large', async () => {
+    const { send } = await controlled();
+    const { status, text } = await send('POST /nests', JSON.stringify({ name: 'x'.repeat(70_000) }));
+    expect([status, JSON.parse(text)]).toEqual([413, { error: 'the body is too large' }]);
+  });
+});
+
+test('a page under a name that points here changes and reads nothing', async () => {
+  const { url } = await controlled();
+  const { hostname: host, port } = new URL(url);
+  const status = await new Promise((resolve) => {
+    const asked = request({ host, port, path: '/nests', headers: { host: 'evil.example' } }, (answer) => {
+      answer.resume();
+      resolve(answer.statusCode);
+    });
+    asked.end();
+  });
+  expect(status).toBe(421);
+});
+
+test.each<[string, Record<string, string>]>([
+  ['of another site', { 'sec-fetch-site': 'cross-site' }],
+  ['of another port of this machine', { 'sec-fetch-site': 'same-site', origin: 'http://127.0.0.1:1' }],
+  ['whose browser names only its origin', { origin: 'https://evil.example' }],
+  ['in a frame without origin', { origin: 'null', 'content-type': 'text/plain' }],
+])('a page %s changes and reads nothing', async (_where, headers) => {
+  const { send, world } = await controlled();
+  for (const [target, body] of [['POST /nests', '{"name": "Customer 4"}'], ['GET /nests']] as const) {
+    const answer = await send(target, body, headers);
+    expect([answer.status, JSON.parse(answer.text)]).toEqual([403, { error: expect.any(String) }]);
+  }
+  expect(world.nests.size).toBe(1);
 });

@@ -224,6 +224,53 @@ export function describeBirds(run: Run): void {
     });
   });
 
+  describe('ends of Flights by half hour', () => {
+    const halfUs = HOUR_US / 2;
+    const beganUs = Math.floor(NOW_US / HOUR_US) * HOUR_US;
+    /** The Flight ends a minute later. */
+    const ended = (tx: Transaction, id: string, status: string, startedAtUs: number, nestId = '1') =>
+      flew(tx, `b${nestId}`, id, status, { startedAtUs, nestId });
+
+    test('are counted, of all Nests or one, also when they come in several polls', async () => {
+      await run(async (tx) => {
+        await ended(tx, 'before', 'failed', beganUs - 60 * SECOND_US - 1);
+        await ended(tx, 'first', 'succeeded', beganUs - 60 * SECOND_US);
+        await ended(tx, 'second', 'failed', beganUs, '2');
+        await ended(tx, 'late', 'failed', beganUs + halfUs);
+        await ended(tx, 'stopped', 'cancelled', beganUs + halfUs);
+      });
+      await run((tx) => ended(tx, 'later', 'succeeded', beganUs + HOUR_US - 61 * SECOND_US));
+      const ends = (sinceUs: number, nestId?: string, regions = REGIONS) =>
+        run((tx) => tx.birds.flightEnds({ regions, sinceUs, ...(nestId && { nestId }) }));
+      const late = { sinceUs: beganUs + halfUs, succeeded: 1, failed: 1 };
+      expect(await ends(beganUs)).toEqual([{ sinceUs: beganUs, succeeded: 1, failed: 1 }, late]);
+      expect(await ends(beganUs - 1)).toHaveLength(3);
+      expect(await ends(beganUs + halfUs)).toEqual([late]);
+      expect(await ends(beganUs, '2')).toEqual([{ sinceUs: beganUs, succeeded: 0, failed: 1 }]);
+      expect(await ends(beganUs, undefined, ['us'])).toEqual([]);
+      const nests = ['2', 'none', '1'].map((nestId) => ({ region: 'eu', nestId }));
+      expect(
+        await run((tx) => tx.birds.nestEnds([...nests, { region: 'us', nestId: '1' }], beganUs)),
+      ).toEqual([
+        [{ sinceUs: beganUs, succeeded: 0, failed: 1 }],
+        [],
+        [{ sinceUs: beganUs, succeeded: 1, failed: 0 }, late],
+        [],
+      ]);
+    });
+
+    test('are kept for 90 days, even if events are not', async () => {
+      await run(async (tx) => {
+        await ended(tx, 'old', 'failed', beganUs - 91 * 24 * HOUR_US);
+        await ended(tx, 'kept', 'failed', beganUs - 89 * 24 * HOUR_US);
+        await ended(tx, 'new', 'failed', beganUs);
+      });
+      await run((tx) => tx.upkeep.prune(NOW_US, 1000));
+      const ends = await run((tx) => tx.birds.flightEnds({ regions: REGIONS, sinceUs: 0 }));
+      expect(ends.map(({ sinceUs }) => (beganUs - sinceUs) / HOUR_US)).toEqual([89 * 24, 0]);
+    });
+  });
+
   describe('nests for people', () => {
     test('the worst come first, with how their Flights ended in the last hour', async () => {
       await run(async (tx) => {
@@ -280,18 +327,6 @@ export function describeBirds(run: Run): void {
       expect(only).toMatchObject({ birds: 2, firing: 1 });
     });
 
-    test('what is past the retention is no longer counted', async () => {
-      await run(async (tx) => {
-        await tx.inventory.putNests([nest('1', 'Marketing')]);
-        await flew(tx, '10', 'old', 'failed', { startedAtUs: NOW_US - 9 * HOUR_US });
-        await flew(tx, '10', 'new', 'failed');
-      });
-      const failed = async () => (await nests({ countedSinceUs: 0 })).nests[0]?.failed;
-      expect(await failed()).toBe(2);
-      await run((tx) => tx.upkeep.prune(NOW_US - HOUR_US, 100));
-      expect(await failed()).toBe(1);
-    });
-
     test('an event that is read twice counts once', async () => {
       await run(async (tx) => {
         await tx.inventory.putNests([nest('1', 'Marketing')]);
@@ -314,12 +349,12 @@ export function describeBirds(run: Run): void {
       const failed = {
         ...place,
         ...{ flightId: 'f', startedAtUs: NOW_US, endedAtUs: NOW_US + 60 * SECOND_US, status: 'failed' },
-        ...{ eventKey: 'eu/flight/f/failed#2', message: 'Provider answered 429', step: 'step 3' },
+        ...{ eventKey: 'eu/flight/f/failed#2', message: 'Provider answered 429', step: 'step 3', scope: '' },
       };
       const active = {
         ...place,
         ...{ flightId: 'g', startedAtUs: NOW_US + 1, endedAtUs: 0, status: 'active' },
-        ...{ eventKey: '', message: '', step: '' },
+        ...{ eventKey: '', message: '', step: '', scope: '' },
       };
       expect(await flightPage()).toEqual({ flights: [active, failed] });
       expect(await run((tx) => tx.birds.findFlight('eu', 'f'))).toEqual(failed);
@@ -327,6 +362,10 @@ export function describeBirds(run: Run): void {
       expect(await run((tx) => tx.birds.failures('eu', '7', 5))).toEqual([failed]);
       expect(await run((tx) => tx.birds.latestFlights('eu', '7', 5))).toEqual([active, failed]);
       expect(await run((tx) => tx.birds.latestFlights('eu', '7', 1))).toEqual([active]);
+      expect(await run((tx) => tx.birds.latestFlights('eu', '7', 5, NOW_US + 1))).toEqual([failed]);
+      expect(await run((tx) => tx.birds.latestFlights('eu', '7', 5, NOW_US))).toEqual([]);
+      expect(await run((tx) => tx.birds.nextFlight('eu', '7', NOW_US))).toEqual(active);
+      expect(await run((tx) => tx.birds.nextFlight('eu', '7', NOW_US + 1))).toBeUndefined();
       await run((tx) => flew(tx, '7', 'f', 'failed', { message: 'At first', startedAtUs: NOW_US - 1 }));
       const messageOf = async (key: string) => (await run((tx) => tx.events.find(key)))?.message;
       expect(await messageOf('eu/flight/f/failed#2')).toBe('Provider answered 429');

@@ -17,14 +17,11 @@ export function describeErrors(run: Run): void {
           ),
         );
       expect(await note(['a', NOW_US, 'f2'], ['a', NOW_US - SECOND_US, 'f1'])).toEqual(new Map());
-      const seen = { firstUs: NOW_US - SECOND_US, lastUs: NOW_US, flightId: 'f2', bird: 'Bird 7' };
+      const seen = { lastUs: NOW_US, flightId: 'f2', bird: 'Bird 7' };
       expect(await note(['a', NOW_US - 9 * SECOND_US, 'f0'], ['b', NOW_US, 'f3'])).toEqual(
         new Map([['a', seen]]),
       );
-      expect((await note(['a', NOW_US, 'f4'])).get('a')).toEqual({
-        ...seen,
-        firstUs: NOW_US - 9 * SECOND_US,
-      });
+      expect((await note(['a', NOW_US, 'f4'])).get('a')).toEqual(seen);
       expect(await run((tx) => tx.errors.note('us', [failure('a', NOW_US, 'f5')]))).toEqual(new Map());
     });
 
@@ -60,13 +57,21 @@ export function describeErrors(run: Run): void {
         return (await tx.birds.changes('eu', '7', NOW_US - 5, NOW_US - 2, 2)).map(({ type }) => type);
       });
       expect(keys).toEqual(['bird_log.Published', 'bird_log.Activated']);
+      expect(await run((tx) => tx.birds.publishesSince(NOW_US - 2))).toEqual([NOW_US, NOW_US - 2]);
     });
 
     test('the last ends of a Bird are in order of the starts', async () => {
       const ends = await run(async (tx) => {
         const { stream } = await tx.streams.open('eu', 'flight', '7');
         const ended = (id: string, startedAtUs: number, status: string) =>
-          flight(id, { stream, startedAtUs, status, open: false, endedAtUs: NOW_US });
+          flight(id, {
+            stream,
+            startedAtUs,
+            status,
+            open: false,
+            endedAtUs: NOW_US,
+            ends: id === 'b' ? 2 : 1,
+          });
         await tx.flights.put([
           ended('a', NOW_US - 9, 'succeeded'),
           ended('b', NOW_US - 8, 'failed'),
@@ -75,12 +80,15 @@ export function describeErrors(run: Run): void {
         ]);
         const dated = await tx.flights.ends('eu', '7', 9);
         await tx.flights.put([ended('e', 0, 'failed')]);
-        expect(await tx.flights.ends('eu', '7', 1)).toEqual([dated[0], { startedAtUs: 0, failed: true }]);
+        expect(await tx.flights.ends('eu', '7', 1)).toEqual([
+          dated[0],
+          { startedAtUs: 0, failed: true, again: false },
+        ]);
         return dated;
       });
       expect(ends).toEqual([
-        { startedAtUs: NOW_US - 8, failed: true },
-        { startedAtUs: NOW_US - 9, failed: false },
+        { startedAtUs: NOW_US - 8, failed: true, again: true },
+        { startedAtUs: NOW_US - 9, failed: false, again: false },
       ]);
     });
 

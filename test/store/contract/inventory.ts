@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { type BirdRecord, type NestRecord, NO_NEWS_US } from '../../../src/store/inventory-store.ts';
-import { HOSTILE_TEXTS, NOW_US } from './sample-records.ts';
+import type { Event } from '../../../src/domain/alert/event.ts';
+import type { EventQuery } from '../../../src/store/event-store.ts';
+import {
+  type BirdRecord,
+  type ListedRecord,
+  type NestRecord,
+  NO_NEWS_US,
+} from '../../../src/store/inventory-store.ts';
+import { event, HOSTILE_TEXTS, NOW_US } from './sample-records.ts';
 import type { Run } from './subject.ts';
 
 export function describeInventory(run: Run): void {
@@ -12,6 +19,7 @@ export function describeInventory(run: Run): void {
       name: 'Translate blog',
       status: 'active',
       triggerType: 'scheduled',
+      isPublished: false,
       present: true,
       statusSinceUs: NOW_US,
       hasFirstStatus: true,
@@ -52,6 +60,41 @@ export function describeInventory(run: Run): void {
         { ...sales, addresses: ['b@example.com'] },
         docs,
       ]);
+    });
+
+    test('keeps what was listed last of each region, and deletes that of which nothing is said', async () => {
+      const nest: ListedRecord = { region: 'eu', sort: 'nest', id: '1', said: 'read' };
+      const user: ListedRecord = { region: 'eu', sort: 'user', id: '1', said: HOSTILE_TEXTS.join('') };
+      await run((tx) => tx.inventory.putListed([nest, user, { ...nest, region: 'us' }]));
+      expect(await run((tx) => tx.inventory.listed('eu'))).toEqual([nest, user]);
+      const changed = { ...user, said: 'active' };
+      await run((tx) => tx.inventory.putListed([{ ...nest, said: undefined }, changed]));
+      expect(await run((tx) => tx.inventory.listed('eu'))).toEqual([changed]);
+      expect(await run((tx) => tx.inventory.listed('us'))).toEqual([{ ...nest, region: 'us' }]);
+    });
+
+    test('finds the events of the inventory by their Bird, their Nest and their key, each once', async () => {
+      const noticed = (id: string, about: Partial<Event>) =>
+        event(id, { key: `eu/inventory/${id}`, feed: 'inventory', type: 'inventory.bird_renamed', ...about });
+      const ofBird = noticed('a', { nestId: '9', birdId: '70' });
+      const ofNest = noticed('b', { nestId: '9', birdId: '' });
+      const ofUser = noticed('c', { nestId: '', birdId: '' });
+      await run((tx) => tx.inventory.putNests([{ region: 'eu', nestId: '9', name: 'N', present: true }]));
+      await run((tx) => tx.inventory.putBirds([{ ...bird, birdId: '70', nestId: '9' }]));
+      const all = [ofBird, ofNest, ofUser];
+      expect(await run((tx) => tx.events.insertNoticed('eu', all))).toEqual(all);
+      expect(await run((tx) => tx.events.insertNoticed('eu', all))).toEqual([]);
+      const found = async (query: Partial<EventQuery>) =>
+        (await run((tx) => tx.events.page({ ...query, feed: 'inventory', limit: 10 }))).events
+          .map(({ key }) => key.at(-1))
+          .sort();
+      expect(await found({})).toEqual(['a', 'b', 'c']);
+      expect(await found({ bird: '70' })).toEqual(['a']);
+      expect(await found({ nest: '9' })).toEqual(['a', 'b']);
+      expect(await found({ nest: '9', bird: '70' })).toEqual(['a']);
+      expect(await found({ nest: '9', region: 'us' })).toEqual([]);
+      expect(await run((tx) => tx.events.find('eu/inventory/b'))).toEqual(ofNest);
+      expect(await run((tx) => tx.birds.log('eu', '70', 5))).toEqual([ofBird]);
     });
 
     test('keeps the Nests of each region separate and updates them', async () => {

@@ -126,6 +126,11 @@ export function describeOutboxEvents(subject: () => Subject, run: Run): void {
           JSON.stringify(query),
         ).toEqual(expected);
       }
+      const all = await page({});
+      expect(all.deliveries.map(({ about, aboutMore }) => [about, aboutMore])).toEqual([
+        ['', 0],
+        [alert('a').annotations.summary, 0],
+      ]);
       const first = await page({ limit: 1 });
       const second = await page({ limit: 1, cursor: first.next });
       expect(second.deliveries.map(({ id }) => id)).toEqual(['1']);

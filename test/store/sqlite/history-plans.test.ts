@@ -1,6 +1,7 @@
 /** What is usual for a Bird is read from ranges of an index, however many Flights and episodes there are. */
 import { expect, onTestFinished, test } from 'vitest';
 import { createAlerts } from '../../../src/store/sql/alerted/alerts.ts';
+import { createBirds } from '../../../src/store/sql/watched/birds.ts';
 import { createFlights } from '../../../src/store/sql/watched/flights.ts';
 import { createOverdue } from '../../../src/store/sql/watched/judged-times.ts';
 import { type Connection, openConnection } from '../../../src/store/sqlite/connection.ts';
@@ -58,6 +59,11 @@ test.each<[string, (sql: SqliteSql) => Promise<unknown>, string]>([
     'SEARCH bird USING PRIMARY KEY (region=? AND bird_id=?)',
   ],
   [
+    'publishesSince',
+    (sql) => createBirds(sql, {} as never).publishesSince(1),
+    'SCAN event USING INDEX event_of_change',
+  ],
+  [
     'bird',
     (sql) => createOverdue(sql).bird('eu', '1'),
     'SEARCH bird USING PRIMARY KEY (region=? AND bird_id=?)',
@@ -65,5 +71,9 @@ test.each<[string, (sql: SqliteSql) => Promise<unknown>, string]>([
 ])('%s', async (_what, read, expected) => {
   const plans = await plansOf(read);
   expect(plans).toContainEqual(expected);
-  expect(plans.filter((detail) => /^SCAN (?!counted|latest|json_each)/.test(detail))).toEqual([]);
+  expect(
+    plans.filter((detail) =>
+      /^SCAN (?!counted|latest|json_each|event USING INDEX event_of_change)/.test(detail),
+    ),
+  ).toEqual([]);
 });

@@ -59,5 +59,7 @@ test('no step changes after a store was made by it: add another one instead', ()
     ['ea6dfd1e08e7f71e', '85c49bd1d9f27b23'],
     ['ef3c816837c87664', 'c586668c5a6f65cd'],
     ['febbebf1c053d80d', '292c12cdc0961e35'],
+    ['aa3b7e9d0a5a0504', 'be9546ed684a3739'],
+    ['fa1088a6cc53029f', 'f0c612ba6c47aab5'],
   ]);
 });

@@ -38,8 +38,11 @@ test('every kind of page can be reached by links from the overview', () => {
       'deliveries/{}',
       'events',
       'events/{}/{}/{}/{}',
+      'flights',
       'flights/{}/{}',
       'nests',
+      'nests/{}/{}',
+      'report',
       'resolve',
       'silence',
       'silences',
@@ -60,9 +63,16 @@ describe.each(LOOKS)('$name', ({ options }) => {
   test('every page', async () => {
     const all = [
       ...addresses.values(),
-      ...['search?text=Translate', 'search?text=nothing', 'alerts/unknown', 'alerts?since=yesterday'].map(
-        (path) => new URL(path, daemon.url).href,
-      ),
+      ...[
+        'search?text=Translate',
+        'search?text=nothing',
+        'alerts/unknown',
+        'alerts?since=yesterday',
+        'report?month=1',
+        'flights?status=failed',
+        'flights?text=zzz',
+        'no/such/page',
+      ].map((path) => new URL(path, daemon.url).href),
     ];
     // No page links to it: only people who were given its address know it.
     const [nest] = (await daemon.ask('api/v1/nests')).nests;

@@ -60,6 +60,7 @@ describe('an open page', () => {
     await page.goto(new URL('alerts', daemon.url).href);
     await page.getByRole('link', { name: 'Flight failed' }).first().waitFor({ timeout: 30_000 });
     await page.goto(new URL('alerts', daemon.url).href);
+    await page.getByText('All filters').click();
     await page.getByLabel('Bird', { exact: true }).fill('half of a na');
     await page.evaluate(`{
       const input = document.activeElement;

@@ -30,22 +30,26 @@ export async function openPagesDaemon() {
 
 /** Follows the links of the pages from the overview on: one address of each kind of page, by the form of its path. */
 export async function crawl(root: string): Promise<Map<string, string>> {
-  const found = new Map<string, string>([['', root]]);
+  const found = new Map<string, string>();
+  const forms = new Set(['']);
   const seen = new Set([root]);
   const queue = [root];
   for (let at = 0; at < queue.length; at += 1) {
     const response = await fetch(queue[at]!);
+    // A file is no page.
     if (!response.headers.get('content-type')?.startsWith('text/html')) continue;
+    found.set(formOf(new URL(queue[at]!), root), queue[at]!);
     const base = response.url;
-    for (const [, href = ''] of (await response.text()).matchAll(/href="([^"]*)"/g)) {
+    // A chip asks for less of the same list: all combinations would be hundreds of pages.
+    const text = (await response.text()).replaceAll(/<a class="chip"[^>]*>/g, '');
+    for (const [, href = ''] of text.matchAll(/href="([^"]*)"/g)) {
       const address = new URL(href.replaceAll('&amp;', '&'), base);
       address.hash = '';
       if (!address.href.startsWith(root) || seen.has(address.href)) continue;
       seen.add(address.href);
       const form = formOf(address, root);
-      // Another language is another look, not another page.
-      if (found.has(form) || /^(api|metrics)\b|\blang\b/.test(form)) continue;
-      found.set(form, address.href);
+      if (forms.has(form) || /^(api|metrics)\b/.test(form)) continue;
+      forms.add(form);
       queue.push(address.href);
     }
   }

@@ -2,7 +2,7 @@
  * What people do on the pages, in a real browser: with a mouse and with only a keyboard, with scripts and without.
  * Each task starts at the overview, and the API shows that it was done.
  */
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { until } from '../live-daemon.ts';
 import { keyboard, mouse } from './hands.ts';
@@ -65,22 +65,17 @@ describe.each([
 
   test('alerts are filtered, and all of them shown again', async () => {
     await hands.press(link('Alerts'));
+    await hands.write(page.getByRole('textbox', { name: 'Find by name:value or words' }), 'bird:Sort');
+    await hands.press(button('Find'));
+    await shown().not.toContain('Translate blog');
+    await shown().toContain('Sort mail');
+    await hands.press(link('Without Bird: Sort'));
+    await shown().toContain('Translate blog');
+    await hands.press(main().locator('summary').first());
     await hands.write(page.getByLabel('Bird', { exact: true }), 'Sort');
     await hands.press(button('Show'));
     await shown().not.toContain('Translate blog');
     await shown().toContain('Sort mail');
-    await hands.press(link('Show all'));
-    await shown().toContain('Translate blog');
-  });
-
-  test('an alert is acknowledged', async () => {
-    await hands.press(link(/^Acknowledge Flight failed, .*Translate blog/));
-    await hands.write(page.getByLabel('Your name'), 'Ada');
-    await hands.write(page.getByLabel('What you are doing about it'), 'I ask the TMS');
-    await hands.press(button('Acknowledge'));
-    await page.getByRole('heading', { name: 'Acknowledged', exact: true }).waitFor();
-    const { alerts } = await daemon.ask('api/v1/alerts?acknowledged=true');
-    expect(alerts.map(({ labels }: { labels: { bird: string } }) => labels.bird)).toEqual(['Translate blog']);
   });
 
   test('a silence is previewed, created and ended', async () => {
@@ -103,8 +98,67 @@ describe.each([
     );
   });
 
+  test.runIf(javaScriptEnabled)(
+    'keys move between alerts, lead to what is done about one, and can be turned off',
+    async () => {
+      const keys = page.getByRole('dialog', { name: 'Keys' });
+      const isHeld = (what: Locator) =>
+        what.evaluate((element) => element.contains(element.ownerDocument.activeElement));
+      await page.goto(new URL('alerts?silenced=false', daemon.url).href);
+      const items = main().locator('li.alert');
+      for (const key of ['j', 'j', 'k']) await page.keyboard.press(key);
+      expect(await isHeld(items.first())).toBe(true);
+      await page.keyboard.press('/');
+      expect(await isHeld(page.getByRole('searchbox'))).toBe(true);
+      await page.keyboard.press('?');
+      expect(await page.getByRole('searchbox').inputValue()).toBe('?');
+      await page.getByRole('searchbox').blur();
+      await page.keyboard.press('?');
+      await hands.press(keys.getByRole('button', { name: 'Turn keys off' }));
+      await hands.press(keys.getByRole('button', { name: 'Close' }));
+      await page.keyboard.press('/');
+      expect(await isHeld(page.getByRole('searchbox'))).toBe(false);
+      await page.keyboard.press('?');
+      await hands.press(keys.getByRole('button', { name: 'Turn keys off' }));
+      await hands.press(keys.getByRole('button', { name: 'Close' }));
+      for (const key of ['j', 's']) await page.keyboard.press(key);
+      await page.getByRole('heading', { name: 'Silence alerts' }).waitFor();
+    },
+  );
+
+  test('an alert is acknowledged, and all of its cause are, and both are taken back', async () => {
+    const acknowledged = async () => {
+      const { alerts } = await daemon.ask('api/v1/alerts?acknowledged=true');
+      return alerts.map(({ labels }: { labels: { bird: string } }) => labels.bird).sort();
+    };
+    await hands.press(
+      main()
+        .getByRole('link', { name: /Translate blog/ })
+        .first(),
+    );
+    await hands.press(link(/^Acknowledge Flight failed, .*Translate blog/));
+    await hands.write(page.getByLabel('Your name'), 'Ada');
+    await hands.write(page.getByLabel('What you are doing about it'), 'I ask the TMS');
+    await hands.press(button('Acknowledge'));
+    await page.getByRole('heading', { name: 'Acknowledged', exact: true }).waitFor();
+    expect(await acknowledged()).toEqual(['Translate blog']);
+    await hands.press(button('Undo'));
+    await shown().toContain('Acknowledge');
+    expect(await acknowledged()).toEqual([]);
+    await hands.press(link('Alerts'));
+    await hands.press(link(/^Acknowledge all 2/));
+    // Her name is known from before.
+    await hands.press(button('Acknowledge'));
+    await page.getByRole('heading', { name: 'Acknowledged 2 alerts' }).waitFor();
+    expect(await acknowledged()).toEqual(['Sort mail', 'Translate blog']);
+    await hands.press(button('Undo all 2'));
+    await shown().toContain('Acknowledge all 2');
+    expect(await acknowledged()).toEqual([]);
+  });
+
   test('a dead delivery is retried', async () => {
     await hands.press(link('Deliveries'));
+    await hands.press(main().locator('summary').first());
     await hands.choose(page.getByLabel('State', { exact: true }), 'Given up');
     await hands.press(button('Show'));
     await hands.press(main().getByRole('link', { name: 'refused' }).first());
@@ -126,6 +180,11 @@ describe.each([
   });
 
   test('an alert is resolved by hand', async () => {
+    await hands.press(
+      main()
+        .getByRole('link', { name: /Translate blog/ })
+        .first(),
+    );
     await hands.press(link(/^Resolve Flight failed, .*Translate blog/));
     await hands.write(page.getByLabel('Your name'), 'Ada');
     await hands.press(button('Resolve'));

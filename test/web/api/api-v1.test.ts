@@ -159,7 +159,7 @@ describe('bad parameters cause a 400 that says what is wrong', () => {
     ],
     ['/api/v1/status?foo=1', 'there is no parameter "foo"; it takes none'],
     ['/api/v1/events?region=EU', 'region: must be one of eu, us'],
-    ['/api/v1/events?feed=flights', 'feed: must be one of notification, bird_log, flight'],
+    ['/api/v1/events?feed=flights', 'feed: must be one of notification, bird_log, flight, inventory'],
     [
       '/api/v1/events?since=yesterday',
       'since: must be a duration like 2h, or an instant like 2026-07-02T13:59:34Z',
@@ -385,6 +385,8 @@ test('GET /api/v1/deliveries returns what was sent, to whom, when and why not', 
     next_attempt_at: '2026-07-02T11:58:00.000000Z',
     settled_at: null,
     last_error: 'HTTP 503',
+    about: '',
+    about_more: 0,
   });
   expect(deliveries[1]).toMatchObject({ next_attempt_at: null, settled_at: '2026-07-02T12:00:00.000000Z' });
   const ids = async (query: string) =>

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { alertPath } from '../../../src/http/page-path.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { anAlert, anEvent, NOW_US, putAlert } from '../sample.ts';
+import { anAlert, anEvent, NOW_US, putAlert, putEvents } from '../sample.ts';
 import { type Answer, serve } from '../served.ts';
 import { read } from './read.ts';
 
@@ -38,8 +38,8 @@ describe('the page of alerts', () => {
     await put(store, failing('FlightFailed/other', 'The quota is used up'));
     const { body } = await ask('/alerts');
     const text = read(body);
-    expect(text).toContain('8 active.');
-    expect(text).toContain('7 × Flight failed critical for 12 min Request # timed out');
+    expect(text).toContain('8 active: 8 new, 0 known.');
+    expect(text).toContain('7 × Flight failed critical for 12 min Request 0 timed out');
     expect(text).toContain('The quota is used up');
     expect(links(body).filter((href) => href.startsWith('alerts/'))).toHaveLength(6);
     const each = links(body).find((href) => href.includes('cause='))!;
@@ -127,8 +127,101 @@ describe('the page of alerts', () => {
   });
 });
 
+describe('what is over', () => {
+  const over = (id: string, endsAtUs: number, change: Record<string, string> = {}) => ({
+    ...failing(id, 'Request 17 timed out', { bird_id: id, error: 'Request # timed out', ...change }),
+    ...({ state: 'resolved', ending: 'over', endsAtUs, startsAtUs: endsAtUs - 5 * MINUTE } as const),
+  });
+
+  test('is shown by cause, once, with the Birds and why each ended', async () => {
+    const { ask, store } = await serve();
+    for (const id of ['1', '2', '3', '4', '5', '6']) await put(store, over(id, NOW_US - MINUTE));
+    const { body } = await ask('/alerts?state=resolved');
+    const text = read(body);
+    expect(text).toContain('6 × Flight failed');
+    expect(text.split('Request 17 timed out')).toHaveLength(2);
+    expect(text).not.toContain('#');
+    expect(text).toContain('Bird of 6 ended 60 s ago, lasted 5 min: a Flight landed');
+    expect(links(body).filter((href) => /^alerts\//.test(href))).toHaveLength(5);
+    const each = links(body)
+      .find((href) => href.includes('cause='))!
+      .replaceAll('&amp;', '&');
+    const all = links((await ask(`/${each}`)).body);
+    expect(all.filter((href) => /^alerts\//.test(href))).toHaveLength(6);
+  });
+
+  test('has its message after the alert was deleted, from the Flight that failed', async () => {
+    const { ask, store } = await serve();
+    const event = anEvent({
+      ...{ id: 'f/failed', birdId: '1', message: 'Request 18 timed out' },
+      occurredAtUs: NOW_US - 3 * MINUTE,
+    });
+    await putAlert(store, over('1', NOW_US - MINUTE), [event]);
+    const bird = { region: 'eu', birdId: '1', nestId: '682', name: 'Bird of 1', status: 'active' };
+    await store.transaction(async (tx) => {
+      await tx.inventory.putBirds([{ ...bird, triggerType: 'event', present: true, statusSinceUs: 1 }]);
+      await tx.alerts.delete(['1']);
+    });
+    expect(read((await ask('/alerts?state=resolved')).body)).toContain('Request 18 timed out');
+    const text = read((await ask('/alerts/1')).body);
+    expect(text).toContain('Why Request 18 timed out');
+    expect(text).toContain('Over 60 s ago, lasted 5 min: a Flight landed.');
+  });
+
+  test('of last night is one link away, in the zone of the reader, with what still fires', async () => {
+    const { ask, store } = await serve();
+    await put(store, over('night', Date.parse('2026-07-02T01:00:00Z') * 1000));
+    await put(store, over('day', NOW_US - MINUTE, { error: 'another' }));
+    const since = NOW_US - 600 * MINUTE;
+    await put(store, { ...failing('still', 'Quota', { error: 'Quota' }), startsAtUs: since });
+    const cookie = 'nestwatch_zone=Asia/Tokyo';
+    const { body } = await ask('/alerts', { cookie });
+    const night = links(body)
+      .find((href) => href.includes('until='))!
+      .replaceAll('&amp;', '&');
+    expect(night).toBe('?state=all&zone=Asia%2FTokyo&since=2026-07-01+18%3A00&until=2026-07-02+09%3A00');
+    const found = links((await ask('/alerts?state=all&since=2026-07-01+18:00&until=2026-07-02+09:00')).body);
+    expect(found).toContain('alerts/night');
+    expect(found).toContain('alerts/still');
+    expect(found).not.toContain('alerts/day');
+  });
+
+  test('alerts that share their first error but say different things now are told apart', async () => {
+    const { ask, store } = await serve();
+    const error = { error: 'The same' };
+    await put(
+      store,
+      failing('1', 'The quota is used up', error),
+      failing('2', 'The token was refused', error),
+    );
+    expect(read((await ask('/alerts')).body)).toContain('Several causes, the newest: The');
+  });
+});
+
 describe('the page of an alert', () => {
   const id = 'FlightFailed/1d9a4c07/eu/bird/148890';
+
+  test('about a moment is called what its rule calls it, and any other by its kind', async () => {
+    const { ask, store } = await serve();
+    const labels = {
+      severity: 'info',
+      region: 'eu',
+      nest: 'Marketing',
+      bird: 'Translate blog',
+      bird_id: '148890',
+    };
+    const annotations = { title: 'Changed <b>in</b> production', summary: 'said' };
+    for (const alertname of ['EventMatched', 'FlightFailed']) {
+      await putAlert(store, anAlert({ id: alertname, labels: { ...labels, alertname }, annotations }));
+    }
+    const shown = async (path: string) => read((await ask(path)).body);
+    expect(await shown('/alerts/EventMatched')).toContain(
+      'Changed &lt;b&gt;in&lt;/b&gt; production: Translate blog',
+    );
+    expect(await shown('/alerts/FlightFailed')).toContain('Flight failed: Translate blog');
+    expect(await shown('/alerts')).toContain('Changed &lt;b&gt;in&lt;/b&gt; production');
+    expect((await ask('/alerts')).body).not.toContain('<b>in</b>');
+  });
 
   test('has its subject, its events, and who was notified', async () => {
     const { ask, store } = await serve();
@@ -166,8 +259,8 @@ describe('the page of an alert', () => {
     const text = read(body);
     expect(text).toContain('Flight failed: Marketing / Translate blog');
     expect(text).toContain('Active for 12 min');
-    expect(text).toContain('pager first of its group 0 s ago email Waiting');
-    expect(text).toContain('Its labels lead to pager, ops.');
+    expect(text).toContain('Message to pager first of its group email Waiting 0 s ago');
+    expect(text).toContain('Notified pager, ops');
     const root = '../../../../../';
     expect(links(body)).toContain(`${root}deliveries/d-1`);
     expect(links(body)).toContain(`${root}events/eu/flight/f1/failed`);
@@ -175,6 +268,41 @@ describe('the page of an alert', () => {
     expect(links(body)).toContain('https://wiki.example.com/x');
     expect(body).toContain(`href="${root}acknowledge?alert=FlightFailed%2F1d9a4c07`);
     expect(body).toContain('<pre><bdi>The quota\nis used up</bdi></pre>');
+  });
+
+  test('says why once, where, what was done before, who can act, and everything that happened', async () => {
+    const { ask, store, submit } = await serve();
+    const guid = '0f8fad5b-d9cb-469f-a165-70867728950e';
+    const failed = (minutes: number) =>
+      anEvent({
+        id: `f${minutes}/failed`,
+        ...{ occurredAtUs: NOW_US - minutes * MINUTE, message: `Job ${guid} was refused` },
+        attributes: { flight_id: `f${minutes}`, step_id: guid, scope: 'Translate' },
+      });
+    const published = anEvent({
+      ...{ id: 'p', feed: 'bird_log', type: 'bird_log.Published', message: '' },
+      ...{ occurredAtUs: NOW_US - 20 * MINUTE, attributes: { initiator: 'ann@example.com' } },
+    });
+    await putEvents(store, [published]);
+    await putAlert(store, anAlert({ id }), [failed(12), failed(6), failed(3)]);
+    const members = { region: 'eu', nestId: '682', addresses: ['ben@example.com'] };
+    await store.transaction((tx) => tx.inventory.putNestMembers([members]));
+    await submit(`/acknowledge?alert=${encodeURIComponent(id)}`, { author: 'Ben', comment: 'on it' });
+    const { body } = await ask(`/${alertPath(id)}`);
+    const text = read(body);
+    expect(text.split('was refused')).toHaveLength(2);
+    expect(body).toContain(`<span title="${guid}">0f8fad5b</span>`);
+    expect(text).toContain('It failed in the step Translate');
+    expect(text).toContain('Do: fix what the message names, then start the Bird again.');
+    expect(text).toContain('Last published Bird published by ann@example.com 20 min ago');
+    expect(text).toContain('Members of the Nest ben@example.com');
+    expect(text).toContain(
+      'What happened Acknowledged by Ben: on it 0 s ago Flight failed ×3 3 to 12 min ago Bird published by ann@example.com 20 min ago',
+    );
+    const root = '../../../../../';
+    expect(links(body)).toContain(`${root}birds/eu/148890`);
+    expect(links(body)).toContain(`${root}flights/eu/f3`);
+    expect(links(body).some((href) => href.endsWith('nests/eu/682'))).toBe(true);
   });
 
   test('is the same at an address with encoded slashes', async () => {
@@ -193,7 +321,7 @@ describe('the page of an alert', () => {
     await putAlert(store, anAlert({ id }));
     const text = read((await ask(`/alerts/${id}`)).body);
     expect(text).toContain('Earlier episodes');
-    expect(text).toContain('2026-07-02 11:00:00 UTC 5 min somebody resolved it');
+    expect(text).toContain('2026-07-02 11:00:00 UTC 5 min resolved by hand');
   });
 
   test.each(['/alerts/nothing', '/alerts/100%'])('%s is not found, with a way back', async (path) => {

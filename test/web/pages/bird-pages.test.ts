@@ -38,7 +38,7 @@ describe('/birds', () => {
     expect(text).toMatch(/Translate blog .* Alert .* Old one .* Switched off .* Post news .* Well/);
     expect(body).toContain('aria-label="4 succeeded, 4 failed"');
     expect(linksTo(body, 'Translate blog')).toEqual(['birds/eu/148890']);
-    expect(linksTo(body, 'Marketing')[0]).toBe('birds?region=eu&amp;nest=682');
+    expect(linksTo(body, 'Marketing')[0]).toBe('nests/eu/682');
     expect(linksTo(body, 'failed')).toEqual(['flights/eu/f0']);
   });
 
@@ -51,6 +51,19 @@ describe('/birds', () => {
       expect(body, path).toContain('<span class="pill quiet">Alert, acknowledged</span>');
       expect(body, path).not.toContain('<span class="pill bad">Alert</span>');
     }
+  });
+
+  test('one that is not published is not well, and its page says how long it was watched', async () => {
+    const { page, store } = await served();
+    await store.transaction(async (tx) => {
+      const [bird] = (await tx.inventory.birds('eu')).filter(({ name }) => name === 'Post news');
+      await tx.inventory.putBirds([{ ...bird!, status: 'unpublished' }]);
+      await tx.inventory.regionSince('eu', NOW_US - 26 * 3_600_000_000);
+    });
+    expect((await page('/birds')).body).toContain('<span class="pill quiet">Not published</span>');
+    expect((await page('/birds')).body).not.toContain('>Well</span>');
+    const { text } = await page('/birds/eu/148890');
+    expect(text).toMatch(/24 h: .* 7 d \(watched for 26 h\): .* 30 d \(watched for 26 h\):/);
   });
 
   test('is filtered by its form, and says what is wrong with it', async () => {
@@ -100,8 +113,10 @@ describe('/birds/{region}/{id}', () => {
     expect(text).toContain('active first seen 60 min ago');
     expect(text).toContain('24 h: 50 % of 8 Flights');
     expect(text).toContain('half within 4 min, 95 % within 8 min');
-    expect(text).toContain('4 succeeded, 4 failed. Each bar is a Flight');
-    expect(text).toContain('Translation failed: the provider answered # … 4 translate');
+    expect(text).toContain(
+      '4 succeeded, 4 failed. The dashed line is the median, 4 min. Each bar is a Flight',
+    );
+    expect(text).toContain('Too Many Requests&quot; at Poll (line 12) 4 translate');
     expect(linksTo(body, 'Flight failed')).toEqual(['../../alerts/a']);
     expect(linksTo(body, 'all its events')).toEqual(['../../events?region=eu&amp;bird=148890']);
   });
@@ -226,8 +241,8 @@ describe('/flights/{region}/{id}', () => {
     expect(linksTo(body, 'Read it from the service')).toEqual(['?log#log']);
     const read = textOf((await ask('/flights/eu/f0?log')).body);
     expect(asked).toMatchObject([{ region: 'eu', nestId: '682', birdId: '148890', flightId: 'f0' }]);
-    expect(read).toContain('12:00:00 UTC Take-off translate The Flight took off');
-    expect(read).toContain('Error tried again translate Too many &lt;b&gt;requests');
+    expect(read).toContain('12:00:00 UTC Take-off Translate The Flight took off');
+    expect(read).toContain('Error tried again Translate Too many &lt;b&gt;requests');
     expect(read).toContain('3 older entries are not shown.');
     expect(textOf((await ask('/flights/eu/f0?log')).body)).toContain(
       'The watch needs all requests. Ask again',
@@ -249,7 +264,7 @@ test('/nests shows the worst first', async () => {
   const { page } = await served();
   const { text, body } = await page('/nests');
   expect(text).toMatch(/Marketing 2 1 1 1 0 14 71.4 % .*Sales 1 0 0 0 1 0/);
-  expect(linksTo(body, 'Sales')).toEqual(['birds?region=us&amp;nest=7']);
+  expect(linksTo(body, 'Sales')).toEqual(['nests/us/7']);
   expect((await page('/nests?nest=none')).text).toContain('No Nests match.');
   expect((await page('/nests?region=asia')).status).toBe(400);
 });

@@ -70,6 +70,19 @@ describe('a public page', () => {
     }
   });
 
+  test('is late, not interrupted, if streams are long overdue', async () => {
+    const late = anImpairment({ reason: 'streams_overdue', region: 'eu', stopsHeartbeat: true });
+    const down = anImpairment({ reason: 'region_down', region: 'eu', stopsHeartbeat: true });
+    const space = { used: 1, free: 2, whole: 3 };
+    const { ask } = await served({}, { impairments: async () => ({ space, impairments: [late] }) });
+    const text = read((await ask(PAGE)).body);
+    expect(text).toContain('The readings are late');
+    expect(text).not.toContain('interrupted');
+    expect((await ask(BADGE)).body).toContain('Marketing: late');
+    const both = await served({}, { impairments: async () => ({ space, impairments: [late, down] }) });
+    expect(read((await both.ask(PAGE)).body)).toContain('The watch is interrupted.');
+  });
+
   test('reads the store once a minute, however many ask', async () => {
     const { ask, store, clock } = await served();
     const lead = async () => /\d+ well, \d+ failing/.exec(read((await ask(PAGE)).body))?.[0];

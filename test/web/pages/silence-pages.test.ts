@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { createMatcher } from '../../../src/domain/matchers/matcher.ts';
+import { matchersOf, parseMatcherLists } from '../../../src/domain/matchers/matcher.ts';
+import type { Silence } from '../../../src/domain/muting/silence.ts';
 import { createAcknowledgeLinks } from '../../../src/operator/acknowledge-link.ts';
 import { secret } from '../../../src/secret.ts';
-import { matchersFor } from '../../../src/web/pages/silences/silence-page.ts';
 import { WORDS } from '../../domain/kinds/kind-words.ts';
 import { anAlert, anEvent, NOW_US, putAlert } from '../sample.ts';
 import { serve } from '../served.ts';
@@ -73,7 +73,7 @@ describe('the overview', () => {
   });
 });
 
-test('the list of silences is limited, acknowledged alerts last', async () => {
+test('the list of silences is limited, acknowledged alerts last, those of one person and comment folded', async () => {
   const { ask, post, store } = await serve();
   const ids = Array.from({ length: 300 }, (_, index) => `a-${index}`);
   await store.transaction((tx) =>
@@ -87,23 +87,171 @@ test('the list of silences is limited, acknowledged alerts last', async () => {
     comment: 'maintenance',
   });
   const { body } = await ask('/silences');
-  expect(body.match(/<li id="silence-/g)).toHaveLength(200);
+  expect(body.match(/<li id="silence-/g)).toHaveLength(1 + 50);
+  expect(read(body)).toContain('300 alerts acknowledged by Anna Flight failed');
   expect(body.indexOf('silenced by Bob')).toBeLessThan(body.indexOf('acknowledged by Anna'));
   expect(read(body)).toContain('Mutes 300 alerts');
-  expect(read(body)).toContain('101 more are not listed');
+  expect(read(body)).toContain('and 250 more alerts');
 });
 
 describe('the page for a silence', () => {
+  test('and the list of alerts take a clock that tells microseconds', async () => {
+    const { ask, clock } = await withAlert();
+    await clock.advance(0.123);
+    for (const path of ['/silence?alert=a/1&until=tomorrow', '/alerts'])
+      expect((await ask(path)).status).toBe(200);
+  });
+
   test('begins with matchers for the alert, and shows what they mute', async () => {
     const { ask } = await withAlert();
     const { status, body } = await ask('/silence?alert=a/1');
     expect(status).toBe(200);
-    expect(body).toContain(
-      'alertname=&quot;FlightFailed&quot;\nregion=&quot;eu&quot;\nnest_id=&quot;682&quot;\nbird_id=&quot;148890&quot;</textarea>',
-    );
+    expect(body).toContain('region=&quot;eu&quot;\nbird_id=&quot;148890&quot;</textarea>');
     expect(read(body)).toContain(
       `What it mutes now ${WORDS.FlightFailed.firing} EU · Marketing / Translate blog`,
     );
+  });
+
+  test('offers the Bird, this error and the Nest, each with its matchers, and how long in words', async () => {
+    const { ask, store, submit, silences } = await withAlert();
+    const labels = { ...anAlert({ id: 'e' }).labels, error: 'The quota of # is used up' };
+    await putAlert(store, anAlert({ id: 'e', labels }));
+    const { body } = await ask('/silence?alert=e', { cookie: 'nestwatch_zone=Europe/Amsterdam' });
+    const text = read(body);
+    expect(text).toContain('This Bird: Marketing / Translate blog region="eu" bird_id="148890"');
+    expect(text).toContain('Only this error of it');
+    expect(text).toContain('The whole Nest: Marketing region="eu" nest_id="682"');
+    expect(body).toMatch(/value="region=&quot;eu&quot;\nbird_id=&quot;148890&quot;" checked/);
+    expect(body).toContain('name="until" value="1h" checked');
+    const scope = 'region="eu"\nnest_id="682"';
+    const fields = { ...FIELDS, alert: 'e', scope, matchers: 'a="b"', zone: 'Europe/Amsterdam' };
+    for (const until of ['1h', 'tomorrow', 'monday', '']) await submit('/silence', { ...fields, until });
+    const made = (await silences()).map(({ endsAtUs, matchers }) => [
+      new Date(endsAtUs / 1000).toISOString(),
+      matchers.map(({ name }) => name).join(),
+    ]);
+    // It is Thursday, 14:00 in Amsterdam.
+    expect(made.sort()).toEqual([
+      ['2026-07-02T13:00:00.000Z', 'region,nest_id'],
+      ['2026-07-02T15:00:00.000Z', 'region,nest_id'],
+      ['2026-07-03T06:00:00.000Z', 'region,nest_id'],
+      ['2026-07-06T06:00:00.000Z', 'region,nest_id'],
+    ]);
+  });
+
+  test('until it lands, it acknowledges what fires now', async () => {
+    const { store, submit, silences } = await withAlert();
+    await putAlert(store, anAlert({ id: 'other', labels: { ...anAlert({ id: 'x' }).labels, bird_id: '2' } }));
+    const { status } = await submit('/silence', {
+      ...FIELDS,
+      ...{ alert: 'a/1', scope: 'region="eu"\nbird_id="148890"', until: 'landed' },
+    });
+    expect(status).toBe(303);
+    expect(await silences()).toMatchObject([{ alertId: 'a/1', createdBy: 'Anna' }]);
+  });
+
+  test('acknowledges all alerts of a cause, from their card on, and no other', async () => {
+    const { ask, store, submit, silences } = await withAlert();
+    const { labels } = anAlert({ id: 'x' });
+    for (const bird_id of ['2', '3', '4'])
+      await putAlert(store, anAlert({ id: `c/${bird_id}`, labels: { ...labels, bird_id, error: 'Quota' } }));
+    const [, href = ''] =
+      (await ask('/alerts')).body.match(/href="([^"]*)" aria-label="Acknowledge all 3/) ?? [];
+    const address = `/${href.replaceAll('&amp;', '&')}`;
+    const { body } = await ask(address);
+    expect(read(body)).toContain('Acknowledge alerts');
+    expect(read(body)).not.toContain('For how long 1 h');
+    expect(
+      read(body)
+        .slice(read(body).indexOf('What will be acknowledged'))
+        .match(/Translate blog/g),
+    ).toHaveLength(3);
+    const asked = Object.fromEntries(new URL(address, 'http://x').searchParams);
+    expect(read((await submit('/silence', asked)).body)).toContain('Your name is missing');
+    for (const [matchers, says] of [
+      ['', 'name at least one'],
+      ['a="b"', 'no alert that is active now fits'],
+    ] as const) {
+      const refused = await submit('/silence', { ...asked, author: 'Anna', matchers });
+      expect([refused.status, await silences()]).toEqual([400, []]);
+      expect(read(refused.body)).toContain(says);
+    }
+    const { status, headers } = await submit('/silence', { ...asked, author: 'Anna' });
+    expect([status, headers.location]).toEqual([303, 'acknowledge?alert=c%2F2']);
+    expect((await silences()).map(({ alertId }) => alertId).sort()).toEqual(['c/2', 'c/3', 'c/4']);
+    expect(read((await ask('/alerts')).body)).not.toContain('Acknowledge all');
+  });
+
+  test('remembers the name of who signed last, unless the next one types another', async () => {
+    const { ask, submit, silences } = await withAlert();
+    const { headers } = await submit('/acknowledge?alert=a/1', { author: 'Anna Ü' });
+    const [cookie = ''] = [headers['set-cookie']].flat()[0]?.split(';') ?? [];
+    for (const path of ['/silence?alert=a/1', '/resolve?alert=a/1'])
+      expect((await ask(path, { cookie })).body).toContain('name="author" value="Anna Ü"');
+    expect((await ask('/silence?author=Bob', { cookie })).body).toContain('name="author" value="Bob"');
+    const { body } = await submit('/silence', { ...FIELDS, author: ' ' }, { cookie });
+    expect(read(body)).toContain('Your name is missing');
+    expect(await silences()).toHaveLength(1);
+  });
+
+  test('lists the alerts of one cause below what acknowledges all of them', async () => {
+    const { ask, store } = await withAlert();
+    const { labels } = anAlert({ id: 'x' });
+    for (const bird_id of ['2', '3'])
+      await putAlert(
+        store,
+        anAlert({ id: `c/${bird_id}`, labels: { ...labels, bird_id, error: 'Quota #' } }),
+      );
+    const { body } = await ask('/alerts?region=eu&name=FlightFailed&cause=Quota+%23');
+    expect(body).toContain('aria-label="Acknowledge all 2');
+    expect([...body.matchAll(/<h3>.*?<\/h3>/g)]).toHaveLength(3);
+    expect(body.match(/id="alert-\w+"/g)).toHaveLength(2);
+    expect(read(body)).toContain('Cause: as shown ✕');
+  });
+
+  test('takes all back that were acknowledged together, or one of them', async () => {
+    const { ask, store, submit, silences, clock } = await withAlert();
+    const { labels } = anAlert({ id: 'x' });
+    for (const bird_id of ['2', '3', '4'])
+      await putAlert(store, anAlert({ id: `c/${bird_id}`, labels: { ...labels, bird_id, error: 'Quota' } }));
+    await submit('/acknowledge?alert=a/1', { author: 'Anna' });
+    await clock.advance(1);
+    await submit('/silence', { ...FIELDS, alert: 'c/2', matchers: 'error="Quota"', until: 'landed' });
+    const inForce = async () =>
+      (await silences())
+        .filter(({ endsAtUs }) => endsAtUs > clock.nowUs())
+        .map(({ alertId }) => alertId)
+        .sort();
+    expect(await inForce()).toEqual(['a/1', 'c/2', 'c/3', 'c/4']);
+    const undo = async (alert: string, shown: string, fields: Record<string, string>) => {
+      const { body } = await ask(`/acknowledge?alert=${alert}`);
+      expect(read(body)).toContain(shown);
+      const id = /name="id" value="([^"]*)"/.exec(body)?.[1] ?? '';
+      return (await submit('/expire-silence', { id, alert, ...fields })).headers.location;
+    };
+    expect(await undo('c/2', 'Acknowledged 3 alerts', {})).toBe('alerts/c/2');
+    expect(await inForce()).toEqual(['a/1', 'c/3', 'c/4']);
+    expect(await undo('c/3', 'Undo all 2 Undo only this one', { whole: 'true' })).toBe('alerts');
+    expect(await inForce()).toEqual(['a/1']);
+  });
+
+  test('acknowledges a cause of many alerts without an error by what all of them share', async () => {
+    const { ask, store } = await withAlert();
+    const { labels } = anAlert({ id: 'x' });
+    const alertname = 'BirdDeactivated';
+    for (const bird_id of ['2', '3', '4', '5', '6', '7'])
+      await putAlert(store, anAlert({ id: `d/${bird_id}`, labels: { ...labels, alertname, bird_id } }));
+    const matchersOf = async (path: string) => {
+      const [, href = ''] =
+        (await ask(path)).body.match(/href="([^"]*)" aria-label="Acknowledge all \d: Bird deactivated/) ?? [];
+      return new URL(href.replaceAll('&amp;', '&'), 'http://x').searchParams.get('matchers');
+    };
+    const shared = 'alertname="BirdDeactivated"\nseverity="critical"';
+    expect(await matchersOf('/alerts')).toBe(`${shared}\nregion="eu"\nnest_id="682"`);
+    const elsewhere = { ...labels, alertname, bird_id: '8', nest_id: '9', region: 'us' };
+    await putAlert(store, anAlert({ id: 'd/8', scope: 'us/bird/8', labels: elsewhere }));
+    expect(await matchersOf('/alerts')).toBe(shared);
+    expect(await matchersOf('/alerts?region=us')).toBeNull();
   });
 
   test('shows what typed matchers mute before anything is created', async () => {
@@ -246,9 +394,8 @@ describe('the page for a silence', () => {
 
   test('matchers of an alert can be read back, whatever its labels hold', () => {
     const labels = { alertname: 'A', region: 'eu', error: 'quote " and \\ and\nline' };
-    const lines = matchersFor(labels).split('\n');
-    expect(lines).toHaveLength(3);
-    expect(createMatcher('error', '=', labels.error).matches(labels)).toBe(true);
+    const matchers = parseMatcherLists(matchersOf(labels).split('\n'));
+    expect(matchers.map(({ name, value }) => [name, value])).toEqual(Object.entries(labels));
   });
 });
 
@@ -275,6 +422,18 @@ describe('acknowledging', () => {
     expect(read(overview)).toContain('acknowledged by Ben: on it · until it is resolved');
     expect(overview).not.toContain('href="acknowledge?');
     expect((await ask('/api/v2/alerts?silenced=false')).json).toEqual([]);
+  });
+
+  test('is taken back where it was made', async () => {
+    const { ask, submit, silences } = await withAlert();
+    await submit('/acknowledge?alert=a/1', { author: 'Ben', comment: '' });
+    const [{ id }] = (await silences()) as [Silence];
+    for (const path of ['/acknowledge?alert=a/1', '/alerts/a/1'])
+      expect((await ask(path)).body).toContain('Undo');
+    const { status, headers } = await submit('/expire-silence', { id, alert: 'a/1' });
+    expect([status, headers.location]).toEqual([303, 'alerts/a/1']);
+    expect((await ask('/alerts/a/1')).body).not.toContain('Undo');
+    expect((await ask('/acknowledge?alert=a/1')).body).toContain('Acknowledge this alert?');
   });
 
   test('needs a name', async () => {

@@ -45,7 +45,7 @@ function visible(page: string): string {
 
 /** Names, ids and words of the configuration, which pages show unchanged. */
 const NAMES =
-  /\b(nestwatch|Birds?|Nests?|Flights?|EU|US|UTC|ops|pager|email|Marketing|Sales|Translate blog|Post news|Old one|Contentful|Anna|schedule|webhook|critical|warning|info|flight|notification|bird_log)\b/g;
+  /\b(nestwatch|Birds?|Nests?|Flights?|EU|US|UTC|ops|pager|email|Marketing|Sales|Translate blog|Post news|Old one|Contentful|Anna|schedule|webhook|critical|warning|info|flight|notification|bird_log|inventory)\b/g;
 
 async function aFullWorld() {
   const served = await serve({
@@ -113,7 +113,15 @@ const PAGES = [
     '/acknowledge?alert=b',
     '/resolve?alert=a',
   ],
-  ...['/resolve?alert=c', '/resolve?alert=b', '/birds', '/birds/eu/148890', '/birds/eu/none', '/nests'],
+  ...[
+    '/resolve?alert=c',
+    '/resolve?alert=b',
+    '/birds',
+    '/birds/eu/148890',
+    '/birds/eu/none',
+    '/nests',
+    '/wall',
+  ],
   ...['/flights/eu/f0', '/flights/eu/none', '/events', '/events/eu/flight/f0/failed', '/events/none'],
   ...['/deliveries', '/deliveries/1', '/deliveries/2', '/deliveries/none', '/silences', '/silence?alert=c'],
   ...[
@@ -128,6 +136,7 @@ const PAGES = [
     '/events?since=1h&until=2h',
     '/birds?standing=x',
   ],
+  ...['/report', '/report?region=eu&nest=682', '/report?month=1'],
   '/writes',
   '/alerts?since=yesterday',
   '/events?since=1h&until=2h',

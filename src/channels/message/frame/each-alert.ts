@@ -1,8 +1,11 @@
 /** Makes the links to each alert of a message about several: to its page, and to acknowledge it. */
-import { MAX_ACKNOWLEDGE_LINKS, type NotifiedAlert } from '../../../domain/grouping/notification.ts';
+import type { NotifiedAlert } from '../../../domain/grouping/notification.ts';
 import { alertPath } from '../../../http/page-path.ts';
 import { commonLabels, placeWithin } from '../alert-subject.ts';
 import { linkable } from '../encode.ts';
+
+/** With more than a screen of them the page is shorter. */
+const MAX_EACH = 6;
 
 export interface EachAlert {
   /** Its Bird or entity, with its Nest and region where those differ. */
@@ -18,7 +21,7 @@ export function eachAlert(alerts: readonly NotifiedAlert[], externalUrl: string)
   // If only one fires, the links of the whole message lead to it.
   if (open.length < 2) return [];
   const shared = commonLabels(alerts);
-  return open.slice(0, MAX_ACKNOWLEDGE_LINKS).flatMap((alert) => {
+  return open.slice(0, MAX_EACH).flatMap((alert) => {
     const url = linkable(`${externalUrl}/${alertPath(alert.id)}`);
     const acknowledgeUrl = alert.acknowledgeUrl && linkable(alert.acknowledgeUrl);
     return url === undefined

@@ -2,18 +2,25 @@
 import type { GroupNotification, NotifiedAlert } from '../../../domain/grouping/notification.ts';
 import { kindOf } from '../../../domain/kinds/kinds.ts';
 import { howMany } from '../../../text/counts.ts';
-import type { Cluster } from '../alert-clusters.ts';
-import { isNoRecovery, stateWords, subjectOf } from '../alert-subject.ts';
+import { type Cluster, isFollowUp } from '../alert-clusters.ts';
+import { isNoRecovery, stateSentence, subjectOf } from '../alert-subject.ts';
 
 type Counted = Pick<
   GroupNotification,
-  'alerts' | 'firingTotal' | 'newTotal' | 'resolvedTotal' | 'truncatedAlerts' | 'threadPosition' | 'reason'
+  | 'alerts'
+  | 'firingTotal'
+  | 'newTotal'
+  | 'resolvedTotal'
+  | 'truncatedAlerts'
+  | 'threadPosition'
+  | 'reason'
+  | 'groupSort'
 >;
 
 /**
- * Of a first message: `Flight failed: 5 Birds, 2 causes, 1 resolved`. Of a later one, what is new in it: `Flight
- * failed: 2 new, 1 recovered, 3 still failing`, or `Recovered: Translate blog, 3 still failing`. Alerts of several
- * kinds are just called `Alerts`.
+ * Of a first message: `5 Birds failed, 2 causes, 1 resolved`. Of a later one, what is new in it: `2 more Birds failed, 1
+ * recovered, 3 still failing`, or `Translate blog lands again, 3 still failing`. Of several kinds the most frequent is
+ * named: `5 Birds land again, 2 more over`.
  */
 export function headlineOf(counted: Counted, clusters: readonly Cluster[], goesOn: boolean): string {
   const { alerts, firingTotal, resolvedTotal } = counted;
@@ -22,11 +29,11 @@ export function headlineOf(counted: Counted, clusters: readonly Cluster[], goesO
   const counting = open.length > 0 ? open : alerts;
   const causes = clusters.filter(({ tone }) => tone !== 'resolved' && tone !== 'neutral').length;
   const counts = [
-    countedAlerts(counting, open.length > 0 ? firingTotal : resolvedTotal),
+    sentenceOf(counting, open.length > 0 ? firingTotal : resolvedTotal, goesOn),
     ...(open.length > 0 && causes > 1 && counted.truncatedAlerts === 0 ? [`${causes} causes`] : []),
     ...(open.length > 0 && resolvedTotal > 0 ? [`${resolvedTotal} resolved`] : []),
   ];
-  return `${oneOf(counting.map((alert) => stateWords(alert, goesOn)))}: ${counts.join(', ')}`;
+  return counts.join(', ');
 }
 
 /** True if the only news is that some recovered, while others still fire. */
@@ -41,9 +48,9 @@ export function isOnlyRecovery(counted: Counted): boolean {
   );
 }
 
-/** True for a later message of its thread that brings more than new events, while something still fires. */
-function isOfChanges({ threadPosition, firingTotal, reason }: Counted): boolean {
-  return threadPosition > 0 && firingTotal > 0 && (reason === 'new_alerts' || reason === 'resolved');
+/** True for a message about what was told before that brings more than new events, while something still fires. */
+function isOfChanges({ firingTotal, reason, ...counted }: Counted): boolean {
+  return isFollowUp(counted) && firingTotal > 0 && (reason === 'new_alerts' || reason === 'resolved');
 }
 
 function changesOf(counted: Counted): string {
@@ -54,14 +61,16 @@ function changesOf(counted: Counted): string {
   const stillTotal = firingTotal - freshTotal;
   const still = stillTotal > 0 ? [`${stillTotal} ${stillWords(alerts)}`] : [];
   if (freshTotal > 0) {
-    const [only] = fresh;
-    const one = freshTotal === 1 && only ? subjectOf(only) : `${freshTotal} new`;
     const ended = resolvedTotal > 0 ? [`${resolvedTotal} ${overWords(over)}`] : [];
-    return `${oneOf(fresh.map((alert) => stateWords(alert, false)))}: ${[one, ...ended, ...still].join(', ')}`;
+    return [sentenceOf(fresh, freshTotal, false, true), ...ended, ...still].join(', ');
   }
-  const [only] = over;
-  const ended = resolvedTotal === 1 && only ? subjectOf(only) : countedAlerts(over, resolvedTotal);
-  return `${oneOf(over.map((alert) => stateWords(alert, false)))}: ${[ended, ...still].join(', ')}`;
+  const going = alerts.filter(({ status, events }) => status === 'firing' && events.length > 0);
+  if (going.length > 0) {
+    const others = stillTotal - going.length;
+    const rest = others > 0 ? [`${others} more ${stillWords(alerts)}`] : [];
+    return [sentenceOf(going, going.length, true), `${resolvedTotal} ${overWords(over)}`, ...rest].join(', ');
+  }
+  return [sentenceOf(over, resolvedTotal, false), ...still].join(', ');
 }
 
 /** True if it is the first notification of something that fires: no reminder, recovery, or news of what goes on. */
@@ -88,15 +97,37 @@ function overWords(over: readonly NotifiedAlert[]): string {
   return recovered ? 'recovered' : 'over';
 }
 
-/** The words, if they are the same for all. */
-function oneOf(all: readonly string[]): string {
-  const [words = 'Alerts', ...others] = new Set(all);
-  return others.length > 0 ? 'Alerts' : words;
+/** `Translate blog failed`, or `Connection lost: Phrase TMS`. */
+export function sentenceOfOne(alert: NotifiedAlert, goesOn: boolean): string {
+  const who = subjectOf(alert);
+  return stateSentence([alert], { who, titled: who, isMany: false }, goesOn);
 }
 
-/** `5 Birds` if each alert is about another Bird, otherwise `5 alerts`. */
-function countedAlerts(alerts: readonly NotifiedAlert[], total: number): string {
+/**
+ * `5 Birds failed` if each alert is about another Bird, otherwise `Flight failed: 5 alerts`. `isMore`: besides others. Of
+ * several states the most frequent is named, if the message lists all.
+ */
+function sentenceOf(
+  alerts: readonly NotifiedAlert[],
+  total: number,
+  goesOn: boolean,
+  isMore = false,
+): string {
+  const [only] = alerts;
+  if (only && total === 1) return sentenceOfOne(only, goesOn);
+  const states = Map.groupBy(alerts, (one) => stateSentence([one], { ...NOBODY, isMany: false }, goesOn));
+  if (only && states.size > 1 && alerts.length === total) {
+    const most = [...states.values()].reduce((a, b) => (b.length > a.length ? b : a));
+    const named = sentenceOf(most, most.length, goesOn, isMore);
+    return `${named}, ${total - most.length} more ${only.status === 'firing' ? 'open' : 'over'}`;
+  }
   const birds = new Set(alerts.flatMap(({ labels }) => labels.bird_id || labels.bird || []));
   const noun = birds.size === alerts.length ? 'Bird' : 'alert';
-  return howMany(total, noun);
+  const counted = howMany(total, noun);
+  const who = isMore ? `${total} more Birds` : counted;
+  const about = { who: noun === 'Bird' ? who : undefined, titled: isMore ? `${total} new` : counted };
+  return stateSentence(alerts, { ...about, isMany: total !== 1 }, goesOn);
 }
+
+/** For comparing states alone. */
+const NOBODY = { who: 'x', titled: 'x' };

@@ -1,7 +1,8 @@
 import { type Labels, labelOf } from '../../../domain/alert/alert.ts';
 import type { GroupNotification } from '../../../domain/grouping/notification.ts';
-import { formatMatcher } from '../../../domain/matchers/matcher.ts';
+import { matchersOf } from '../../../domain/matchers/matcher.ts';
 import { alertPath } from '../../../http/page-path.ts';
+import { commonLabels, subjectOf } from '../alert-subject.ts';
 import { linkable } from '../encode.ts';
 
 export interface Link {
@@ -22,7 +23,12 @@ const MAX_RUNBOOKS = 3;
 const MAX_SILENCED_UNITS = 2_000;
 
 /** The links of a message. Addresses that a message may not link to are left out. */
-export function linksOf(notification: GroupNotification, externalUrl: string): Link[] {
+export function linksOf(whole: GroupNotification, externalUrl: string): Link[] {
+  // Escalations of several groups may be one message.
+  const shared = commonLabels(whole.alerts);
+  const own = Object.entries(whole.groupLabels).filter(([name, value]) => labelOf(shared, name) === value);
+  const notification =
+    whole.groupSort === 'escalation' ? { ...whole, groupLabels: Object.fromEntries(own) } : whole;
   const { alerts, groupLabels, firingTotal, summary } = notification;
   const open = alerts.filter(({ status }) => status === 'firing');
   const [first] = open;
@@ -30,7 +36,7 @@ export function linksOf(notification: GroupNotification, externalUrl: string): L
   const runbooks = new Set(alerts.map((alert) => alert.annotations.runbook_url ?? ''));
   const acknowledgeUrl = firingTotal === 1 ? only?.acknowledgeUrl : undefined;
   const links = [
-    { text: 'Open nestwatch', url: pageUrl(notification, externalUrl) },
+    { text: pageWords(notification), url: pageUrl(notification, externalUrl) },
     ...(acknowledgeUrl ? [{ text: 'Acknowledge', url: acknowledgeUrl }] : []),
     ...(only ? [{ text: 'Silence', url: silenceUrl(externalUrl, 'alert', only.id) }] : []),
     // A summary's labels are its own, not those of its alerts.
@@ -41,6 +47,15 @@ export function linksOf(notification: GroupNotification, externalUrl: string): L
     ...[...runbooks].slice(0, MAX_RUNBOOKS).map((url) => ({ text: 'Runbook', url })),
   ];
   return linkableOf(links);
+}
+
+/** Of several that fire, the page lists them with what acknowledges them. */
+function pageWords({ alerts, firingTotal, summary }: GroupNotification): string {
+  if (summary || alerts.length === 0) return 'Open nestwatch';
+  if (firingTotal > 1) return 'See and acknowledge all';
+  const [open] = alerts.filter(({ status }) => status === 'firing');
+  if (open && alerts.length > 1) return `See ${subjectOf(open)} in nestwatch`;
+  return alerts.length === 1 ? 'See it in nestwatch' : 'See them in nestwatch';
 }
 
 /** The links to addresses that a message may link to. */
@@ -59,11 +74,12 @@ function pageUrl(
   const open = alerts.filter(({ status }) => status === 'firing');
   const [only] = open.length === 1 ? open : alerts.length === 1 ? alerts : [];
   if (only) return `${externalUrl}/${alertPath(only.id)}`;
-  const { region, nest_id, nest = nest_id, bird_id, bird = bird_id, alertname: name } = groupLabels;
-  const filters = Object.entries({ region, nest, bird, name }).filter(([, value]) => value);
-  if (summary || filters.length === 0) return `${externalUrl}/`;
+  const { region, nest_id, nest = nest_id, bird_id, bird = bird_id, alertname: name, error } = groupLabels;
+  const filters = Object.entries({ region, nest, bird, name, cause: error }).filter(([, value]) => value);
+  const isOver = open.length === 0 && alerts.length > 0;
+  if (summary || (filters.length === 0 && !isOver)) return `${externalUrl}/`;
   const query = new URLSearchParams(filters as [string, string][]);
-  if (open.length === 0) query.set('state', 'resolved');
+  if (isOver) query.set('state', 'resolved');
   return `${externalUrl}/alerts?${query}`;
 }
 
@@ -83,10 +99,4 @@ function silenceUrl(externalUrl: string, name: 'alert' | 'matchers', value: stri
   // A slash is allowed in a query, and keeps the address readable.
   const query = new URLSearchParams({ [name]: value }).toString().replaceAll('%2F', '/');
   return `${externalUrl}/silence?${query}`;
-}
-
-function matchersOf(labels: Labels): string {
-  return Object.entries(labels)
-    .map(([name, value]) => formatMatcher({ name, op: '=', value }))
-    .join('\n');
 }

@@ -15,7 +15,9 @@ export function whySent(notification: GroupNotification | DigestNotification, ex
     : why;
 }
 
-function digestWords({ digest }: DigestNotification, to: string): string {
+function digestWords({ digest, to: members }: DigestNotification, to: string): string {
+  if (members)
+    return `you are an active member of the Nest, and ${to} mails its report to the members of each Nest`;
   return `digest ${plainText(digest.name, NAME_CODE_POINTS)} goes to ${to}`;
 }
 

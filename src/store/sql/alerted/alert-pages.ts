@@ -56,7 +56,6 @@ export class AlertPages {
   async page(query: AlertQuery): Promise<{ alerts: Alert[]; next?: string }> {
     const limit = Math.min(Math.max(1, query.limit), MAX_PAGE);
     const where = await this.#conditions(query);
-    if (query.cause !== undefined) where.add('cause = ?', query.cause);
     const after = where.others();
     if (query.cursor !== undefined) {
       after.add(
@@ -88,6 +87,8 @@ export class AlertPages {
     const rows = await this.#sql.composed<CauseRow>(
       `WITH known AS (${KNOWN})
        SELECT alertname, severity, cause, acknowledged, count(*) AS alerts,
+         CASE WHEN min(region) = max(region) THEN min(region) END AS region,
+         CASE WHEN min(nest_id) = max(nest_id) THEN min(nest_id) END AS nest_id,
          min(starts_us) AS first_us, max(starts_us) AS last_us
        FROM known ${where.where} GROUP BY acknowledged, rank, alertname, severity, cause
        ORDER BY acknowledged, rank, alerts DESC, last_us DESC, alertname, cause
@@ -122,8 +123,8 @@ export class AlertPages {
   }
 
   async #conditions(query: Omit<AlertQuery, 'order' | 'limit'>): Promise<Conditions> {
-    const { region, nest, bird, flight, name, severity, text, sinceUs, untilUs, state, isAcknowledged } =
-      query;
+    const { region, nest, bird, flight, name, severity, cause, text, sinceUs, untilUs } = query;
+    const { state, isAcknowledged } = query;
     const where = new Conditions(this.#sql, [query.nowUs]);
     if (state === undefined) where.add(`state IN ('firing', 'resolved')`);
     else where.add('state = ?', state);
@@ -131,6 +132,7 @@ export class AlertPages {
     where.addNest('nest_id', 'nest', nest).addBird('bird_id', 'bird', bird);
     if (name !== undefined) where.add('lower(alertname) = lower(?::text COLLATE "C")', name);
     if (severity !== undefined) where.add('severity = ?', severity);
+    if (cause !== undefined) where.add('cause = ?', cause);
     where.addNamed('id', 'words', text);
     if (flight !== undefined) {
       where.add(
@@ -154,6 +156,8 @@ interface CauseKey {
 }
 
 interface CauseRow extends CauseKey {
+  readonly region: string | null;
+  readonly nest_id: string | null;
   readonly alerts: number;
   readonly first_us: number;
   readonly last_us: number;
@@ -171,6 +175,8 @@ function causesOf(rows: readonly CauseRow[], latest: readonly CauseAlertRow[]): 
     severity: row.severity,
     cause: row.cause,
     isAcknowledged: Boolean(row.acknowledged),
+    region: row.region ?? undefined,
+    nestId: row.nest_id ?? undefined,
     alerts: row.alerts,
     firstStartsAtUs: row.first_us,
     lastStartsAtUs: row.last_us,

@@ -2,7 +2,8 @@
  * Reads deliveries in pages, newest first. If few of many match, a page examines a limited number; `next` then says
  * where to continue.
  */
-import type { Delivery, DeliveryQuery } from '../../outbox-store.ts';
+import type { DeliveryQuery, ListedDelivery } from '../../outbox-store.ts';
+import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
 import { type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
 import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
 import type { Sql } from '../sql.ts';
@@ -21,7 +22,7 @@ export class DeliveryPages {
     this.#events = events;
   }
 
-  async page(query: DeliveryQuery): Promise<{ deliveries: Delivery[]; next?: string }> {
+  async page(query: DeliveryQuery): Promise<{ deliveries: ListedDelivery[]; next?: string }> {
     const limit = Math.min(Math.max(1, query.limit), MAX_PAGE);
     const where = new Conditions(this.#sql);
     if (query.cursor !== undefined) where.add('seq < ?', ...parseCursor(query.cursor, ['number']));
@@ -36,13 +37,37 @@ export class DeliveryPages {
     );
     if (last) where.add('seq >= ?', last.seq);
     await this.#addContent(where, query);
-    const rows = await this.#sql.composed<DeliveryRow>(
+    const rows = await this.#sql.composed<DeliveryRow & { readonly notification: number }>(
       `SELECT * ${from} ${where.where} ORDER BY seq DESC LIMIT ${limit + 1}`,
       ...where.parameters,
     );
     const end = rows.length > limit ? rows[limit - 1] : last;
-    const deliveries = rows.slice(0, limit).map(deliveryOf);
+    const shown = rows.slice(0, limit);
+    const about = await this.#alertsOf(shown.map(({ notification }) => notification));
+    const deliveries = shown.map((row) => ({
+      ...deliveryOf(row),
+      ...(about.get(row.notification) ?? { about: '', aboutMore: 0 }),
+    }));
     return end ? { deliveries, next: formatCursor([end.seq]) } : { deliveries };
+  }
+
+  async #alertsOf(notifications: readonly number[]) {
+    const counted = await this.#sql.rows<{ notification: number; alert: number; total: number }>(
+      `SELECT notification, min(alert) AS alert, count(*) AS total FROM notified_alert
+       WHERE notification = ANY($1::bigint[]) GROUP BY notification`,
+      [...new Set(notifications)],
+    );
+    const rows = await this.#sql.rows<AlertRow & { alert: number }>(
+      'SELECT alert, body FROM alert WHERE alert = ANY($1::bigint[])',
+      [...new Set(counted.map(({ alert }) => alert))],
+    );
+    const summaries = new Map(rows.map((row) => [row.alert, alertOf(row).annotations.summary ?? '']));
+    return new Map(
+      counted.map(({ notification, alert, total }) => [
+        notification,
+        { about: summaries.get(alert) ?? '', aboutMore: total - 1 },
+      ]),
+    );
   }
 
   async #addContent(where: Conditions, query: DeliveryQuery): Promise<void> {

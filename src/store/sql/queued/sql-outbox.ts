@@ -7,6 +7,7 @@ import type {
   FailingIntegration,
   Lane,
   LinkedSpan,
+  ListedDelivery,
   OutboxStore,
   SentNotification,
   Settlement,
@@ -258,7 +259,7 @@ export class SqlOutbox implements OutboxStore {
     return rows.map(deliveryOf);
   }
 
-  async page(query: DeliveryQuery): Promise<{ deliveries: Delivery[]; next?: string }> {
+  async page(query: DeliveryQuery): Promise<{ deliveries: ListedDelivery[]; next?: string }> {
     return this.#pages.page(query);
   }
 

@@ -6,7 +6,7 @@ import { ERRORS_KEPT_US, MOST_ERRORS } from '../../../domain/context/novelty.ts'
 import { HAS_LEFT } from '../../../domain/grouping/group.ts';
 import { MAX_EVENTS } from '../../../domain/grouping/notification.ts';
 import type { DeliveryState } from '../../outbox-store.ts';
-import { HOUR_US } from '../../rows/nest-hours.ts';
+import { HOUR_US, HOURS_KEPT } from '../../rows/nest-hours.ts';
 import type { DeliveryCounts } from '../queued/delivery-counts.ts';
 import type { RowStatement, Sql } from '../sql.ts';
 
@@ -113,7 +113,8 @@ function simple(engine: Sql['engine']): string[] {
     `DELETE FROM write_request WHERE seq ${among('SELECT seq FROM write_request /* INDEXED BY write_request_by_age */ WHERE at_us < $1 ORDER BY at_us LIMIT $2')}`,
     `DELETE FROM nest_hour WHERE (region, nest_id, hour) IN (
        SELECT region, nest_id, hour FROM nest_hour /* INDEXED BY nest_hour_by_age */
-       WHERE hour < $1::bigint / ${HOUR_US} ORDER BY hour LIMIT $2)`,
+       WHERE hour < $1::bigint / ${HOUR_US} AND hour < (SELECT max(hour) FROM nest_hour) - ${HOURS_KEPT}
+       ORDER BY hour LIMIT $2)`,
   ];
 }
 
@@ -130,7 +131,7 @@ const FORGOTTEN_ERRORS = [
 const GONE_BIRDS = `SELECT region, bird_id FROM bird /* INDEXED BY bird_gone */
   WHERE present = 0 AND gone_us < $1 AND NOT EXISTS (
     SELECT 1 FROM stream JOIN event USING (stream)
-    WHERE stream.region = bird.region AND stream.feed IN ('bird_log', 'flight') AND stream.bird_id = bird.bird_id)
+    WHERE stream.region = bird.region AND stream.feed IN ('bird_log', 'flight', 'inventory') AND stream.bird_id = bird.bird_id)
   ORDER BY gone_us LIMIT $2`;
 const GONE_FLIGHTS = `DELETE FROM flight WHERE stream = $1 AND (started_us, id) IN (
     SELECT started_us, id FROM flight WHERE stream = $1 LIMIT $2)

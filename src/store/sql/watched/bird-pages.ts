@@ -3,6 +3,9 @@ import { foldedGuid } from '../../../text/guid.ts';
 import {
   type BirdOverview,
   type BirdQuery,
+  type FlightEnds,
+  type FlightEndsQuery,
+  type NestKey,
   type NestOverview,
   type NestQuery,
   STANDINGS,
@@ -30,6 +33,8 @@ const BIRD = `SELECT bird.region, bird.bird_id, bird.nest_id, nest.name AS nest,
   FROM bird`;
 const ITS_NEST = 'LEFT JOIN nest ON nest.region = bird.region AND nest.nest_id = bird.nest_id';
 const BY_TROUBLE = '/* INDEXED BY bird_by_trouble */';
+const BY_AGE = '/* INDEXED BY nest_hour_by_age */';
+const FEW_HOURS = 48;
 
 const LATEST_OF_ONE = `SELECT status FROM flight WHERE stream = (
     SELECT stream FROM stream WHERE region = $1 AND feed = 'flight' AND bird_id = $2)
@@ -178,28 +183,80 @@ export class BirdPages {
       );
     }
     const rows = await this.#sql.composed<NestOverviewRow>(
+      // The Birds without trouble, which are most, are counted for the Nests of the page alone.
       `WITH standing AS (
-         SELECT region, nest_id, count(*) AS birds, count(*) FILTER (WHERE trouble = 3) AS alerting,
+         SELECT region, nest_id, count(*) FILTER (WHERE trouble = 3) AS alerting,
            count(*) FILTER (WHERE outcome = 'failed' AND status <> 'suspended') AS failing,
            count(*) FILTER (WHERE status = 'suspended') AS off, sum(firing)::bigint AS firing
-         FROM bird WHERE present = 1 GROUP BY region, nest_id),
-       ended AS (
-         SELECT region, nest_id, sum(succeeded)::bigint AS succeeded, sum(failed)::bigint AS failed
-         FROM nest_hour /* INDEXED BY nest_hour_by_age */ WHERE hour >= $1 GROUP BY region, nest_id),
+         FROM bird ${BY_TROUBLE} WHERE present = 1 AND trouble > 0 GROUP BY region, nest_id),
        each_nest AS (
-         SELECT nest.region, nest.nest_id, nest.name, nest.folded, coalesce(birds, 0) AS birds,
-           coalesce(alerting, 0) AS alerting, coalesce(failing, 0) AS failing, coalesce(off, 0) AS off,
-           coalesce(firing, 0) AS firing, coalesce(succeeded, 0) AS succeeded, coalesce(failed, 0) AS failed
+         SELECT nest.region, nest.nest_id, nest.name, nest.folded, coalesce(alerting, 0) AS alerting,
+           coalesce(failing, 0) AS failing, coalesce(off, 0) AS off, coalesce(firing, 0) AS firing
          FROM nest LEFT JOIN standing ON standing.region = nest.region AND standing.nest_id = nest.nest_id
-           LEFT JOIN ended ON ended.region = nest.region AND ended.nest_id = nest.nest_id
-         ${where.where})
-       SELECT * FROM each_nest ${after.where} ORDER BY ${order} LIMIT ${limit + 1}`,
+         ${where.where}),
+       page AS MATERIALIZED (SELECT * FROM each_nest ${after.where} ORDER BY ${order} LIMIT ${limit + 1})
+       SELECT page.*, (SELECT count(*) FROM bird /* INDEXED BY bird_of_nest */
+           WHERE bird.region = page.region AND bird.nest_id = page.nest_id AND present = 1) AS birds,
+         ${endedSql('succeeded')}, ${endedSql('failed')}
+       FROM page ORDER BY ${order}`,
       ...where.parameters,
     );
     const nests = rows.slice(0, limit).map(nestOverviewOf);
     const last = rows.length > limit ? rows[limit - 1] : undefined;
     return last ? { nests, next: formatCursor(nestPlaceOf(last)) } : { nests };
   }
+
+  async flightEnds({ regions, nestId, sinceUs }: FlightEndsQuery): Promise<FlightEnds[]> {
+    const where = new Conditions(this.#sql)
+      .add('hour >= ?', Math.floor(sinceUs / HOUR_US))
+      .addOneOf('region', regions);
+    if (nestId !== undefined) where.add('nest_id = ?', nestId);
+    // Of few hours, few of a region's rows are read by their age; of many, all of them are sooner read in order.
+    const last = await this.#sql.first<{ hour: number | null }>('SELECT max(hour) AS hour FROM nest_hour');
+    const isShort = nestId === undefined && (last?.hour ?? 0) < sinceUs / HOUR_US + FEW_HOURS;
+    const rows = await this.#sql.composed<HourRow>(
+      `SELECT hour, sum(succeeded)::bigint AS succeeded, sum(failed)::bigint AS failed,
+         sum(late_succeeded)::bigint AS late, sum(late_failed)::bigint AS late_bad
+       FROM nest_hour ${isShort ? BY_AGE : ''} ${where.where} GROUP BY hour ORDER BY hour`,
+      ...where.parameters,
+    );
+    return endsOf(rows, sinceUs);
+  }
+
+  async nestEnds(nests: readonly NestKey[], sinceUs: number): Promise<FlightEnds[][]> {
+    const named = (of: keyof NestKey) => [...new Set(nests.map((nest) => nest[of]))];
+    const where = new Conditions(this.#sql)
+      .add('hour >= ?', Math.floor(sinceUs / HOUR_US))
+      .addOneOf('region', named('region'))
+      .addOneOf('nest_id', named('nestId'));
+    const rows = await this.#sql.composed<HourRow & { region: string; nest_id: string }>(
+      `SELECT region, nest_id, hour, succeeded, failed, late_succeeded AS late, late_failed AS late_bad
+       FROM nest_hour ${where.where} ORDER BY region, nest_id, hour`,
+      ...where.parameters,
+    );
+    const byNest = Map.groupBy(rows, (row) => JSON.stringify([row.region, row.nest_id]));
+    return nests.map(({ region, nestId }) =>
+      endsOf(byNest.get(JSON.stringify([region, nestId])) ?? [], sinceUs),
+    );
+  }
+}
+
+/** A row of `nest_hour`; `late` and `late_bad` ended in its second half. */
+type HourRow = Readonly<Record<'hour' | 'succeeded' | 'failed' | 'late' | 'late_bad', number>>;
+
+function endsOf(rows: readonly HourRow[], sinceUs: number): FlightEnds[] {
+  return rows
+    .flatMap(({ hour, succeeded, failed, late, late_bad }) => [
+      { sinceUs: hour * HOUR_US, succeeded: succeeded - late, failed: failed - late_bad },
+      { sinceUs: (hour + 0.5) * HOUR_US, succeeded: late, failed: late_bad },
+    ])
+    .filter((one) => one.sinceUs + HOUR_US / 2 > sinceUs && one.succeeded + one.failed > 0);
+}
+
+/** Of a Nest of the page, since the hour `$1`. */
+function endedSql(what: 'succeeded' | 'failed'): string {
+  return `coalesce((SELECT sum(${what}) FROM nest_hour WHERE nest_hour.region = page.region
+    AND nest_hour.nest_id = page.nest_id AND hour >= $1), 0)::bigint AS ${what}`;
 }
 
 interface BirdOverviewRow {

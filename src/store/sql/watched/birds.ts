@@ -1,5 +1,6 @@
 import type { BirdStore, FlightCounts } from '../../bird-store.ts';
 import type { EventRow } from '../../rows/event-row.ts';
+import { HOUR_US } from '../../rows/nest-hours.ts';
 import type { Sql } from '../sql.ts';
 import { BirdPages } from './bird-pages.ts';
 import type { SqlEvents } from './events.ts';
@@ -29,10 +30,19 @@ const countFlights = (engine: Sql['engine']) => `WITH since AS (${SINCE[engine]}
 
 const LOG = `SELECT * FROM event WHERE stream = ${streamOf('bird_log')} ORDER BY occurred_us DESC, id DESC`;
 
+const ofLog = (feed: string) =>
+  `SELECT * FROM (SELECT * FROM event WHERE stream = ${streamOf(feed)} ORDER BY occurred_us DESC, id DESC LIMIT $3) AS ${feed}`;
+const LOG_AND_INVENTORY = `SELECT * FROM (${ofLog('bird_log')} UNION ALL ${ofLog('inventory')}) AS latest
+  ORDER BY occurred_us DESC, id DESC LIMIT $3`;
+
 const CHANGES = `SELECT * FROM event /* INDEXED BY event_of_change */
   WHERE stream = ${streamOf('bird_log')} AND type IN ('bird_log.Published', 'bird_log.Activated')
     AND occurred_us >= $3 AND occurred_us <= $4
   ORDER BY occurred_us DESC LIMIT $5`;
+
+const PUBLISHES = `SELECT occurred_us FROM event /* INDEXED BY event_of_change */
+  WHERE type IN ('bird_log.Published', 'bird_log.Activated') AND type = 'bird_log.Published' AND occurred_us >= $1
+  ORDER BY occurred_us DESC LIMIT 1000`;
 
 export function createBirds(sql: Sql, events: SqlEvents): BirdStore {
   const birds = new BirdPages(sql);
@@ -42,17 +52,33 @@ export function createBirds(sql: Sql, events: SqlEvents): BirdStore {
     page: (query) => birds.page(query),
     find: (region, birdId) => birds.find(region, birdId),
     nestPage: (query) => birds.nestPage(query),
+    flightEnds: (query) => birds.flightEnds(query),
+    nestEnds: (nests, sinceUs) => birds.nestEnds(nests, sinceUs),
+    async nestsFailingSince(region, sinceUs) {
+      const rows = await sql.rows<{ nest_id: string }>(
+        `SELECT DISTINCT nest_id FROM nest_hour /* INDEXED BY nest_hour_by_age */
+         WHERE hour >= $2 AND region = $1 AND failed > 0 ORDER BY nest_id`,
+        region,
+        Math.floor(sinceUs / HOUR_US),
+      );
+      return rows.map((row) => row.nest_id);
+    },
     flightPage: (query) => flights.page(query),
     findFlight: (region, flightId) => flights.find(region, flightId),
-    latestFlights: (region, birdId, limit) => flights.latest(region, birdId, limit),
+    latestFlights: (region, birdId, limit, beforeUs) => flights.latest(region, birdId, limit, beforeUs),
+    nextFlight: (region, birdId, afterUs) => flights.next(region, birdId, afterUs),
     failures: (region, birdId, limit) => flights.failures(region, birdId, limit),
     countFlights: (region, birdId, sincesUs) =>
       sql.rows<FlightCounts>(counts, region, birdId, sincesUs, Math.min(...sincesUs)),
     async log(region, birdId, limit) {
-      return events.fromRows(await sql.rows<EventRow>(`${LOG} LIMIT $3`, region, birdId, limit));
+      return events.fromRows(await sql.rows<EventRow>(LOG_AND_INVENTORY, region, birdId, limit));
     },
     async changes(region, birdId, fromUs, untilUs, limit) {
       return events.fromRows(await sql.rows<EventRow>(CHANGES, region, birdId, fromUs, untilUs, limit));
+    },
+    async publishesSince(sinceUs) {
+      const rows = await sql.rows<{ occurred_us: number }>(PUBLISHES, sinceUs);
+      return rows.map((row) => row.occurred_us);
     },
     async lastOfTypes(region, birdId, types) {
       const rows = await sql.rows<EventRow>(

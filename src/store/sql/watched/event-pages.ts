@@ -3,7 +3,7 @@
  * the same. If few of many events match, a page examines a limited number of rows; `next` then says where to continue.
  * On SQLite the events of a few Birds are read from their own streams, one after another.
  */
-import { FEEDS } from '../../../domain/alert/event.ts';
+import { EVENT_FEEDS } from '../../../domain/alert/event.ts';
 import type { EventQuery } from '../../event-store.ts';
 import type { EventRow } from '../../rows/event-row.ts';
 import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
@@ -151,7 +151,7 @@ export class EventPages {
     return { rows, next: next && formatCursor(placeOf(next)) };
   }
 
-  /** The streams of the requested Birds; undefined if no Bird is requested. */
+  /** The streams of the requested Birds and Nests; undefined if none is requested. */
   async #birdStreams({ region, nest, bird }: EventQuery): Promise<number[] | undefined> {
     if (nest === undefined && bird === undefined) return undefined;
     const birds = new Conditions(this.#sql)
@@ -163,8 +163,25 @@ export class EventPages {
          LEFT JOIN nest ON nest.region = bird.region AND nest.nest_id = bird.nest_id ${birds.where}`,
       ...birds.parameters,
     );
-    return rows.map(({ stream }) => stream);
+    return [...rows, ...(bird === undefined ? await this.#nestStreams(region, nest) : [])].map(
+      ({ stream }) => stream,
+    );
   }
+
+  #nestStreams(region: string | undefined, nest: string | undefined) {
+    const nests = new Conditions(this.#sql).addNest('nest.nest_id', 'nest.folded', nest);
+    if (region !== undefined) nests.add('nest.region = ?', region);
+    return this.#sql.composed<{ readonly stream: number }>(
+      `SELECT stream.stream FROM nest JOIN stream ON stream.region = nest.region AND stream.feed = 'inventory'
+         AND stream.bird_id = '${ofNest('')}' || nest.nest_id ${nests.where}`,
+      ...nests.parameters,
+    );
+  }
+}
+
+/** The place of a Nest's own events among the streams of the inventory, where Birds have their ids. */
+export function ofNest(nestId: string): string {
+  return `nest/${nestId}`;
 }
 
 function addKind(
@@ -173,7 +190,7 @@ function addKind(
   { region, feed, type, name, severity, text }: EventQuery,
 ): void {
   // A type begins with its feed, so rows of other feeds need not be read.
-  const ofFeed = feed ?? FEEDS.find((one) => type?.startsWith(`${one}.`));
+  const ofFeed = feed ?? EVENT_FEEDS.find((one) => type?.startsWith(`${one}.`));
   if (region !== undefined || ofFeed !== undefined) {
     where.add(
       `${ofStream} IN (SELECT stream.stream FROM stream

@@ -6,7 +6,7 @@ import { bodyOf, type EventRow, eventOf, idOf } from '../../rows/event-row.ts';
 import { nestHours } from '../../rows/nest-hours.ts';
 import { createNumbering } from '../numbering.ts';
 import { namesOf, type RowStatement, type Sql } from '../sql.ts';
-import { EventPages } from './event-pages.ts';
+import { EventPages, ofNest } from './event-pages.ts';
 import type { SqlStreams } from './feed-streams.ts';
 
 /** A UUIDv7 holds the millisecond of its creation, but an entry's `createdAt` may have been cut to the second. */
@@ -43,13 +43,15 @@ const INSERT_RETURNING: RowStatement = {
 const LAST_NUMBER = `SELECT max(event) AS last FROM (
   SELECT max(event) AS event FROM event UNION ALL SELECT max(body ->> '$.lastEvent') FROM digest)`;
 
+const HOURS = `region text, nest_id text, hour bigint, succeeded bigint, failed bigint, late_succeeded bigint,
+  late_failed bigint`;
 const ADD_HOURS: RowStatement = {
-  columns: 'region text, nest_id text, hour bigint, succeeded bigint, failed bigint',
-  text: (
-    given,
-  ) => `INSERT INTO nest_hour (region, nest_id, hour, succeeded, failed) SELECT * FROM ${given} WHERE true
+  columns: HOURS,
+  text: (given) => `INSERT INTO nest_hour (${namesOf(HOURS).join(', ')}) SELECT * FROM ${given} WHERE true
     ON CONFLICT (region, nest_id, hour) DO UPDATE SET succeeded = nest_hour.succeeded + excluded.succeeded,
-      failed = nest_hour.failed + excluded.failed`,
+      failed = nest_hour.failed + excluded.failed,
+      late_succeeded = nest_hour.late_succeeded + excluded.late_succeeded,
+      late_failed = nest_hour.late_failed + excluded.late_failed`,
 };
 
 const NAMED = 'at bigint, region text, feed text, bird_id text, occurred_us bigint, id text';
@@ -107,6 +109,7 @@ const ENDS_OF_FLIGHT = `SELECT event.event FROM flight INNER JOIN event /* INDEX
   ORDER BY event.event`;
 
 type Found = Pick<EventRow, 'event'>;
+type StreamOf = (event: Event) => number;
 
 /** Stores events as rows with numbers, by which other tables refer to them. */
 export class SqlEvents implements EventStore {
@@ -135,22 +138,35 @@ export class SqlEvents implements EventStore {
   }
 
   async insert(stream: number, events: readonly Event[]): Promise<Event[]> {
+    return this.#insert(() => stream, events);
+  }
+
+  async insertNoticed(region: string, events: readonly Event[]): Promise<Event[]> {
+    const subjectOf = ({ birdId, nestId }: Event) => birdId || (nestId && ofNest(nestId));
+    const streams = await this.#streams.openNoticed(region, events.map(subjectOf));
+    return this.#insert((event) => streams.get(subjectOf(event))!, events);
+  }
+
+  async #insert(streamOf: StreamOf, events: readonly Event[]): Promise<Event[]> {
     if (events.length === 0) return [];
     const fresh =
       this.#sql.engine === 'sqlite'
-        ? await this.#insertNumbered(stream, events)
-        : await this.#insertReturning(stream, events);
+        ? await this.#insertNumbered(streamOf, events)
+        : await this.#insertReturning(streamOf, events);
     const hours = nestHours(fresh);
     await this.#sql.write(
       ADD_HOURS,
-      hours.map((one) => [one.region, one.nestId, one.hour, one.succeeded, one.failed]),
+      hours.map((one) => [
+        ...[one.region, one.nestId, one.hour],
+        ...[one.succeeded, one.failed, one.lateSucceeded, one.lateFailed],
+      ]),
     );
     return fresh;
   }
 
-  async #insertNumbered(stream: number, events: readonly Event[]): Promise<Event[]> {
+  async #insertNumbered(streamOf: StreamOf, events: readonly Event[]): Promise<Event[]> {
     const first = await this.#takeNumbers(events.length);
-    const written = await this.#sql.write(INSERT_NUMBERED, rowsOf(stream, events, first));
+    const written = await this.#sql.write(INSERT_NUMBERED, rowsOf(streamOf, events, first));
     let isNew = (_number: number) => true;
     if (written < events.length) {
       const rows = await this.#sql.rows<Found>('SELECT event FROM event WHERE event >= $1', first);
@@ -164,10 +180,10 @@ export class SqlEvents implements EventStore {
     });
   }
 
-  async #insertReturning(stream: number, events: readonly Event[]): Promise<Event[]> {
+  async #insertReturning(streamOf: StreamOf, events: readonly Event[]): Promise<Event[]> {
     const written = await this.#sql.returning<Pick<EventRow, 'event' | 'occurred_us' | 'id'>>(
       INSERT_RETURNING,
-      rowsOf(stream, events, 1),
+      rowsOf(streamOf, events, 1),
     );
     const numbers = new Map(written.map((row) => [`${row.occurred_us} ${row.id}`, row.event]));
     return events.filter((event) => {
@@ -282,9 +298,9 @@ export class SqlEvents implements EventStore {
   }
 }
 
-function rowsOf(stream: number, events: readonly Event[], first: number) {
+function rowsOf(streamOf: StreamOf, events: readonly Event[], first: number) {
   return events.map((event, index) => [
-    ...[first + index, stream, event.occurredAtUs, idOf(event)],
+    ...[first + index, streamOf(event), event.occurredAtUs, idOf(event)],
     ...[event.type, event.observedAtUs, event.message, bodyOf(event)],
   ]);
 }

@@ -1,10 +1,18 @@
 import type { Feed } from '../../../domain/alert/event.ts';
 import type { StreamKind } from '../../rows/event-row.ts';
 import type { BackfilledSpan, FeedRead, StreamRecord, StreamStore } from '../../stream-store.ts';
-import { lastOfEach, type Sql, upsertRows } from '../sql.ts';
+import { lastOfEach, type RowStatement, type Sql, upsertRows } from '../sql.ts';
 import { createQuarantine } from './quarantine.ts';
 
 const PUT_READS = upsertRows('feed_read', 'region text, feed text, read_us bigint', 'region, feed');
+
+const OPEN: RowStatement = {
+  columns: 'region text, feed text, bird_id text',
+  text: (
+    given,
+  ) => `INSERT INTO stream (region, feed, bird_id, cursor_us) SELECT given.*, 0 FROM ${given} WHERE true
+    RETURNING stream, bird_id`,
+};
 
 const RETREAT = `UPDATE stream SET cursor_us = greatest(
     pruned_us,
@@ -84,6 +92,22 @@ export class SqlStreams implements StreamStore {
         ...place,
       ));
     return streamOf(opened!);
+  }
+
+  /** Finds or creates these streams of the inventory. */
+  async openNoticed(region: string, subjects: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const wanted = [...new Set(subjects)];
+    const known = await this.#sql.rows<Pick<StreamRow, 'stream' | 'bird_id'>>(
+      `SELECT stream, bird_id FROM stream WHERE region = $1 AND feed = 'inventory' AND bird_id = ANY($2::text[])`,
+      region,
+      wanted,
+    );
+    const there = new Set(known.map((row) => row.bird_id));
+    const opened = await this.#sql.returning<Pick<StreamRow, 'stream' | 'bird_id'>>(
+      OPEN,
+      wanted.filter((one) => !there.has(one)).map((one) => [region, 'inventory', one]),
+    );
+    return new Map([...known, ...opened].map((row) => [row.bird_id, row.stream]));
   }
 
   async advanceCursor(stream: number, cursorUs: number): Promise<void> {

@@ -76,9 +76,21 @@ export class FlightPages {
     return row && overviewOf(row);
   }
 
-  async latest(region: string, birdId: string, limit: number): Promise<FlightOverview[]> {
-    const text = `${flightsIn('flight')} WHERE ${OF_BIRD} ${LATEST_FIRST}`;
-    return (await this.#sql.rows<FlightRow>(text, region, birdId, limit)).map(overviewOf);
+  async latest(
+    region: string,
+    birdId: string,
+    limit: number,
+    beforeUs = Number.MAX_SAFE_INTEGER,
+  ): Promise<FlightOverview[]> {
+    const text = `${flightsIn('flight')} WHERE ${OF_BIRD} AND flight.started_us < $4 ${LATEST_FIRST}`;
+    return (await this.#sql.rows<FlightRow>(text, region, birdId, limit, beforeUs)).map(overviewOf);
+  }
+
+  async next(region: string, birdId: string, afterUs: number): Promise<FlightOverview | undefined> {
+    const text = `${flightsIn('flight')} WHERE ${OF_BIRD} AND flight.started_us > $3
+      ORDER BY flight.started_us, flight.id LIMIT 1`;
+    const row = await this.#sql.first<FlightRow>(text, region, birdId, afterUs);
+    return row && overviewOf(row);
   }
 
   async failures(region: string, birdId: string, limit: number): Promise<FlightOverview[]> {
@@ -213,5 +225,5 @@ function isLater(one: FlightPlace, other: FlightPlace): boolean {
 }
 
 function overviewOf(row: FlightRow): FlightOverview {
-  return flightOverviewOf(row, row.body === null ? undefined : readBody(row.body).attributes.step_id);
+  return flightOverviewOf(row, row.body === null ? {} : readBody(row.body).attributes);
 }

@@ -28,15 +28,11 @@ const LAST_OUTCOMES = `SELECT type FROM event
     AND type IN ('flight.failed', 'flight.succeeded', 'flight.cancelled')
   ORDER BY occurred_us DESC, id DESC LIMIT $3`;
 
-const endsWhere = (started: string) => `SELECT started_us, status FROM flight
+const endsWhere = (started: string) => `SELECT started_us AS "startedAtUs", status, ends FROM flight
   WHERE stream = (SELECT stream FROM stream WHERE region = $1 AND feed = 'flight' AND bird_id = $2)
     AND started_us ${started} AND status IN ('failed', 'succeeded')`;
 const ENDS = `SELECT * FROM (${endsWhere('> 0')} ORDER BY started_us DESC LIMIT $3) AS latest
   UNION ALL SELECT * FROM (${endsWhere('= 0')} LIMIT 1) AS undated`;
-
-const DURATIONS = `SELECT ended_us - started_us AS us
-  FROM (SELECT * FROM flight WHERE stream = $1 AND started_us > 0 ORDER BY started_us DESC LIMIT 500) AS latest
-  WHERE open = 0 AND status = 'succeeded' AND ended_us >= started_us`;
 
 const LANDED = `SELECT started_us AS "startedAtUs", ended_us AS "endedAtUs"
   FROM (SELECT * FROM flight WHERE stream = $1 AND started_us > 0 ORDER BY started_us DESC LIMIT $2) AS latest
@@ -54,6 +50,8 @@ const STARTS = {
   sqlite: `SELECT json_group_array(started_us) AS starts FROM ${LATEST_STARTS}`,
   postgres: `SELECT json_agg(started_us)::text AS starts FROM ${LATEST_STARTS}`,
 };
+
+type EndedRow = Pick<FlightRecord, 'startedAtUs' | 'status' | 'ends'>;
 
 export function createFlights(sql: Sql, standing: BirdStanding): FlightStore {
   const flights = async (text: string, ...values: (string | number | readonly string[])[]) =>
@@ -112,11 +110,10 @@ export function createFlights(sql: Sql, standing: BirdStanding): FlightStore {
       return rows.map(({ type }) => outcomeOf(type)).toReversed();
     },
     async ends(region, birdId, limit) {
-      const rows = await sql.rows<{ started_us: number; status: string }>(ENDS, region, birdId, limit);
-      return rows.map((row) => ({ startedAtUs: row.started_us, failed: row.status === 'failed' }));
-    },
-    async durations(stream) {
-      return (await sql.rows<{ us: number }>(DURATIONS, stream)).map(({ us }) => us);
+      const rows = await sql.rows<EndedRow>(ENDS, region, birdId, limit);
+      return rows.map(({ startedAtUs, status, ends }) => {
+        return { startedAtUs, failed: status === 'failed', again: ends > 1 };
+      });
     },
     landed: (stream, most) => sql.rows<Landed>(LANDED, stream, most),
     async countStarts(stream, fromUs, untilUs) {

@@ -3,11 +3,14 @@ import type { FlightTail } from '../../../domain/alert/flight-step.ts';
 import type { BirdToJudge, FlightToJudge } from '../../../domain/kinds/judge.ts';
 import type { FlightToRead, OverdueStore } from '../../overdue-store.ts';
 import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
-import type { FlightOverviewRow } from '../../rows/flight-row.ts';
 import type { RowStatement, Sql } from '../sql.ts';
 
-const FLIGHTS = `SELECT flight.stream, flight.id, flight.started_us, flight.log_due_us, flight.tail, stream.region, stream.bird_id, bird.nest_id,
-    bird.name AS bird, nest.name AS nest
+/** The columns of a `Place`. */
+const placeOf = (table: 'stream' | 'bird') => `${table}.region, ${table}.bird_id AS "birdId",
+    coalesce(bird.nest_id, '') AS "nestId", coalesce(bird.name, '') AS bird, coalesce(nest.name, '') AS nest`;
+
+const FLIGHTS = `SELECT flight.stream, flight.id AS "flightId", flight.started_us AS "startedAtUs", flight.tail,
+    flight.log_due_us AS "logDueUs", ${placeOf('stream')}
   FROM flight /* INDEXED BY flight_in_air */
     JOIN stream USING (stream)
     LEFT JOIN bird ON bird.region = stream.region AND bird.bird_id = stream.bird_id
@@ -16,7 +19,7 @@ const FLIGHTS = `SELECT flight.stream, flight.id, flight.started_us, flight.log_
   ORDER BY flight.started_us LIMIT $3`;
 
 /** A Flight has been silent since it wrote last, or else since it started. */
-const LOGS = `SELECT stream, id, started_us, tail, bird_id FROM (
+const LOGS = `SELECT stream, id AS "flightId", started_us AS "startedAtUs", tail, bird_id AS "birdId" FROM (
     SELECT flight.stream, flight.id, flight.started_us, flight.log_due_us, flight.tail, stream.bird_id,
       greatest(flight.started_us, flight.wrote_us) AS silent_us
     FROM stream JOIN flight /* INDEXED BY flight_log */ USING (stream)
@@ -33,8 +36,9 @@ const PUT_TAILS: RowStatement = {
 
 const birdsOf = (
   rows: string,
-) => `SELECT bird.region, bird.bird_id, bird.nest_id, bird.name AS bird, nest.name AS nest, bird.trigger_type,
-    bird.status, bird.deadline_us, bird.counted_us, bird.status_since_us, bird.first_status, stream.stream, stream.cursor_us
+) => `SELECT ${placeOf('bird')}, bird.trigger_type AS "triggerType", bird.status, stream.stream,
+    bird.deadline_us AS "deadlineUs", bird.counted_us AS "countedUs", bird.status_since_us AS "statusSinceUs",
+    bird.first_status, coalesce(stream.cursor_us, 0) AS "lastStartUs"
   FROM ${rows}`;
 
 const JOINED = `LEFT JOIN stream ON stream.region = bird.region AND stream.feed = 'flight' AND stream.bird_id = bird.bird_id
@@ -146,59 +150,27 @@ export function createOverdue(sql: Sql): OverdueStore {
   };
 }
 
-type PlaceRow = Pick<FlightOverviewRow, 'region' | 'nest_id' | 'nest' | 'bird_id' | 'bird'>;
+type FlightToReadRow = Omit<FlightToRead, 'tail'> & { readonly tail: string };
+type FlightToJudgeRow = Omit<FlightToJudge, 'place' | 'tail'> & Place & { readonly tail: string };
+type BirdToJudgeRow = Omit<BirdToJudge, 'place' | 'hasFirstStatus' | 'stream'> &
+  Place & { readonly first_status: number; readonly stream: number | null };
 
-interface FlightToReadRow {
-  readonly stream: number;
-  readonly id: string;
-  readonly started_us: number;
-  readonly tail: string;
-  readonly bird_id: string;
+function flightToRead({ tail, ...row }: FlightToReadRow): FlightToRead {
+  return { ...row, tail: tailOf(tail) };
 }
 
-interface FlightToJudgeRow extends FlightToReadRow, PlaceRow {
-  readonly bird_id: string;
-  readonly log_due_us: number;
+function flightToJudge({ tail, ...row }: FlightToJudgeRow): FlightToJudge {
+  return { ...withPlace(row), tail: tailOf(tail) };
 }
 
-interface BirdToJudgeRow extends PlaceRow {
-  readonly trigger_type: string;
-  readonly status: string;
-  readonly deadline_us: number;
-  readonly counted_us: number;
-  readonly status_since_us: number;
-  readonly first_status: number;
-  readonly stream: number | null;
-  readonly cursor_us: number | null;
+function birdToJudge({ stream, first_status, ...row }: BirdToJudgeRow): BirdToJudge {
+  return { ...withPlace(row), stream: stream ?? undefined, hasFirstStatus: first_status === 1 };
 }
 
-function flightToJudge(row: FlightToJudgeRow): FlightToJudge {
-  const { birdId: _, ...flight } = flightToRead(row);
-  return { ...flight, place: placeOf(row), logDueUs: row.log_due_us };
+function withPlace<Row extends Place>({ region, nestId, nest, birdId, bird, ...rest }: Row) {
+  return { ...rest, place: { region, nestId, nest, birdId, bird } };
 }
 
-function flightToRead({ stream, id, started_us, tail, bird_id }: FlightToReadRow): FlightToRead {
-  return {
-    ...{ stream, flightId: id, startedAtUs: started_us, birdId: bird_id },
-    tail: tail === '' ? null : (JSON.parse(tail) as FlightTail),
-  };
-}
-
-function birdToJudge(row: BirdToJudgeRow): BirdToJudge {
-  return {
-    place: placeOf(row),
-    status: row.status,
-    deadlineUs: row.deadline_us,
-    countedUs: row.counted_us,
-    triggerType: row.trigger_type,
-    statusSinceUs: row.status_since_us,
-    hasFirstStatus: row.first_status === 1,
-    stream: row.stream ?? undefined,
-    lastStartUs: row.cursor_us ?? 0,
-  };
-}
-
-function placeOf(row: PlaceRow): Place {
-  const { region, bird_id: birdId, nest_id: nestId, nest, bird } = row;
-  return { region, nestId: nestId ?? '', nest: nest ?? '', birdId, bird: bird ?? '' };
+function tailOf(text: string): FlightTail | null {
+  return text === '' ? null : (JSON.parse(text) as FlightTail);
 }

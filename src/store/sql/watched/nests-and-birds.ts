@@ -1,5 +1,5 @@
 import type { Clock } from '../../../time/clock.ts';
-import type { BirdRecord, InventoryStore, NestRecord } from '../../inventory-store.ts';
+import type { BirdRecord, InventoryStore, ListedRecord, NestRecord } from '../../inventory-store.ts';
 import { foldedText } from '../../texts/search-term.ts';
 import { lastOfEach, namesOf, type RowStatement, type Sql, upsertRows } from '../sql.ts';
 import { firingAlerts } from './bird-standing.ts';
@@ -9,6 +9,12 @@ const PUT_MEMBERS = upsertRows(
   'region text, nest_id text, addresses text',
   'region, nest_id',
 );
+
+const PUT_LISTED = upsertRows('listed', 'region text, sort text, id text, said text', 'region, sort, id');
+const UNLIST: RowStatement = {
+  columns: 'region text, sort text, id text',
+  text: (given) => `DELETE FROM listed WHERE (region, sort, id) IN (SELECT region, sort, id FROM ${given})`,
+};
 
 const NEST = 'region text, nest_id text, name text, folded text, present integer, gone_us bigint';
 const PUT_NESTS: RowStatement = {
@@ -20,14 +26,15 @@ const PUT_NESTS: RowStatement = {
 };
 
 const BIRD = `region text, bird_id text, nest_id text, name text, folded text, status text, trigger_type text,
-  present integer, status_since_us bigint, first_status integer, news_since_us bigint, gone_us bigint`;
+  present integer, status_since_us bigint, first_status integer, news_since_us bigint, gone_us bigint,
+  published bigint`;
 const PUT_BIRDS: RowStatement = {
   columns: BIRD,
   text: (given) => `INSERT INTO bird (${namesOf(BIRD).join(', ')}, firing)
     SELECT given.*, ${firingAlerts('given.region', 'given.bird_id')} FROM ${given} WHERE true
     ON CONFLICT (region, bird_id) DO UPDATE SET nest_id = excluded.nest_id, name = excluded.name,
       folded = excluded.folded, status = excluded.status, trigger_type = excluded.trigger_type,
-      present = excluded.present, status_since_us = excluded.status_since_us,
+      published = excluded.published, present = excluded.present, status_since_us = excluded.status_since_us,
       first_status = excluded.first_status, news_since_us = excluded.news_since_us,
       gone_us = CASE WHEN 1 IN (excluded.present, bird.present) THEN excluded.gone_us ELSE bird.gone_us END,
       judge_us = CASE WHEN bird.status = excluded.status THEN bird.judge_us ELSE 0 END`,
@@ -119,10 +126,27 @@ export function createInventory(sql: Sql, clock: Clock): InventoryStore {
         last.map(({ region, nestId, addresses }) => [region, nestId, JSON.stringify(addresses)]),
       );
     },
+    listed: (region) =>
+      sql.rows<ListedRecord>(
+        'SELECT region, sort, id, said FROM listed WHERE region = $1 ORDER BY sort, id',
+        region,
+      ),
+    async putListed(records) {
+      const last = lastOfEach(records, ({ region, sort, id }) => JSON.stringify([region, sort, id]));
+      const there = last.flatMap(({ region, sort, id, said }) =>
+        said === undefined ? [] : [[region, sort, id, said]],
+      );
+      const gone = last.filter(({ said }) => said === undefined);
+      await sql.write(
+        UNLIST,
+        gone.map(({ region, sort, id }) => [region, sort, id]),
+      );
+      await sql.write(PUT_LISTED, there);
+    },
     async birds(region) {
       const rows = await sql.rows<BirdRow>(
         `SELECT region, bird_id, nest_id, name, status, trigger_type, present, status_since_us, first_status,
-           news_since_us
+           news_since_us, published
          FROM bird WHERE region = $1 ORDER BY bird_id`,
         region,
       );
@@ -136,6 +160,7 @@ export function createInventory(sql: Sql, clock: Clock): InventoryStore {
           ...[bird.region, bird.birdId, bird.nestId, bird.name, foldedText(bird.name)],
           ...[bird.status, bird.triggerType, Number(bird.present), bird.statusSinceUs],
           ...[bird.hasFirstStatus ? 1 : 0, bird.newsSinceUs ?? 0, goneUs(bird.present)],
+          bird.isPublished === undefined ? -1 : Number(bird.isPublished),
         ]),
       );
     },
@@ -158,6 +183,7 @@ interface BirdRow extends NestRow {
   readonly status_since_us: number;
   readonly first_status: number;
   readonly news_since_us: number;
+  readonly published: number;
 }
 
 function nestOf(row: NestRow): NestRecord {
@@ -172,6 +198,7 @@ function birdOf(row: BirdRow): BirdRecord {
     name: row.name,
     status: row.status,
     triggerType: row.trigger_type,
+    ...(row.published >= 0 && { isPublished: row.published === 1 }),
     present: row.present === 1,
     statusSinceUs: row.status_since_us,
     ...(row.first_status === 1 && { hasFirstStatus: true }),

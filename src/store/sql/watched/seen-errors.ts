@@ -2,7 +2,8 @@ import { MOST_ERRORS, type SeenError } from '../../../domain/context/novelty.ts'
 import type { ErrorStore, Failure } from '../../error-store.ts';
 import type { RowStatement, Sql } from '../sql.ts';
 
-const FIND = `SELECT hash, first_us, error_seen.last_us, flight_id, error_seen.bird_id, bird.name AS bird
+const FIND = `SELECT hash, error_seen.last_us AS "lastUs", flight_id AS "flightId",
+    coalesce(nullif(bird.name, ''), 'Bird ' || error_seen.bird_id) AS bird
   FROM error_seen LEFT JOIN bird ON bird.region = error_seen.region AND bird.bird_id = error_seen.bird_id
   WHERE error_seen.region = $1 AND hash = ANY($2::text[])`;
 
@@ -19,25 +20,16 @@ const NOTE: RowStatement = {
       last_us = greatest(error_seen.last_us, excluded.last_us)`,
 };
 
-interface ErrorRow {
-  readonly hash: string;
-  readonly first_us: number;
-  readonly last_us: number;
-  readonly flight_id: string;
-  readonly bird_id: string;
-  readonly bird: string | null;
-}
-
 export function createErrors(sql: Sql): ErrorStore {
   return {
     async note(region, failures) {
       const ofEach = Map.groupBy(failures, ({ hash }) => hash);
-      const rows = await sql.rows<ErrorRow>(FIND, region, [...ofEach.keys()]);
+      const rows = await sql.rows<SeenError & { hash: string }>(FIND, region, [...ofEach.keys()]);
       await sql.write(
         NOTE,
         [...ofEach].map(([hash, some]) => noted(region, hash, some)),
       );
-      return new Map(rows.map((row) => [row.hash, seenOf(row)]));
+      return new Map(rows.map(({ hash, ...seen }) => [hash, seen]));
     },
     async remembered(region) {
       const row = await sql.first<{ since_us: number; errors_since_us: number }>(
@@ -61,13 +53,4 @@ function noted(region: string, hash: string, failures: readonly Failure[]) {
   const last = failures.reduce((latest, one) => (one.atUs > latest.atUs ? one : latest));
   const firstUs = failures.reduce((least, { atUs }) => Math.min(least, atUs), last.atUs);
   return [region, hash, firstUs, last.atUs, failures.length, last.flightId, last.birdId];
-}
-
-function seenOf(row: ErrorRow): SeenError {
-  return {
-    firstUs: row.first_us,
-    lastUs: row.last_us,
-    flightId: row.flight_id,
-    bird: row.bird || `Bird ${row.bird_id}`,
-  };
 }

@@ -9,7 +9,7 @@ import { isEndedByProbe, isResolvable } from '../../../domain/evaluate/resolve-b
 import type { Silence } from '../../../domain/muting/silence.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import type { Page } from '../frame/page.ts';
-import { frame, type Html, when } from '../frame/page-frame.ts';
+import { frame, type Html, heading, when } from '../frame/page-frame.ts';
 import { MESSAGE_LENGTH, silenceWords } from '../frame/page-words.ts';
 import { type AlertSheet, alertSheet, signatureForm } from './alert-sheet.ts';
 
@@ -20,6 +20,8 @@ interface AcknowledgePage {
   readonly isOpen: boolean;
   readonly lastEvent: Event | undefined;
   readonly acknowledgement: Silence | undefined;
+  /** How many alerts were acknowledged together with it. */
+  readonly together: number;
   /** Where the form is sent, including which alert it is about. */
   readonly action: string;
   /** Whether the reader may see the other pages. */
@@ -38,24 +40,31 @@ export function renderAcknowledgePage(at: Page, page: AcknowledgePage): Html {
     page: at,
     hasNavigation: hasHome,
     section: 'alerts',
-    body: html`<header class="narrow">
-${hasHome ? '' : html`<p class="brand"><b>nestwatch</b></p>`}
-<h1>${headlineOf(at, page)}</h1>
-<p class="lead">${leadOf(at, page)}</p>
-${problem ? html`<p class="notice" role="alert">${problem}</p>` : ''}
-</header>
+    ...(!hasHome && { footing: html`nestwatch · ` }),
+    body: html`${heading(at, { title: headlineOf(at, page), lead: leadOf(at, page), problem })}
 <main id="main" class="narrow">
 ${alert ? alertSheet(at, alert, page) : ''}
+${isOpen && hasHome && page.acknowledgement ? undoForm(at, page.acknowledgement, page.together) : ''}
 ${isOpen && !page.acknowledgement ? signatureForm(at, { ...page, why: acknowledge.why, button: acknowledge.button }) : ''}
 </main>`,
   });
 }
 
-function headlineOf({ words }: Page, { alert, isOpen, acknowledgement }: AcknowledgePage): string {
+/** Takes an acknowledgement back, or all that were made together with it. */
+export function undoForm({ root, words }: Page, { id, alertId }: Silence, together = 1): Html {
+  const all =
+    together > 1
+      ? html`<button class="small" name="whole" value="true">${words.acknowledge.undoAll(together)}</button>`
+      : '';
+  return html`<form method="post" action="${root}expire-silence" class="actions"><input type="hidden" name="id" value="${id}"><input type="hidden" name="alert" value="${alertId ?? ''}">
+${all}<button class="small">${words.acknowledge.undo(together > 1)}</button></form>`;
+}
+
+function headlineOf({ words }: Page, { alert, isOpen, together }: AcknowledgePage): string {
   const { acknowledge } = words;
   if (!alert) return acknowledge.over;
   if (!isOpen) return acknowledge.nothing;
-  return acknowledgement ? acknowledge.done : acknowledge.question;
+  return together > 0 ? acknowledge.done(together) : acknowledge.question;
 }
 
 function leadOf(at: Page, { alert, isOpen, acknowledgement }: AcknowledgePage): Html {
@@ -86,11 +95,11 @@ export function renderResolvePage(at: Page, page: ResolvePage): Html {
     tone: 'quiet',
     page: at,
     section: 'alerts',
-    body: html`<header class="narrow">
-<h1>${isAsked ? resolve.askAgain : isOpen ? resolve.question : resolve.over}</h1>
-<p class="lead">${resolveLeadOf(at, page)}</p>
-${problem ? html`<p class="notice" role="alert">${problem}</p>` : ''}
-</header>
+    body: html`${heading(at, {
+      title: isAsked ? resolve.askAgain : isOpen ? resolve.question : resolve.over,
+      lead: resolveLeadOf(at, page),
+      problem,
+    })}
 <main id="main" class="narrow">
 ${alert ? alertSheet(at, alert, page) : ''}
 ${isOpen ? signatureForm(at, { ...page, why: resolve.why, button: isAsked ? resolve.askButton : resolve.button }) : ''}

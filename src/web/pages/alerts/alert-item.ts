@@ -3,6 +3,7 @@ import { html } from 'hono/html';
 import type { Alert } from '../../../domain/alert/alert.ts';
 import type { Event } from '../../../domain/alert/event.ts';
 import { fingerprint } from '../../../domain/alert/fingerprint.ts';
+import { whoActs } from '../../../domain/context/findings.ts';
 import { isEndedByProbe, isResolvable } from '../../../domain/evaluate/resolve-by-hand.ts';
 import { alertPath } from '../../../http/page-path.ts';
 import type { ShownAlert } from '../../../operator/shown-alerts.ts';
@@ -12,13 +13,16 @@ import { type Html, timed, when, where } from '../frame/page-frame.ts';
 import {
   alertPlace,
   alertTitle,
+  MESSAGE_LENGTH,
   regionWord,
   severityTone,
   severityWord,
   silenceWords,
 } from '../frame/page-words.ts';
+import { said } from '../frame/said.ts';
 
-export function alertItem(page: Page, shown: ShownAlert): Html {
+/** `more` follows the message. */
+export function alertItem(page: Page, shown: ShownAlert, more: Html | string = ''): Html {
   const { alert, lastEvent, silencedBy, isInhibited } = shown;
   const { words } = page;
   const { labels } = alert;
@@ -27,16 +31,25 @@ export function alertItem(page: Page, shown: ShownAlert): Html {
   const isOver = alert.state !== 'firing';
   const tone = silence || isInhibited || isOver ? 'quiet' : severityTone(severity);
   return html`<li id="alert-${fingerprint(labels)}" class="alert ${tone}">
-<div class="row"><div><h3><a class="plain" href="${page.root}${alertPath(alert.id)}">${alertTitle(words, labels.alertname ?? '')}</a></h3> <span class="pill ${tone}">${severityWord(words, severity)}</span>
+<div class="row"><div><h3><a class="plain" href="${page.root}${alertPath(alert.id)}">${alertTitle(words, labels.alertname ?? '', alert.annotations)}</a></h3> <span class="pill ${tone}">${severityWord(words, severity)}</span>
 ${mutePills(page, shown)}</div>
 <span class="small soft">${isOver ? ended(page, alert) : lasting(page, alert.startsAtUs)}</span></div>
 <div class="row stack"><div>${where(page, labels.region ?? '', alertPlace(labels))}</div>
 <span class="small soft">${eventCount(page, alert, lastEvent)}</span></div>
-${alertMessage(alert, lastEvent?.message)}
+<div class="foot"><div>${alertMessage(alert, lastEvent?.message)}
+${isOver ? '' : actsLine(alert)}${more}
 ${silence ? html`<p class="small soft"><bdi>${silenceWords(words, silence)}</bdi></p>` : ''}
-${isInhibited ? html`<p class="small soft">${words.alerts.inhibitedWhy}</p>` : ''}
-${isOver ? '' : html`<p class="actions">${alertActions(page, shown)}</p>`}
+${isInhibited ? html`<p class="small soft">${words.alerts.inhibitedWhy}</p>` : ''}</div>
+${isOver ? '' : html`<p class="actions">${alertActions(page, shown)}</p>`}</div>
 </li>`;
+}
+
+/** Who can end it, as far as the type of its error says. */
+export function actsLine({ labels }: Alert): Html | string {
+  const acts = whoActs(labels.error_type ?? '');
+  return acts === undefined
+    ? ''
+    : html`<p class="small">${acts.charAt(0).toUpperCase()}${acts.slice(1)}.</p>`;
 }
 
 /** Whether it is acknowledged, silenced, inhibited or resolved. */
@@ -57,13 +70,13 @@ export function mutePills(
 export function alertActions({ root, words }: Page, { alert, silencedBy }: ShownAlert): Html {
   const { labels, startsAtUs } = alert;
   const isAcknowledged = silencedBy.some(({ alertId }) => alertId !== null);
-  const title = `${alertTitle(words, labels.alertname ?? '')}, ${alertPlace(labels) || regionWord(words, labels.region ?? '')}`;
+  const title = `${alertTitle(words, labels.alertname ?? '', alert.annotations)}, ${alertPlace(labels) || regionWord(words, labels.region ?? '')}`;
   const query = new URLSearchParams({ alert: alert.id }).toString();
-  const button = (to: string, what: string, name: string) =>
-    html`<a class="button" href="${root}${to}" aria-label="${name} ${title}">${what}</a>`;
+  const button = (to: string, what: string, name: string, key = '') =>
+    html`<a class="button" href="${root}${to}" aria-label="${name} ${title}"${key && html` data-key="${key}"`}>${what}</a>`;
   const { acknowledge, silence, resolve, askAgain } = words.alerts;
-  return html`${isAcknowledged ? '' : button(`acknowledge?${query}`, acknowledge, acknowledge)}
-${button(`silence?${query}`, silence, silence)}
+  return html`${isAcknowledged ? '' : button(`acknowledge?${query}`, acknowledge, acknowledge, 'a')}
+${button(`silence?${query}`, silence, silence, 's')}
 ${isResolvable(alert) ? button(`resolve?${query}&began=${startsAtUs}`, resolve, resolve) : ''}
 ${!isResolvable(alert) && isEndedByProbe(alert) ? button(`resolve?${query}&began=${startsAtUs}`, askAgain, `${askAgain}:`) : ''}`;
 }
@@ -73,6 +86,12 @@ export function lasting(page: Page, startsAtUs: number): Html {
   const { words, nowUs } = page;
   const lasted = words.time.soFar((nowUs - startsAtUs) / 1000);
   return html`${words.alerts.forTime} ${timed(page, startsAtUs, lasted)}`;
+}
+
+/** What ended an alert, as a clause; empty if it is not known. */
+export function endedBy({ words }: Page, { annotations, ending, alertname }: Alert): Html | string {
+  const by = annotations.resolved_by ?? words.alert.ended(ending ?? '', alertname);
+  return by && said(by, MESSAGE_LENGTH);
 }
 
 function ended(page: Page, { startsAtUs, endsAtUs }: Alert): Html {

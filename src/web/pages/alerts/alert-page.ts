@@ -1,41 +1,54 @@
-/** Renders one alert: its content, events and episodes, who was notified, and what can be done about it. */
-
+/**
+ * Renders one alert as a person in trouble asks: why, since when and how often, what to do, who knows of it, and what
+ * happened. Its labels, ids and other episodes are folded away.
+ */
 import { html } from 'hono/html';
-import type { Labels } from '../../../domain/alert/alert.ts';
+import type { Alert, Labels } from '../../../domain/alert/alert.ts';
+import type { Event } from '../../../domain/alert/event.ts';
 import { fingerprint } from '../../../domain/alert/fingerprint.ts';
-import { alertPath, eventPath } from '../../../http/page-path.ts';
+import { alertPath, birdPath, eventPath, flightPath } from '../../../http/page-path.ts';
 import type { AlertRecord } from '../../../operator/alert-record.ts';
-import type { SentNotification } from '../../../store/outbox-store.ts';
-import { manyLines, plainText } from '../../../text/plain-text.ts';
+import type { AlertSurroundings } from '../../../operator/alert-surroundings.ts';
+import { plainText } from '../../../text/plain-text.ts';
 import type { NameOf } from '../../delivery-messages.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
-import { deliveryLinks, ownEventItem, withheldList } from '../frame/items.ts';
+import { changeLine, flightChart } from '../frame/flight-chart.ts';
 import type { Page } from '../frame/page.ts';
-import { at, frame, type Html, heading, when, where } from '../frame/page-frame.ts';
+import { at, frame, type Html, heading, marked, when } from '../frame/page-frame.ts';
 import {
   alertPlace,
   alertTitle,
-  MESSAGE_LENGTH,
   NAME_LENGTH,
+  regionWord,
   severityTone,
   severityWord,
   silenceWords,
 } from '../frame/page-words.ts';
-import { alertActions, lasting, mutePills } from './alert-item.ts';
+import { said, saidInLines, saidStep } from '../frame/said.ts';
+import { birdTitle, nestLink } from '../frame/standing-words.ts';
+import { undoForm } from './acknowledge-page.ts';
+import { alertActions, endedBy, lasting, mutePills } from './alert-item.ts';
+import { timeline } from './alert-timeline.ts';
 
 const TEXT_LENGTH = 2_000;
+const NAMED_MEMBERS = 8;
 
-export function renderAlertPage(page: Page, record: AlertRecord, nameOf: NameOf): Html {
+export function renderAlertPage(
+  page: Page,
+  record: AlertRecord,
+  around: AlertSurroundings,
+  nameOf: NameOf,
+): Html {
   const { words } = page;
   const { alert, silencedBy } = record;
   const { labels, annotations } = alert;
   const shown = { alert, silencedBy, isInhibited: record.inhibitedBy.length > 0, lastEvent: undefined };
-  const title = alertTitle(words, labels.alertname ?? '');
+  const title = alertTitle(words, labels.alertname ?? '', annotations);
   const place = alertPlace(labels);
   const isFiring = alert.state === 'firing';
   const tone = isFiring && silencedBy.length === 0 ? severityTone(labels.severity ?? '') : 'quiet';
-  const said = manyLines(record.events[0]?.event.message || annotations.description || '', TEXT_LENGTH);
-  const message = html`<bdi>${said}</bdi>`;
+  const last = record.events[0]?.event ?? around.failures[0];
+  const message = last?.message || annotations.description || annotations.summary || '';
   return frame({
     title: `nestwatch: ${title}${place ? `, ${place}` : ''}`,
     tone,
@@ -43,9 +56,9 @@ export function renderAlertPage(page: Page, record: AlertRecord, nameOf: NameOf)
     isLive: true,
     section: 'alerts',
     body: html`${heading(page, {
-      title: place ? `${title}: ${place}` : title,
+      title: place ? html`${title}: ${placeLinks(page, labels)}` : title,
       tone,
-      lead: html`${where(page, labels.region ?? '', '')} ${standing(page, record)}`,
+      lead: html`${regionWord(words, labels.region ?? '')} · ${standing(page, record)} ${flightLink(page, last)}`,
       json: `api/v1/alerts/${encodeURIComponent(alert.id)}`,
     })}
 <main id="main">
@@ -53,16 +66,29 @@ export function renderAlertPage(page: Page, record: AlertRecord, nameOf: NameOf)
 ${silencedBy.map((silence) => html`<p class="small soft"><bdi>${silenceWords(words, silence)}</bdi></p>`)}
 ${shown.isInhibited ? html`<p class="small soft">${words.alerts.inhibitedWhy}</p>` : ''}
 ${isFiring ? html`<p class="actions">${alertActions(page, shown)}</p>` : ''}
-${said ? html`<h2>${words.alert.message}</h2><div class="sheet"><pre>${message}</pre></div>` : ''}
-${findingSection(page, record)}
-${eventSection(page, record)}
-${notifiedSection(page, record, nameOf)}
-${namesSection(words.alert.labels, labels)}
-${namesSection(words.alert.annotations, annotations)}
-${episodeSection(page, record)}
-<p class="small soft after"><code>${plainText(alert.id, TEXT_LENGTH)}</code> · <code>${fingerprint(labels)}</code></p>
+${whySection(page, record, last, message)}
+${oftenSection(page, record, around)}
+${helpSection(page, alert)}
+${whoSection(page, record, around)}
+${timeline(page, record, around, message, nameOf)}
+${detailSection(page, record)}
 </main>`,
   });
+}
+
+/** `Marketing / Translate blog`, each linked to its page. */
+function placeLinks(page: Page, labels: Labels): Html {
+  const { region = '', nest_id: nestId, nest = '', bird_id: birdId, bird = '', entity_name: entity } = labels;
+  const parts = [
+    ...(nestId === undefined ? [] : [nestLink(page, { region, nestId, nest })]),
+    ...(birdId === undefined
+      ? []
+      : [
+          html`<a href="${page.root}${birdPath(region, birdId)}"><bdi>${birdTitle(page.words, bird, birdId)}</bdi></a>`,
+        ]),
+    ...(birdId === undefined && entity !== undefined ? [said(entity, NAME_LENGTH)] : []),
+  ];
+  return html`${parts.map((part, index) => html`${index > 0 ? ' / ' : ''}${part}`)}`;
 }
 
 function standing(page: Page, { alert, isKept }: AlertRecord): Html {
@@ -71,87 +97,113 @@ function standing(page: Page, { alert, isKept }: AlertRecord): Html {
   if (state === 'firing') return html`${words.alert.isFiring} ${lasting(page, startsAtUs)}.`;
   if (state === 'pending' && startsAtUs === 0) return html`${words.alert.isPending}.`;
   const lasted = words.alerts.lasted(words.time.lasting((endsAtUs - startsAtUs) / 1000));
-  const said = plainText(alert.annotations.resolved_by ?? '', MESSAGE_LENGTH);
-  const by = said ? html`<bdi>${said}</bdi>` : words.alert.ended(alert.ending ?? '');
+  const by = endedBy(page, alert);
   return html`${words.alert.isOver} ${when(page, endsAtUs)}, ${lasted}${by ? html`: ${by}` : ''}. ${isKept ? '' : words.alert.letGo}`;
 }
 
-/** Why it fires now and who can act, with links to what says so. */
-function findingSection(page: Page, { findings }: AlertRecord): Html | string {
-  const items = findings.flatMap((one) => ('text' in one ? [one] : []));
-  if (items.length === 0) return '';
-  return html`<h2>${page.words.alert.context}</h2>
-<ul class="sheet">${items.map(({ text, eventKey, alertId }) => {
-    const said = html`<bdi>${plainText(text, TEXT_LENGTH)}</bdi>`;
-    const path = eventKey === undefined ? alertId && alertPath(alertId) : eventPath(eventKey);
-    return html`<li>${path === undefined ? said : html`<a href="${page.root}${path}">${said}</a>`}</li>`;
-  })}</ul>`;
+function flightLink({ root, words }: Page, event: Event | undefined): Html | string {
+  const flightId = event?.attributes.flight_id;
+  if (!event || flightId === undefined) return '';
+  return html`<a href="${root}${flightPath(event.region, String(flightId))}">${words.alert.lastFlight}</a>`;
 }
 
-function eventSection(page: Page, { alert, events }: AlertRecord): Html {
-  const { words } = page;
-  const items = events.map(({ event }) => ownEventItem(page, event));
-  const more = alert.eventsTotal - events.length;
-  return html`<h2>${words.alert.events}</h2>
-${
-  items.length > 0
-    ? html`<ul class="sheet">${items}${more > 0 ? html`<li class="soft">${words.alert.moreEvents(more)}</li>` : ''}</ul>`
-    : html`<p class="sheet empty">${words.alert.noEvents}</p>`
-}`;
-}
-
-function notifiedSection(
+/** The last message, where it failed, and what is known about why now, with links to what says so. */
+function whySection(
   page: Page,
-  { notifications, receivers, suppressions }: AlertRecord,
-  nameOf: NameOf,
-): Html {
+  { findings }: AlertRecord,
+  last: Event | undefined,
+  message: string,
+): Html | string {
   const { words } = page;
-  const names = receivers.map((name) => plainText(name, NAME_LENGTH)).join(', ');
-  const columns: Column<SentNotification>[] = [
-    { title: words.alert.receiver, cell: (one) => plainText(one.receiver, NAME_LENGTH) },
-    { title: words.alert.reason, cell: (one) => plainText(words.alert.why(one.reason), NAME_LENGTH) },
-    { title: words.alert.at, cell: (one) => when(page, one.createdAtUs) },
-    { title: words.alert.deliveries, cell: (one) => deliveryLinks(page, one.deliveries, nameOf) },
-  ];
-  return html`<h2>${words.alert.notified}</h2>
-${
-  notifications.length > 0
-    ? dataTable(words.alert.notified, columns, notifications)
-    : html`<p class="sheet empty">${words.alert.nobodyYet}</p>`
-}
-<p class="small soft after">${names ? words.alert.receivers(names) : words.alert.noReceiver}</p>
-${withheldList(page, words.alert.withheld, suppressions)}`;
+  const [scope, step] = [last?.attributes.scope, last?.attributes.step_id].map((one) => String(one ?? ''));
+  const items = findings.flatMap((one) => ('text' in one ? [one] : []));
+  if (!message && items.length === 0) return '';
+  return html`<h2>${words.alert.reasons}</h2>
+<div class="sheet">${message ? html`<pre>${saidInLines(message, TEXT_LENGTH)}</pre>` : ''}
+<ul>${scope || step ? html`<li>${words.alert.atStep} ${saidStep({ scope: scope!, step: step! })}</li>` : ''}
+${items.map(({ text, eventKey, alertId }) => {
+  const clause = said(text.charAt(0).toUpperCase() + text.slice(1), TEXT_LENGTH);
+  const path = eventKey === undefined ? alertId && alertPath(alertId) : eventPath(eventKey);
+  return html`<li>${path === undefined ? clause : html`<a href="${page.root}${path}">${clause}</a>`}</li>`;
+})}</ul></div>`;
 }
 
-function namesSection(title: string, names: Labels): Html | string {
-  const entries = Object.entries(names);
-  if (entries.length === 0) return '';
-  const rows = entries.map(
-    ([name, value]) =>
-      html`<dt><code>${plainText(name, NAME_LENGTH)}</code></dt><dd><bdi>${linked(name, value)}</bdi></dd>`,
-  );
-  return html`<h2>${title}</h2><dl class="sheet">${rows}</dl>`;
-}
-
-/** Only the link to a runbook, which is in the configuration, is clickable. */
-function linked(name: string, value: string): Html | string {
-  const text = plainText(value, TEXT_LENGTH);
-  const isLink = name === 'runbook_url' && /^https?:\/\//.test(text);
-  return isLink ? html`<a href="${text}" rel="noreferrer">${text}</a>` : text;
-}
-
-function episodeSection(page: Page, { alert, episodes }: AlertRecord): Html | string {
+function oftenSection(page: Page, { alert, episodes }: AlertRecord, around: AlertSurroundings): Html {
   const { words } = page;
   const earlier = episodes.filter(({ startsAtUs }) => startsAtUs !== alert.startsAtUs);
-  if (earlier.length === 0) return '';
+  const parts = [
+    ...(alert.startsAtUs > 0 ? [html`${words.alert.beganColumn} ${at(page, alert.startsAtUs)}`] : []),
+    ...(alert.eventsTotal > 0 ? [words.count.events(alert.eventsTotal)] : []),
+    ...(earlier.length > 0 ? [words.alert.before(earlier.length)] : []),
+  ];
   const columns: Column<AlertRecord['episodes'][number]>[] = [
     { title: words.alert.beganColumn, cell: (one) => at(page, one.startsAtUs) },
     {
       title: words.alert.lastedColumn,
       cell: (one) => words.time.lasting((one.endsAtUs - one.startsAtUs) / 1000),
     },
-    { title: words.alert.ending, cell: (one) => words.alert.ended(one.ending ?? '') },
+    { title: words.alert.ending, cell: (one) => words.alert.ended(one.ending ?? '', one.alertname) },
     { title: words.alert.eventsOf, cell: (one) => String(one.events), isNumber: true },
   ];
-  return html`<h2>${words.alert.history}</h2>${dataTable(words.alert.history, columns, earlier)}`;
+  return html`<h2>${words.alert.often}</h2>
+<p class="small soft">${parts.map((part, index) => html`${index > 0 ? ' · ' : ''}${part}`)}</p>
+${flightChart(page, around.flights, around.changes)}
+${earlier.length > 0 ? html`<details><summary>${words.alert.history}</summary>${dataTable(words.alert.history, columns, earlier)}</details>` : ''}`;
+}
+
+function helpSection({ words }: Page, { alertname, annotations }: Alert): Html | string {
+  const [look, act] = [words.look(alertname), words.act(alertname)];
+  const url = plainText(annotations.runbook_url ?? '', TEXT_LENGTH);
+  const link = /^https?:\/\//.test(url) ? html`<li><a href="${url}" rel="noreferrer">${url}</a></li>` : '';
+  if (look === '' && !link) return '';
+  return html`<h2>${words.alert.help}</h2>
+<ul class="sheet">${link}${look === '' ? '' : html`<li><b>${words.alert.look}</b> ${marked(look)}</li><li><b>${words.alert.act}</b> ${marked(act)}</li>`}</ul>`;
+}
+
+function whoSection(
+  page: Page,
+  { alert, receivers, acknowledgements }: AlertRecord,
+  { members, changes }: AlertSurroundings,
+): Html {
+  const { words } = page;
+  const names = receivers.map((name) => plainText(name, NAME_LENGTH)).join(', ');
+  const acknowledged = acknowledgements.find(
+    ({ alertStartsAtUs, endsAtUs }) => alertStartsAtUs === alert.startsAtUs && endsAtUs > page.nowUs,
+  );
+  const publish = changes.find(({ type }) => /\.(Published|Activated)$/.test(type));
+  const more = members.length - NAMED_MEMBERS;
+  const rows: [string, Html | string][] = [
+    [
+      words.alert.seenBy,
+      acknowledged
+        ? html`<bdi>${silenceWords(words, acknowledged)}</bdi>${undoForm(page, acknowledged)}`
+        : '',
+    ],
+    [words.alert.published, publish ? changeLine(page, publish) : ''],
+    [
+      words.alert.members,
+      members.length === 0
+        ? ''
+        : html`${members
+            .slice(0, NAMED_MEMBERS)
+            .map(
+              (one, index) => html`${index > 0 ? ', ' : ''}${said(one, NAME_LENGTH)}`,
+            )}${more > 0 ? words.alert.moreMembers(more) : ''}`,
+    ],
+    [words.alert.receiver, names || words.alert.noReceiver],
+  ];
+  return html`<h2>${words.alert.who}</h2>
+<dl class="sheet">${rows.filter(([, shown]) => shown !== '').map(([name, shown]) => html`<dt>${name}</dt><dd>${shown}</dd>`)}</dl>`;
+}
+
+/** What programs see. */
+function detailSection({ words }: Page, { alert }: AlertRecord): Html {
+  const rows = (names: Labels) =>
+    Object.entries(names).map(
+      ([name, value]) =>
+        html`<dt><code>${plainText(name, NAME_LENGTH)}</code></dt><dd><bdi>${plainText(value, TEXT_LENGTH)}</bdi></dd>`,
+    );
+  return html`<details><summary>${words.alert.details}</summary>
+<dl class="sheet after">${rows({ id: alert.id, fingerprint: fingerprint(alert.labels), ...alert.labels })}</dl>
+<dl class="sheet after">${rows(alert.annotations)}</dl></details>`;
 }

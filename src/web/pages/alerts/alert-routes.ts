@@ -1,9 +1,13 @@
 /** Serves the pages of alerts, and those that ask for confirmation before an alert is acknowledged or resolved. */
 import type { Context, Hono } from 'hono';
 import { isAcknowledgementOver } from '../../../domain/muting/silence.ts';
+import { madeTogether } from '../../../domain/muting/silence-change.ts';
 import { idOfPath } from '../../../http/page-path.ts';
 import type { AcknowledgeLinks } from '../../../operator/acknowledge-link.ts';
 import { readAlertRecord } from '../../../operator/alert-record.ts';
+import { readAlertSurroundings } from '../../../operator/alert-surroundings.ts';
+import { countFiring } from '../../../operator/count-firing.ts';
+import type { MeantAlert } from '../../../operator/edit-silences.ts';
 import type { Signature } from '../../../operator/find-alert.ts';
 import { loadMuting } from '../../../store/load-muting.ts';
 import type { Store } from '../../../store/store.ts';
@@ -34,10 +38,10 @@ function addList(pages: Hono, options: PagesOptions): void {
     read: (search, context) =>
       listEntries(search, context, (tx, nowUs) => loadMuting(tx, alerting, recurrences, nowUs)),
     render: async (page, view) => {
-      const counts = await store.transaction((tx) => tx.alerts.count());
-      const firing = counts.filter(({ state }) => state === 'firing');
-      const total = firing.reduce((sum, { count }) => sum + count, 0);
-      return renderAlertsPage(page, view, total);
+      const counts = await store.transaction(async (tx) =>
+        countFiring(tx, await loadMuting(tx, alerting, recurrences, page.nowUs), page.nowUs),
+      );
+      return renderAlertsPage(page, view, counts);
     },
   });
 }
@@ -48,15 +52,16 @@ function addOne(pages: Hono, { store, alerting, recurrences, messages, clock }: 
     const { unknown, unknownLead } = page.words.alert;
     const { pathname } = new URL(c.req.url);
     const id = idOfPath(pathname.slice('/alerts/'.length));
-    const record =
+    const found =
       id === undefined
         ? undefined
         : await store.transaction(async (tx) => {
             const muting = await loadMuting(tx, alerting, recurrences, page.nowUs);
-            return readAlertRecord(tx, id, alerting, muting);
+            const record = await readAlertRecord(tx, id, alerting, muting);
+            return record && { record, around: await readAlertSurroundings(tx, record) };
           });
-    return record
-      ? c.html(renderAlertPage(page, record, messages.nameOf))
+    return found
+      ? c.html(renderAlertPage(page, found.record, found.around, messages.nameOf))
       : c.html(unknownPage(page, 'alerts', unknown, unknownLead), 404);
   });
 }
@@ -78,6 +83,7 @@ function addAcknowledging(pages: Hono, options: PagesOptions): void {
       comment: by.comment,
       problem,
       acknowledgement,
+      together: acknowledgement ? madeTogether(acknowledgement, silences).length : 0,
       action: actionOf('acknowledge', c),
       hasHome: c.req.query('link') === undefined,
     });
@@ -90,8 +96,7 @@ function addAcknowledging(pages: Hono, options: PagesOptions): void {
     const by = signatureOf(c, await fieldsOf(c));
     const problem = await problemOf(c.get('words'), async () => {
       checkSignature(pageOf(c, clock).words, by);
-      const { id, startsAtUs } = requested(c, links, clock);
-      const result = await silenceEditor.acknowledge(id, by, startsAtUs);
+      const result = await silenceEditor.acknowledge([requested(c, links, clock)], by);
       if (!result.ok) throw refuse(sentence(result.message));
     });
     if (problem === '') return c.redirect(actionOf('acknowledge', c), 303);
@@ -127,14 +132,8 @@ function addResolving(pages: Hono, { store, alertResolver, clock }: PagesOptions
   });
 }
 
-/** An alert and the requested episode; without one, the current episode. */
-interface Requested {
-  readonly id: string;
-  readonly startsAtUs?: number;
-}
-
 /** The alert of a request, by a signed link or by its id. A link names the episode as well. */
-function requested(c: Context, links: AcknowledgeLinks, clock: Clock): Requested {
+function requested(c: Context, links: AcknowledgeLinks, clock: Clock): MeantAlert {
   const link = c.req.query('link');
   if (link === undefined) return ofOverview(c);
   const episode = links.read(link, clock.nowUs());
@@ -153,7 +152,7 @@ function readAlert(store: Store, id: string, startsAtUs: number | undefined) {
 }
 
 /** The alert that the overview links to, with the episode that it showed. */
-function ofOverview(c: Context): Requested {
+function ofOverview(c: Context): MeantAlert {
   const began = c.req.query('began');
   const id = c.req.query('alert') ?? '';
   return began === undefined ? { id } : { id, startsAtUs: Number(began) };

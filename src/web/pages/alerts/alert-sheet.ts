@@ -24,7 +24,7 @@ export function alertSheet(
   const severity = labels.severity ?? '';
   const tone = isOpen ? severityTone(severity) : 'quiet';
   return html`<ul class="sheet"><li class="alert ${tone}">
-<div class="row stack"><div><h2 class="inline">${alertTitle(words, labels.alertname ?? '')}</h2> <span class="pill ${tone}">${isOpen ? severityWord(words, severity) : words.alerts.resolved}</span></div>
+<div class="row stack"><div><h2 class="inline">${alertTitle(words, labels.alertname ?? '', annotations)}</h2> <span class="pill ${tone}">${isOpen ? severityWord(words, severity) : words.alerts.resolved}</span></div>
 <span class="small soft">${words.alert.began} ${when(page, startsAtUs)}</span></div>
 <div>${where(page, labels.region ?? '', alertPlace(labels))}</div>
 ${alertMessage({ annotations }, lastEvent?.message)}

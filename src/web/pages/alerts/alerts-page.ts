@@ -1,12 +1,18 @@
-/** Renders the page of all alerts: firing ones by cause or separately, and resolved ones. */
+/** Renders the page of all alerts, by cause or separately: those that fire, and those that are over. */
 import { html } from 'hono/html';
+import type { Labels } from '../../../domain/alert/alert.ts';
+import { signature } from '../../../domain/alert/error-signature.ts';
 import { fingerprint } from '../../../domain/alert/fingerprint.ts';
+import type { Episode } from '../../../domain/digest/digest.ts';
+import { formatMatcher, matchersOf } from '../../../domain/matchers/matcher.ts';
 import type { Muting } from '../../../domain/muting/muting.ts';
 import { alertPath } from '../../../http/page-path.ts';
-import { alertOfEpisode } from '../../../operator/alert-record.ts';
+import type { FiringCounts } from '../../../operator/count-firing.ts';
 import { readEnded } from '../../../operator/ended-episodes.ts';
 import { readAlerts, type ShownAlert, showAlerts } from '../../../operator/shown-alerts.ts';
 import type { Cause } from '../../../store/alert-store.ts';
+import type { FlightEnds, NestKey } from '../../../store/bird-store.ts';
+import { messageOfEpisode } from '../../../store/report/episode-messages.ts';
 import type { Transaction } from '../../../store/store.ts';
 import {
   type AskedAlerts,
@@ -16,33 +22,78 @@ import {
 } from '../../requests/read-lists.ts';
 import { alertFields, type FilterField, filterField, isNarrowed, regionField } from '../frame/filter-form.ts';
 import { messageLine } from '../frame/items.ts';
-import { type ListView, listPage } from '../frame/list-page.ts';
+import { type ListView, listPage, type Preset } from '../frame/list-page.ts';
 import type { Page } from '../frame/page.ts';
-import { type Html, where } from '../frame/page-frame.ts';
-import { alertPlace, alertTitle, severityTone, severityWord } from '../frame/page-words.ts';
-import { alertItem, lasting, mutePills } from './alert-item.ts';
+import { type Html, when, where } from '../frame/page-frame.ts';
+import { alertPlace, alertTitle, severityTone, severityWord, type Tone } from '../frame/page-words.ts';
+import { endsWords, spark } from '../frame/strip.ts';
+import { actsLine, alertItem, lasting, mutePills } from './alert-item.ts';
 
-/** One line of the page: a cause with several alerts, or a single alert. */
+/** One line of the page: a cause with several alerts, a single alert, or what ended by one cause. */
 export type AlertsEntry =
-  | { readonly cause: Cause; readonly latest: readonly Omit<ShownAlert, 'lastEvent'>[] }
-  | { readonly alert: ShownAlert };
+  | ({ readonly cause: Cause; readonly latest: readonly ShownAlert[] } & WithEnds)
+  | ({ readonly alert: ShownAlert } & WithEnds)
+  | { readonly over: EndedCause };
 
-/** `firingTotal`: the number of all firing alerts, whatever the filters. */
-export function renderAlertsPage(page: Page, view: ListView<AlertsEntry>, firingTotal: number): Html {
+/** How Flights of the Nests of the shown alerts ended within the last day. */
+interface WithEnds {
+  readonly ends?: readonly FlightEnds[];
+}
+
+/** Episodes of one kind, severity and error that ended, the latest first. */
+interface EndedCause {
+  readonly episodes: readonly Episode[];
+  /** The newest message. */
+  readonly message: string;
+}
+
+/** `counts` are those of all alerts, whatever the filters. */
+export function renderAlertsPage(page: Page, view: ListView<AlertsEntry>, counts: FiringCounts): Html {
   const { words } = page;
   const { given } = view;
+  const state = given.get('state') || 'firing';
   return listPage(page, view, {
-    ...{ section: 'alerts', title: words.frame.alerts, lead: words.alerts.firing(firingTotal) },
+    ...{
+      section: 'alerts',
+      title: words.frame.alerts,
+      lead: words.alerts.active(counts.firing, counts.unacknowledged),
+    },
     ...{ json: 'api/v1/alerts', usual: { state: 'firing' } },
-    fields: fieldsOf(page, view.regions),
+    fields: fieldsOf(page, view),
+    presets: presetsOf(page),
     list: (entries) =>
       html`<h2 class="heard">${words.frame.alerts}</h2><ul class="sheet">${entries.map((entry) => entryItem(page, entry, given))}</ul>`,
-    none: firingTotal === 0 && !isNarrowed(given) ? words.alerts.none : words.list.nothing,
+    none:
+      counts.firing === 0 && state === 'firing' && !isNarrowed(given)
+        ? words.alerts.none
+        : words.list.nothing,
   });
 }
 
-function fieldsOf(page: Page, regions: readonly string[]): FilterField[] {
+/** What people ask for in the morning. Nights last from 18:00 to 9:00 in the reader's zone. */
+function presetsOf({ words, zone, nowUs }: Page): readonly Preset[] {
+  const day = (before: number) =>
+    Temporal.Instant.fromEpochMilliseconds(Math.floor(nowUs / 1000))
+      .toZonedDateTimeISO(zone)
+      .toPlainDate()
+      .subtract({ days: before })
+      .toString();
+  const during = { state: 'all', ...(zone !== 'UTC' && { zone }) };
+  return [
+    { text: words.alerts.stateFiring, query: {} },
+    {
+      text: words.alerts.lastNight,
+      query: { ...during, since: `${day(1)} 18:00`, until: `${day(0)} 09:00` },
+    },
+    { text: words.alerts.today, query: { ...during, since: day(0) } },
+    { text: words.alerts.sevenDays, query: { state: 'all', since: '7d' } },
+    { text: words.alerts.stateResolved, query: { state: 'resolved' } },
+  ];
+}
+
+function fieldsOf(page: Page, { regions, given }: ListView<AlertsEntry>): FilterField[] {
   const { words } = page;
+  const cause = given.get('cause') ?? '';
   const yesOrNo = [
     { value: 'true', text: words.list.yes },
     { value: 'false', text: words.list.no },
@@ -52,50 +103,195 @@ function fieldsOf(page: Page, regions: readonly string[]): FilterField[] {
       name: 'state',
       label: words.alerts.state,
       any: words.alerts.stateFiring,
-      choices: [{ value: 'resolved', text: words.alerts.stateResolved }],
+      choices: [
+        { value: 'resolved', text: words.alerts.stateResolved },
+        { value: 'all', text: words.alerts.stateAll },
+      ],
     },
     regionField(page, regions),
     ...alertFields(page),
     { name: 'acknowledged', label: words.alerts.acknowledged, choices: yesOrNo },
     { name: 'silenced', label: words.alerts.silenced, choices: yesOrNo },
     ...(['nest', 'bird', 'flight', 'text', 'since', 'until'] as const).map((name) => filterField(page, name)),
+    // In place of its pattern, which is not for people.
+    ...(cause === ''
+      ? []
+      : [
+          {
+            name: 'cause',
+            label: words.alerts.cause,
+            choices: [{ value: cause, text: words.alerts.sameCause }],
+          },
+        ]),
   ];
 }
 
+/** Firing alerts by cause. */
+export function problemList(page: Page, entries: readonly AlertsEntry[]): Html {
+  return html`${entries.map((entry) => entryItem(page, entry, new URLSearchParams()))}`;
+}
+
+/** The alerts that it stands for. */
+export function alertsOf(entry: AlertsEntry): readonly ShownAlert[] {
+  if ('over' in entry) return [];
+  return 'alert' in entry ? [entry.alert] : entry.latest;
+}
+
 function entryItem(page: Page, entry: AlertsEntry, given: URLSearchParams): Html {
-  return 'alert' in entry ? alertItem(page, entry.alert) : causeItem(page, entry, given);
+  if ('over' in entry) return overItem(page, entry.over, given);
+  return 'alert' in entry
+    ? alertItem(page, entry.alert, daySpark(page, entry))
+    : causeItem(page, entry, given);
+}
+
+/** The last day of the Nests that it is about. */
+function daySpark(page: Page, { ends = [] }: WithEnds): Html | string {
+  if (ends.length === 0) return '';
+  return html`<div class="day">${spark(page, ends)}<p class="small soft">${page.words.strip.ofNest}: ${endsWords(page, ends)}</p></div>`;
 }
 
 function causeItem(
   page: Page,
-  { cause, latest }: Extract<AlertsEntry, { readonly cause: Cause }>,
+  entry: Extract<AlertsEntry, { readonly cause: Cause }>,
   given: URLSearchParams,
 ): Html {
-  const { root, words } = page;
-  const severity = severityWord(words, cause.severity);
-  const tone = cause.isAcknowledged ? 'quiet' : severityTone(cause.severity);
-  const query = new URLSearchParams(given);
-  query.delete('cursor');
-  query.set('name', cause.alertname);
-  query.set('severity', cause.severity);
-  query.set('acknowledged', String(cause.isAcknowledged));
-  query.set('cause', cause.cause);
-  const places = latest.map(
+  const { words } = page;
+  const { cause, latest } = entry;
+  const { alertname, severity, isAcknowledged, alerts } = cause;
+  const isHidden = alerts === latest.length && latest.every(isHiddenFromAll);
+  const places = (given.has('cause') ? [] : latest).map(
     (one) => html`<li id="alert-${fingerprint(one.alert.labels)}">
-<a href="${root}${alertPath(one.alert.id)}">${where(page, one.alert.labels.region ?? '', alertPlace(one.alert.labels))}</a>
+${placeLink(page, one.alert.id, one.alert.labels)}
 ${one.silencedBy.some(({ alertId }) => alertId === null) || one.isInhibited ? mutePills(page, one) : ''}</li>`,
   );
-  return html`<li class="alert ${tone}">
-<div class="row"><div><h3>${cause.alerts} × ${alertTitle(words, cause.alertname)}</h3> <span class="pill ${tone}">${severity}</span>
-${cause.isAcknowledged ? html`<span class="pill quiet">${words.alerts.acknowledged}</span>` : ''}</div>
-<span class="small soft">${lasting(page, cause.firstStartsAtUs)}</span></div>
-${messageLine(cause.cause)}
-<ul class="places">${places}</ul>
-<p class="actions"><a class="button" href="?${query}">${words.alerts.each(cause.alerts)}</a></p>
+  const [title, ...others] = new Set(latest.map(({ alert }) => alert.annotations.title));
+  return card(page, given, {
+    ...(title !== undefined && others.length === 0 && { annotations: { title } }),
+    ...{ alertname, severity, places, alerts, cause: given.has('cause') ? '' : cause.cause },
+    tone: isAcknowledged || isHidden ? 'quiet' : severityTone(severity),
+    pills: isAcknowledged ? html`<span class="pill quiet">${words.alerts.acknowledged}</span>` : '',
+    stamp: lasting(page, cause.firstStartsAtUs),
+    message: html`${newestMessage(page, latest)}${actsLine(latest[0]!.alert)}${daySpark(page, entry)}`,
+    query: { state: 'firing', acknowledged: String(isAcknowledged) },
+    actions: causeActions(page, cause, latest),
+  });
+}
+
+/** Whether people are not notified of it. */
+export function isHiddenFromAll({ silencedBy, isInhibited }: ShownAlert): boolean {
+  return silencedBy.length > 0 || isInhibited;
+}
+
+/** The pages that ask before all alerts of a cause are acknowledged or silenced. */
+function causeActions(page: Page, cause: Cause, latest: readonly ShownAlert[]): Html | string {
+  const [first] = latest;
+  const { words, root } = page;
+  const { alertname } = cause;
+  if (!first) return '';
+  const matchers = causeMatchers(cause, latest);
+  const title = alertTitle(words, alertname);
+  const button = (text: string, until: string, key: string) => {
+    const query = new URLSearchParams({ alert: first.alert.id, matchers, until });
+    return html`<a class="button" href="${root}silence?${query}" aria-label="${words.alerts.all(text, cause.alerts)}: ${title}" data-key="${key}">${words.alerts.all(text, cause.alerts)}</a>`;
+  };
+  return html`${cause.isAcknowledged ? '' : button(words.alerts.acknowledge, 'landed', 'a')}
+${button(words.alerts.silence, '1h', 's')}`;
+}
+
+/**
+ * What all alerts of a cause share. If they have no error, that may be more than they; then also their ids, if few enough
+ * to be known.
+ */
+function causeMatchers(
+  { alertname, severity, region = '', nestId = '', cause, alerts }: Cause,
+  latest: readonly ShownAlert[],
+): string {
+  const labels = latest.map(({ alert }) => alert.labels);
+  const error = labels[0]?.error === cause ? cause : '';
+  const shared = matchersOf({ alertname, severity, region, nest_id: nestId, error });
+  const name = ['bird_id', 'entity_id'].find((one) => labels.every((own) => /^[\w-]+$/.test(own[one] ?? '')));
+  if (error || name === undefined || alerts > latest.length) return shared;
+  return `${shared}\n${formatMatcher({ name, op: '=~', value: labels.map((own) => own[name]).join('|') })}`;
+}
+
+/** The newest message, and whether the alerts, which share their first error, say different things now. */
+function newestMessage({ words }: Page, latest: readonly ShownAlert[]): Html | string {
+  const messages = latest
+    .toSorted((a, b) => (b.lastEvent?.occurredAtUs ?? 0) - (a.lastEvent?.occurredAtUs ?? 0))
+    .map(
+      ({ alert, lastEvent }) =>
+        lastEvent?.message || alert.annotations.description || alert.annotations.summary || '',
+    );
+  const several = new Set(messages.map(signature)).size > 1 ? words.alerts.severalCauses : '';
+  return messageLine(messages[0] ?? '', several);
+}
+
+const SHOWN_PLACES = 5;
+
+function overItem(page: Page, { episodes, message }: EndedCause, given: URLSearchParams): Html {
+  const { words } = page;
+  const [latest] = episodes as readonly [Episode];
+  const { alertname, labels } = latest;
+  const { severity = '', error } = labels;
+  const ofAlert = [...Map.groupBy(episodes, ({ alertId }) => alertId).values()];
+  const shown = given.has('cause') || error === undefined ? ofAlert : ofAlert.slice(0, SHOWN_PLACES);
+  const places = shown.map((all) => {
+    const [{ alertId, labels: own, startsAtUs, endsAtUs, ending }] = all as [Episode];
+    const lasted = words.alerts.lasted(words.time.lasting((endsAtUs - startsAtUs) / 1000));
+    const by = words.alert.ended(ending ?? '', alertname);
+    return html`<li>${placeLink(page, alertId, own)} <span class="small soft">${all.length > 1 ? `${words.alerts.times(all.length)}, ` : ''}${words.alerts.resolvedAt} ${when(page, endsAtUs)}, ${lasted}${by && `: ${by}`}</span></li>`;
+  });
+  return card(page, given, {
+    ...{ alertname, severity, places, alerts: ofAlert.length, tone: 'quiet' },
+    cause: ofAlert.length > shown.length ? (error ?? '') : '',
+    pills: html`<span class="pill quiet">${words.alerts.resolved}</span>`,
+    stamp: html`${words.alerts.last} ${when(page, latest.endsAtUs)}`,
+    message: messageLine(message),
+    query: { state: 'resolved' },
+  });
+}
+
+function placeLink(page: Page, id: string, labels: Labels): Html {
+  return html`<a href="${page.root}${alertPath(id)}">${where(page, labels.region ?? '', alertPlace(labels))}</a>`;
+}
+
+interface Card {
+  readonly alertname: string;
+  readonly severity: string;
+  readonly alerts: number;
+  readonly tone: Tone;
+  readonly pills: Html | string;
+  readonly stamp: Html;
+  readonly message: Html | string;
+  readonly places: readonly Html[];
+  /** Empty if all of its alerts are shown. */
+  readonly cause: string;
+  /** What its own list asks for besides name, severity and cause. */
+  readonly query: Readonly<Record<string, string>>;
+  readonly actions?: Html | string;
+  /** What all of them are called, if they are moments. */
+  readonly annotations?: Labels;
+}
+
+function card({ root, words }: Page, given: URLSearchParams, shown: Card): Html {
+  const { alertname, severity, alerts, cause, actions = '' } = shown;
+  const asked = { ...Object.fromEntries(given), name: alertname, severity, cause, ...shown.query };
+  const each = new URLSearchParams(asked);
+  each.delete('cursor');
+  const many = alerts > 1 ? `${alerts} × ` : '';
+  return html`<li class="alert ${shown.tone}">
+<div class="row"><div><h3>${many}${alertTitle(words, alertname, shown.annotations)}</h3> <span class="pill ${shown.tone}">${severityWord(words, severity)}</span>
+${shown.pills}</div>
+<span class="small soft">${shown.stamp}</span></div>
+${shown.message}
+<div class="foot"><ul class="places">${shown.places}</ul>
+${actions || cause ? html`<p class="actions">${actions}${cause && html`<a class="button" href="${root}alerts?${each}">${words.alerts.each(alerts)}</a>`}</p>` : ''}</div>
 </li>`;
 }
 
 const ASKED = { states: ['firing', 'resolved'], order: 'severest' } as const;
+/** Episodes that are grouped by cause for one page. */
+const OVER = 500;
 
 /** Alerts, or causes with some of their alerts. */
 export function listEntries(
@@ -103,9 +299,20 @@ export function listEntries(
   context: ListContext,
   loadMuting: (tx: Transaction, nowUs: number) => Promise<Muting>,
 ): (tx: Transaction) => Promise<Listed<AlertsEntry>> {
-  const asked = readAlertQuery(search, context, ASKED);
-  const query = { ...asked, state: asked.state ?? 'firing' };
-  return async (tx) => readEntries(tx, await loadMuting(tx, context.nowUs), query);
+  const isAll = search.get('state') === 'all';
+  const own = new URLSearchParams(search);
+  if (isAll) own.delete('state');
+  const asked = readAlertQuery(own, context, ASKED);
+  const firing = { ...asked, state: asked.state ?? 'firing' };
+  return async (tx) => {
+    // Those that fire come before the first of those that are over.
+    const muting = await loadMuting(tx, context.nowUs);
+    const isLater = isAll && asked.cursor !== undefined;
+    const shown = isLater ? { items: [] } : await readEntries(tx, muting, firing);
+    if (!isAll) return shown;
+    const over = await readEntries(tx, muting, { ...asked, state: 'resolved' });
+    return { items: [...shown.items, ...over.items], next: over.next };
+  };
 }
 
 export async function readEntries(
@@ -114,21 +321,29 @@ export async function readEntries(
   query: AskedAlerts,
 ): Promise<Listed<AlertsEntry>> {
   const { isSilenced, cause, state } = query;
-  if (state === 'firing' && isSilenced === undefined && cause === undefined) {
-    return readCauses(tx, muting, query);
-  }
+  const isByCause = state === 'firing' && isSilenced === undefined;
+  if (isByCause && cause === undefined) return readCauses(tx, muting, query);
   // Alerts are deleted soon after they are resolved, but their episodes are kept. Only the alerts themselves know
   // their Flights.
   if (state === 'resolved' && query.flight === undefined) return readOver(tx, query);
   const { alerts, next } = await readAlerts(tx, muting, query, isSilenced);
-  return { items: alerts.map((alert) => ({ alert })), next };
+  // Above the alerts of one cause stands what can be done about all of them.
+  const whole = isByCause && query.cursor === undefined ? await readCauses(tx, muting, query) : undefined;
+  const cards = whole?.items.filter((one) => 'cause' in one) ?? [];
+  return { items: [...cards, ...alerts.map((alert) => ({ alert }))], next };
 }
 
+/** What ended, by cause. */
 async function readOver(tx: Transaction, query: AskedAlerts): Promise<Listed<AlertsEntry>> {
-  const { episodes, next } = await readEnded(tx, query, query.limit, query.cursor);
-  const items = episodes.map((episode) => ({
-    alert: { alert: alertOfEpisode(episode), lastEvent: undefined, silencedBy: [], isInhibited: false },
-  }));
+  const { episodes, next } = await readEnded(tx, query, OVER, query.cursor);
+  const byCause = Map.groupBy(episodes, ({ alertname, labels: { severity = '', error = '' } }) =>
+    JSON.stringify([alertname, severity, error]),
+  );
+  const items: AlertsEntry[] = [];
+  for (const all of byCause.values()) {
+    items.push({ over: { episodes: all, message: await messageOfEpisode(tx, all[0]!) } });
+    await tx.pause();
+  }
   return { items, next };
 }
 
@@ -140,13 +355,28 @@ async function readCauses(tx: Transaction, muting: Muting, query: AskedAlerts): 
     muting,
     causes.flatMap((one) => one.latest),
   );
+  await tx.pause();
+  const nests = all.map(({ alert: { labels } }) => nestOf(labels));
+  const ends = await tx.birds.nestEnds(nests, query.nowUs - DAY_US);
   const items: AlertsEntry[] = [];
   let done = 0;
   for (const cause of causes) {
-    const latest = all.slice(done, done + cause.latest.length);
-    done += latest.length;
+    const from = done;
+    done += cause.latest.length;
+    const latest = all.slice(from, done);
+    // Each Nest once.
+    const byNest = new Map(
+      latest.map((_, index) => [JSON.stringify(nests[from + index]), ends[from + index]!]),
+    );
+    const shown = { ends: [...byNest.values()].flat() };
     const [only] = latest;
-    items.push(cause.alerts === 1 && only ? { alert: only } : { cause, latest });
+    items.push(cause.alerts === 1 && only ? { alert: only, ...shown } : { cause, latest, ...shown });
   }
   return { items, next };
+}
+
+const DAY_US = 86_400_000_000;
+
+function nestOf({ region = '', nest_id: nestId = '' }: Labels): NestKey {
+  return { region, nestId };
 }

@@ -8,18 +8,22 @@ import { idOfPath, publicPath } from '../../../http/page-path.ts';
 import { type ShownBird, showBirds } from '../../../operator/acknowledged-birds.ts';
 import { readBirdReport } from '../../../operator/bird-report.ts';
 import { readFlightReport } from '../../../operator/flight-report.ts';
-import { type BirdOverview, type NestOverview, STANDINGS } from '../../../store/bird-store.ts';
-import { listBirds, listNests } from '../../requests/read-lists.ts';
+import {
+  type BirdOverview,
+  type FlightOverview,
+  type NestOverview,
+  STANDINGS,
+} from '../../../store/bird-store.ts';
+import { listBirds, listFlights, listNests } from '../../requests/read-lists.ts';
 import { birdPlace, flightPlace } from '../../service-place.ts';
 import type { PagesOptions } from '../../web-options.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
 import { filterField, regionField } from '../frame/filter-form.ts';
+import { messageLine } from '../frame/items.ts';
 import { addListPage, type ListView, listPage } from '../frame/list-page.ts';
 import { type Page, pageOf } from '../frame/page.ts';
 import { type Html, unknownPage, when } from '../frame/page-frame.ts';
 import { regionWord } from '../frame/page-words.ts';
-import { renderBirdPage } from './bird-page.ts';
-import { renderFlightPage } from './flight-page.ts';
 import {
   birdLink,
   birdStatus,
@@ -28,7 +32,10 @@ import {
   nestLink,
   percent,
   standingPill,
-} from './standing-words.ts';
+  statusWords,
+} from '../frame/standing-words.ts';
+import { renderBirdPage } from './bird-page.ts';
+import { renderFlightPage } from './flight-page.ts';
 
 const LISTED = 50;
 
@@ -56,6 +63,8 @@ export function addBirdPages(pages: Hono, options: PagesOptions): void {
     read: listNests,
     render: (page, view) => renderNestsPage(page, view, isPublic),
   });
+
+  addListPage(pages, options, '/flights', { limit: LISTED, read: listFlights, render: renderFlightsPage });
 
   pages.get('/birds/*', async (c) => {
     const page = pageOf(c, clock);
@@ -87,7 +96,7 @@ export function addBirdPages(pages: Hono, options: PagesOptions): void {
 }
 
 /** What `/birds/{region}/{id}` names. An id may contain slashes, which a proxy may have decoded. */
-function thingOf(
+export function thingOf(
   c: Context,
   folder: string,
   regions: readonly string[],
@@ -127,6 +136,39 @@ function renderBirdsPage(page: Page, view: ListView<ShownBird>): Html {
     fields,
     list: (birds) => dataTable(words.frame.birds, columns, birds),
     none: words.birds.none,
+    below: html`<p class="small after"><a href="${page.root}flights">${words.flights.title}</a></p>`,
+  });
+}
+
+function renderFlightsPage(page: Page, view: ListView<FlightOverview>): Html {
+  const { words } = page;
+  const columns: Column<FlightOverview>[] = [
+    {
+      title: words.flights.started,
+      cell: (one) => (one.startedAtUs > 0 ? when(page, one.startedAtUs) : ''),
+    },
+    { title: words.birds.bird, cell: (one) => birdLink(page, { ...one, name: one.bird }) },
+    { title: words.birds.nest, cell: (one) => place(page, one) },
+    {
+      title: words.birds.status,
+      cell: (one) => flightLink(page, one.region, one.flightId, one.status),
+    },
+    { title: words.flights.message, cell: (one) => messageLine(one.message) },
+  ];
+  const statuses = ['active', 'succeeded', 'failed', 'cancelled'];
+  return listPage(page, view, {
+    ...{ section: 'birds', title: words.flights.title, lead: words.flights.lead, json: 'api/v1/flights' },
+    fields: [
+      regionField(page, view.regions),
+      ...(['nest', 'bird', 'text', 'since', 'until'] as const).map((name) => filterField(page, name)),
+      {
+        name: 'status',
+        label: words.birds.status,
+        choices: statuses.map((value) => ({ value, text: statusWords(words, value) })),
+      },
+    ],
+    list: (flights) => dataTable(words.flights.title, columns, flights),
+    none: words.birds.noFlights,
   });
 }
 
@@ -163,7 +205,7 @@ function renderNestsPage(
   });
 }
 
-function place(page: Page, one: BirdOverview | NestOverview): Html {
+function place(page: Page, one: BirdOverview | NestOverview | FlightOverview): Html {
   return html`<span class="soft">${regionWord(page.words, one.region)} ·</span> ${nestLink(page, one)}`;
 }
 

@@ -7,7 +7,7 @@ import { alertPath, birdPath, deliveryPath, eventPath } from '../../../http/page
 import { durationUs } from '../../../operator/bird-report.ts';
 import type { FlightReport } from '../../../operator/flight-report.ts';
 import type { Delivery } from '../../../store/outbox-store.ts';
-import { manyLines, plainText } from '../../../text/plain-text.ts';
+import { plainText } from '../../../text/plain-text.ts';
 import type { NameOf } from '../../delivery-messages.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
 import { deliveryPill, withheldList } from '../frame/items.ts';
@@ -15,13 +15,22 @@ import type { Page } from '../frame/page.ts';
 import { at, frame, type Html, heading, when } from '../frame/page-frame.ts';
 import {
   alertTitle,
+  isKnown,
   MESSAGE_LENGTH,
   NAME_LENGTH,
   regionWord,
   severityTone,
   severityWord,
 } from '../frame/page-words.ts';
-import { birdTitle, flightTitle, flightTone, inService, nestLink } from './standing-words.ts';
+import { said, saidInLines, saidStep } from '../frame/said.ts';
+import {
+  birdTitle,
+  flightLink,
+  flightTitle,
+  flightTone,
+  inService,
+  nestLink,
+} from '../frame/standing-words.ts';
 
 /** The full length that a message may have. */
 const ERROR_LENGTH = 40_000;
@@ -55,6 +64,7 @@ export function renderFlightPage(page: Page, report: FlightReport, beside: Besid
       json: `api/v1/flights/${encodeURIComponent(flight.region)}/${encodeURIComponent(flight.flightId)}`,
     })}
 <main id="main">
+${besideLinks(page, report)}
 ${facts(page, report)}
 ${errorSection(page, report)}
 ${logSection(page, beside.log)}
@@ -65,40 +75,52 @@ ${event ? html`<p class="after"><a href="${root}${eventPath(event.key)}">${words
   });
 }
 
+/** The Flights of the Bird before and after it, and how they ended. */
+function besideLinks(page: Page, { previous, next }: FlightReport): Html | string {
+  const { words } = page;
+  const link = (name: string, one: FlightReport['next']) =>
+    one &&
+    html`<span>${name}: ${flightLink(page, one.region, one.flightId, one.status)} <span class="small soft">${when(page, one.startedAtUs)}</span></span>`;
+  if (!previous && !next) return '';
+  return html`<nav class="between after" aria-label="${words.flight.beside}">${link(words.flight.previous, previous) ?? html`<span></span>`}${link(words.flight.next, next)}</nav>`;
+}
+
 function facts(page: Page, { flight, event }: FlightReport): Html {
   const { words, nowUs } = page;
-  const { flight: said } = words;
   const isActive = flight.endedAtUs === 0 && flight.startedAtUs > 0 && flight.status === 'active';
   const lastedUs = isActive ? nowUs - flight.startedAtUs : durationUs(flight);
   const moment = (us: number) =>
-    us === 0 ? said.notKnown : html`${at(page, us)} <span class="small soft">${when(page, us)}</span>`;
+    us === 0
+      ? words.flight.notKnown
+      : html`${at(page, us)} <span class="small soft">${when(page, us)}</span>`;
   const rows: [string, Html | string][] = [
-    [said.started, moment(flight.startedAtUs)],
-    [said.ended, isActive ? '' : moment(flight.endedAtUs)],
+    [words.flight.started, moment(flight.startedAtUs)],
+    [words.flight.ended, isActive ? '' : moment(flight.endedAtUs)],
     [
-      said.took,
+      words.flight.took,
       lastedUs === undefined
         ? ''
-        : `${words.time.took(lastedUs / 1000)}${isActive ? `, ${said.underWay}` : ''}`,
+        : `${words.time.took(lastedUs / 1000)}${isActive ? `, ${words.flight.underWay}` : ''}`,
     ],
-    [said.step, attribute(event, 'step_id')],
-    [said.scope, attribute(event, 'scope')],
-    [said.errorType, attribute(event, 'error_type')],
-    [said.flight, html`<code>${plainText(flight.flightId, NAME_LENGTH)}</code>`],
+    [words.flight.step, flight.scope || flight.step ? saidStep(flight) : ''],
+    [words.flight.errorType, errorType(page, event)],
+    [words.flight.flight, html`<code>${said(flight.flightId, NAME_LENGTH)}</code>`],
   ];
   return html`<dl class="sheet">${rows
     .filter(([, value]) => value !== '')
     .map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
 }
 
-function attribute(event: Event | undefined, name: 'step_id' | 'scope' | 'error_type'): Html | string {
-  const text = plainText(String(event?.attributes[name] ?? ''), NAME_LENGTH);
-  return text && html`<bdi>${text}</bdi>`;
+function errorType({ words }: Page, event: Event | undefined): Html | string {
+  const type = String(event?.attributes.error_type ?? '');
+  const { errorTypes } = words.flight;
+  return isKnown(errorTypes, type) ? errorTypes[type] : type && said(type, NAME_LENGTH);
 }
 
 function errorSection({ words }: Page, { flight, event }: FlightReport): Html | string {
-  const text = manyLines(event?.message ?? '', ERROR_LENGTH);
-  if (text) return html`<h2>${words.flight.error}</h2><div class="sheet"><pre><bdi>${text}</bdi></pre></div>`;
+  const message = event?.message ?? '';
+  if (message.trim())
+    return html`<h2>${words.flight.error}</h2><div class="sheet"><pre>${saidInLines(message, ERROR_LENGTH)}</pre></div>`;
   if (flight.status !== 'failed') return '';
   return html`<h2>${words.flight.error}</h2><p class="sheet empty">${event ? words.flight.noError : words.flight.noEvent}</p>`;
 }
@@ -119,10 +141,10 @@ function logSection(page: Page, log: FlightLog | undefined): Html {
       cell: ({ atUs }) => at(page, atUs),
     },
     { title: words.flight.entry, cell: (step) => stepTitle(page, step) },
-    { title: words.flight.step, cell: ({ step }) => html`<bdi>${plainText(step, NAME_LENGTH)}</bdi>` },
+    { title: words.flight.step, cell: ({ scope, step }) => saidStep({ scope, step }) },
     {
       title: words.flight.message,
-      cell: ({ message }) => html`<bdi>${plainText(message, STEP_LENGTH)}</bdi>`,
+      cell: ({ message }) => said(message, STEP_LENGTH),
     },
   ];
   return html`${title}${dataTable(words.flight.log, columns, log.steps)}
@@ -137,10 +159,10 @@ function stepTitle({ words }: Page, { sort, level, wentOn }: FlightStep): Html {
 
 function alertSection({ root, words }: Page, { flight, alerts }: FlightReport): Html | string {
   if (flight.status !== 'failed' && alerts.length === 0) return '';
-  const items = alerts.map(({ id, state, labels }) => {
+  const items = alerts.map(({ id, state, labels, annotations }) => {
     const severity = labels.severity ?? '';
     const isFiring = state === 'firing';
-    return html`<li><a class="what" href="${root}${alertPath(id)}">${alertTitle(words, labels.alertname ?? '')}</a>
+    return html`<li><a class="what" href="${root}${alertPath(id)}">${alertTitle(words, labels.alertname ?? '', annotations)}</a>
 <span class="pill ${isFiring ? severityTone(severity) : 'quiet'}">${isFiring ? severityWord(words, severity) : words.birds.over}</span></li>`;
   });
   return html`<h2>${words.flight.alerts}</h2>

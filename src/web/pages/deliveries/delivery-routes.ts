@@ -3,7 +3,7 @@ import type { Hono } from 'hono';
 import { html } from 'hono/html';
 import type { Notification } from '../../../domain/grouping/notification.ts';
 import { alertPath, deliveryPath, eventPath, idOfPath } from '../../../http/page-path.ts';
-import { type ClaimedDelivery, DELIVERY_STATES, type Delivery } from '../../../store/outbox-store.ts';
+import { type ClaimedDelivery, DELIVERY_STATES, type ListedDelivery } from '../../../store/outbox-store.ts';
 import { manyLines, plainText } from '../../../text/plain-text.ts';
 import { refuse } from '../../requests/query.ts';
 import { listDeliveries } from '../../requests/read-lists.ts';
@@ -24,6 +24,7 @@ import {
   NAME_LENGTH,
   placeName,
 } from '../frame/page-words.ts';
+import { said } from '../frame/said.ts';
 
 const LISTED = 100;
 
@@ -74,7 +75,11 @@ export function addDeliveries(pages: Hono, options: PagesOptions): void {
 }
 
 /** `receivers`: those that notify somebody. */
-function renderDeliveriesPage(page: Page, view: ListView<Delivery>, receivers: readonly string[]): Html {
+function renderDeliveriesPage(
+  page: Page,
+  view: ListView<ListedDelivery>,
+  receivers: readonly string[],
+): Html {
   const { words } = page;
   return listPage(page, view, {
     ...{ section: 'deliveries', title: words.frame.deliveries, lead: words.deliveries.lead },
@@ -86,13 +91,18 @@ function renderDeliveriesPage(page: Page, view: ListView<Delivery>, receivers: r
   });
 }
 
-function columnsOf(page: Page): Column<Delivery>[] {
+function columnsOf(page: Page): Column<ListedDelivery>[] {
   const { root, words } = page;
   return [
     {
       title: words.alert.receiver,
       cell: ({ id, receiver }) =>
         html`<a href="${root}${deliveryPath(id)}">${plainText(receiver, NAME_LENGTH)}</a>`,
+    },
+    {
+      title: words.deliveries.about,
+      cell: ({ about, aboutMore }) =>
+        html`<bdi>${plainText(about, MESSAGE_LENGTH)}</bdi>${aboutMore > 0 ? ` ${words.deliveries.more(aboutMore)}` : ''}`,
     },
     { title: words.deliveries.by, cell: ({ integration }) => plainText(integration, NAME_LENGTH) },
     { title: words.deliveries.state, cell: ({ state }) => deliveryPill(page, state) },
@@ -170,7 +180,7 @@ ${row(words.deliveries.tries, String(attempts))}
 ${lastError ? row(words.deliveries.error, html`<bdi>${plainText(lastError, TEXT_LENGTH)}</bdi>`) : ''}
 ${delivery.refusedBy ? row(words.delivery.refusedBy, html`<bdi>${plainText(delivery.refusedBy, TEXT_LENGTH)}</bdi>`) : ''}
 ${delivery.remaining ? row(words.delivery.remaining, html`<bdi>${plainText(delivery.remaining.join(', '), MESSAGE_LENGTH)}</bdi>`) : ''}
-${row(words.delivery.id, html`<code>${plainText(id, NAME_LENGTH)}</code>`)}
+${row(words.delivery.id, html`<code>${said(id, NAME_LENGTH)}</code>`)}
 </dl>
 ${
   state === 'dead'
@@ -205,8 +215,8 @@ function aboutList(page: Page, notification: Notification): Html {
       : notification.alerts
           .slice(0, SHOWN)
           .map(
-            ({ id, status, labels }) =>
-              html`<li><a class="what" href="${root}${alertPath(id)}">${alertTitle(words, labels.alertname ?? '')}</a> ${where(page, labels.region ?? '', alertPlace(labels))} <span class="pill quiet">${status === 'firing' ? words.alert.isFiring : words.alert.isOver}</span></li>`,
+            ({ id, status, labels, annotations }) =>
+              html`<li><a class="what" href="${root}${alertPath(id)}">${alertTitle(words, labels.alertname ?? '', annotations)}</a> ${where(page, labels.region ?? '', alertPlace(labels))} <span class="pill quiet">${status === 'firing' ? words.alert.isFiring : words.alert.isOver}</span></li>`,
           );
   const more = all.length - items.length;
   return html`<ul class="sheet">${items}${more > 0 ? html`<li class="soft">${words.alert.moreEvents(more)}</li>` : ''}</ul>`;

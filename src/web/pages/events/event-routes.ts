@@ -1,14 +1,14 @@
 /** Serves the timeline of events, and each event with its explanation. */
 import type { Hono } from 'hono';
 import { html } from 'hono/html';
-import { EVENT_TYPES, type Event, FEEDS } from '../../../domain/alert/event.ts';
+import { EVENT_FEEDS, EVENT_TYPES, type Event } from '../../../domain/alert/event.ts';
 import { shortId } from '../../../domain/alert/short-id.ts';
 import { deadlineWords } from '../../../domain/statistics/deadlines.ts';
 import { alertPath, birdPath, flightPath, idOfPath } from '../../../http/page-path.ts';
 import { type Explanation, explain } from '../../../operator/explain.ts';
 import { findReference, newestEventOf } from '../../../operator/find-reference.ts';
 import { loadMuting } from '../../../store/load-muting.ts';
-import { manyLines, plainText } from '../../../text/plain-text.ts';
+import { plainText } from '../../../text/plain-text.ts';
 import type { NameOf } from '../../delivery-messages.ts';
 import { listEvents } from '../../requests/read-lists.ts';
 import type { PagesOptions } from '../../web-options.ts';
@@ -37,6 +37,7 @@ import {
   placeName,
   suppressionWords,
 } from '../frame/page-words.ts';
+import { said, saidInLines } from '../frame/said.ts';
 
 const LISTED = 100;
 
@@ -75,13 +76,13 @@ function renderEventsPage(page: Page, view: ListView<Event>): Html {
 
 function fieldsOf(page: Page, regions: readonly string[]): FilterField[] {
   const { words } = page;
-  const types = FEEDS.flatMap((feed) => EVENT_TYPES[feed]);
+  const types = EVENT_FEEDS.flatMap((feed) => EVENT_TYPES[feed]);
   return [
     regionField(page, regions),
     {
       name: 'feed',
       label: words.events.feed,
-      choices: FEEDS.map((feed) => ({ value: feed, text: words.feeds[feed] })),
+      choices: EVENT_FEEDS.map((feed) => ({ value: feed, text: words.feeds[feed] })),
     },
     {
       name: 'type',
@@ -107,7 +108,6 @@ function renderEventPage(page: Page, explanation: Explanation, nameOf: NameOf): 
   const { event } = explanation;
   const place = placeName(event);
   const title = eventTitle(words, event.type);
-  const message = manyLines(event.message, TEXT_LENGTH);
   return frame({
     title: `nestwatch: ${title}${place ? `, ${place}` : ''}`,
     tone: eventTone(event.type),
@@ -121,7 +121,7 @@ function renderEventPage(page: Page, explanation: Explanation, nameOf: NameOf): 
       json: `api/v1/events/${encodeURIComponent(event.key)}/explain`,
     })}
 <main id="main">
-${message ? html`<h2>${words.alert.message}</h2><div class="sheet"><pre><bdi>${message}</bdi></pre></div>` : ''}
+${event.message.trim() ? html`<h2>${words.event.message}</h2><div class="sheet"><pre>${saidInLines(event.message, TEXT_LENGTH)}</pre></div>` : ''}
 <h2>${words.event.way}</h2>
 <ol class="sheet way">${stepsOf(page, explanation, nameOf).map(([name, step]) => html`<li><b>${name}</b> <div>${step}</div></li>`)}</ol>
 ${detailSection(page, explanation)}
@@ -208,11 +208,16 @@ function detailSection({ root, words }: Page, { event }: Explanation): Html {
     html`<dt>${name}</dt><dd><bdi>${value}</bdi></dd>`;
   const attribute = (name: string, value: unknown) =>
     row(html`<code>${plainText(name, NAME_LENGTH)}</code>`, plainText(String(value), MESSAGE_LENGTH));
-  return html`<h2>${words.event.details}</h2><dl class="sheet">
+  return html`${
+    birdId || flightId
+      ? html`<h2>${words.event.about}</h2><dl class="sheet">
+${birdId ? row(words.list.bird, html`<a href="${root}${birdPath(region, birdId)}">${said(event.bird || birdId, NAME_LENGTH)}</a>`) : ''}
+${flightId ? row(words.list.flight, html`<a href="${root}${flightPath(region, flightId)}">${said(flightId, NAME_LENGTH)}</a>`) : ''}</dl>`
+      : ''
+  }
+<details><summary>${words.event.details}</summary><dl class="sheet after">
 ${row(words.event.key, html`<code>${plainText(event.key, TEXT_LENGTH)}</code>`)}
 ${row(words.event.type, plainText(event.type, NAME_LENGTH))}
-${birdId ? row(words.list.bird, html`<a href="${root}${birdPath(region, birdId)}">${plainText(event.bird || birdId, NAME_LENGTH)}</a>`) : ''}
-${flightId ? row(words.list.flight, html`<a href="${root}${flightPath(region, flightId)}">${plainText(flightId, NAME_LENGTH)}</a>`) : ''}
-${shown.map(([name, value]) => (name === 'flight_id' ? '' : attribute(name, value)))}
-</dl>`;
+${shown.map(([name, value]) => attribute(name, value))}
+</dl></details>`;
 }

@@ -8,6 +8,10 @@ import { MAX_VALUE_LENGTH } from '../../requests/query.ts';
 import type { Page } from './page.ts';
 import type { Html } from './page-frame.ts';
 import { alertTitle, regionWord, severityWord } from './page-words.ts';
+import { LINE, lineOf } from './search-line.ts';
+
+/** All fields of a form, each as long as a request may have it. */
+const MAX_LINE = 10 * MAX_VALUE_LENGTH;
 
 export interface FilterField {
   /** The parameter of the address. */
@@ -84,12 +88,37 @@ export function filterForm(page: Page, usual: readonly FilterField[], given: URL
   const zone = typedZone(page);
   const isZoned = zone !== 'UTC' && fields.some(({ name }) => name === 'since');
   const isFiltered = fields.some(({ name }) => given.get(name));
-  return html`<form class="filter" aria-label="${words.list.filter}">
+  return html`<details class="filters"><summary>${words.list.filters}</summary><form class="filter" aria-label="${words.list.filter}">
 ${isZoned ? html`<input type="hidden" name="zone" value="${zone}">` : ''}
 ${fields.map((field) => html`<div><label for="by-${field.name}">${field.label}</label>${control(field, given, words.list.any)}</div>`)}
 <div class="buttons"><button class="main">${words.list.show}</button>
 ${isFiltered ? html`<a class="button" href="?">${words.list.showAll}</a>` : ''}</div>
-</form>`;
+</form></details>`;
+}
+
+/**
+ * One line in place of the form, which says what is asked for, and a chip for each part of that, which takes it away. The
+ * server reads the line (`search-line.ts`).
+ */
+export function searchLine(page: Page, fields: readonly FilterField[], given: URLSearchParams): Html {
+  const { words } = page;
+  const { line, others: unsaid } = lineOf(given);
+  const asked = [...given].filter(([name, value]) => value !== '' && name !== 'cursor');
+  const chips = asked
+    .filter(([name]) => name !== 'zone' && name !== 'limit')
+    .map(([name, value]) => {
+      const field = fields.find((one) => one.name === name);
+      const shown =
+        field?.choices?.find((one) => one.value === value)?.text ?? plainText(value, MAX_VALUE_LENGTH);
+      const text = `${field?.label ?? name}: ${shown}`;
+      const others = new URLSearchParams(asked.filter(([other]) => other !== name));
+      return html`<a class="chip" href="?${others}" aria-label="${words.list.without(text)}"><bdi>${text}</bdi> ✕</a>`;
+    });
+  return html`<form class="line" aria-label="${words.list.line}">
+${unsaid.map(([name, value]) => html`<input type="hidden" name="${plainText(name, MAX_VALUE_LENGTH)}" value="${plainText(value, MAX_VALUE_LENGTH)}">`)}
+<input name="${LINE}" value="${plainText(line, MAX_LINE)}" aria-label="${words.list.line}" placeholder="${words.list.lineHint}" autocomplete="off" spellcheck="false">
+<button>${words.list.find}</button></form>
+${chips.length > 0 ? html`<p class="actions">${chips}</p>` : ''}`;
 }
 
 /**

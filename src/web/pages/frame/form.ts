@@ -1,5 +1,6 @@
 /** Reads the forms of the pages, and says what a person has to correct. */
 import type { Context } from 'hono';
+import { getCookie, setCookie } from 'hono/cookie';
 import { NestwatchError } from '../../../errors.ts';
 import type { Signature } from '../../../operator/find-alert.ts';
 import { plainText } from '../../../text/plain-text.ts';
@@ -14,8 +15,21 @@ export async function fieldsOf(c: Context): Promise<URLSearchParams> {
 
 /** The trimmed texts. The name is that of the authenticated person, if there is one. */
 export function signatureOf(c: Context, fields: URLSearchParams): Signature {
-  const text = (name: string) => (fields.get(name) ?? '').trim();
-  return { createdBy: signedBy(c.get('identity'), text('author')), comment: text('comment') };
+  return { createdBy: authorOf(c, fields), comment: (fields.get('comment') ?? '').trim() };
+}
+
+const NAME_COOKIE = 'nestwatch_name';
+const YEAR_SECONDS = 31_536_000;
+
+/** The name of the authenticated person, or else the one that was typed, which the next forms begin with. */
+export function authorOf(c: Context, fields: URLSearchParams): string {
+  const typed = (fields.get('author') ?? '').trim();
+  if (c.req.method !== 'POST') return signedBy(c.get('identity'), typed || (getCookie(c, NAME_COOKIE) ?? ''));
+  const author = signedBy(c.get('identity'), typed);
+  if (author === typed && typed !== '' && typed.length <= MAX_AUTHOR_LENGTH) {
+    setCookie(c, NAME_COOKIE, typed, { path: '/', maxAge: YEAR_SECONDS, sameSite: 'Lax', httpOnly: true });
+  }
+  return author;
 }
 
 /** Throws `usage` with what a person has to correct. */

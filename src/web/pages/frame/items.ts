@@ -1,14 +1,16 @@
 /** Renders what appears on several pages: events, messages, the outcome of deliveries, and who was not notified. */
 import { html } from 'hono/html';
 import type { Alert } from '../../../domain/alert/alert.ts';
+import { signature } from '../../../domain/alert/error-signature.ts';
 import type { Event } from '../../../domain/alert/event.ts';
 import type { Suppression } from '../../../domain/muting/suppression.ts';
 import { deliveryPath, eventPath } from '../../../http/page-path.ts';
+import type { Happened } from '../../../operator/read-happened.ts';
 import type { Delivery } from '../../../store/outbox-store.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import type { NameOf } from '../../delivery-messages.ts';
 import type { Page } from './page.ts';
-import { type Html, when, where } from './page-frame.ts';
+import { type Html, timed, when, where } from './page-frame.ts';
 import {
   DELIVERY_TONES,
   eventTitle,
@@ -18,34 +20,103 @@ import {
   placeName,
   suppressionWords,
 } from './page-words.ts';
+import { said } from './said.ts';
 
-/** A message from outside, as a paragraph; nothing for an empty one. */
-export function messageLine(message: string): Html | string {
-  const text = plainText(message, MESSAGE_LENGTH);
-  return text ? html`<p class="message"><bdi>${text}</bdi></p>` : '';
+/** A message from outside, as a paragraph, after words of our own; nothing for an empty one. */
+export function messageLine(message: string, before = ''): Html | string {
+  if (message.trim() === '') return '';
+  return html`<p class="message">${before && html`<b>${before}</b> `}${said(message, MESSAGE_LENGTH)}</p>`;
 }
 
 /** The service's last message, or else nestwatch's own. */
-export function alertMessage({ annotations }: Pick<Alert, 'annotations'>, said = ''): Html | string {
-  return messageLine(said || annotations.description || annotations.summary || '');
+export function alertMessage({ annotations }: Pick<Alert, 'annotations'>, last = ''): Html | string {
+  return messageLine(last || annotations.description || annotations.summary || '');
 }
 
 /** An event as an item of a list; `stamp` says when it occurred. */
 export function eventItem(page: Page, event: Event, stamp: Html): Html {
   const entity = event.birdId ? '' : plainText(String(event.attributes.entity_name ?? ''), NAME_LENGTH);
   const place = [placeName(event), entity].filter(Boolean).join(' / ');
-  return itemOf(page, event, where(page, event.region, place), stamp);
+  const what = html`${eventLink(page, event)} ${where(page, event.region, place)}`;
+  return lineItem(what, stamp, messageLine(event.message));
 }
 
-/** An event on the page of what it is about, which needs no place. */
-export function ownEventItem(page: Page, event: Event, about: Html | string = ''): Html {
-  return itemOf(page, event, about, when(page, event.occurredAtUs));
-}
-
-function itemOf({ root, words }: Page, event: Event, about: Html | string, stamp: Html): Html {
-  return html`<li><div class="row"><div><a class="what text ${eventTone(event.type)}" href="${root}${eventPath(event.key)}">${eventTitle(words, event.type)}</a> ${about}</div>
+/** What, when on the right, and more below. */
+export function lineItem(what: Html, stamp: Html, below: Html | string = ''): Html {
+  return html`<li><div class="row"><div>${what}</div>
 <span class="small soft">${stamp}</span></div>
-${messageLine(event.message)}</li>`;
+${below}</li>`;
+}
+
+/** What happened, in the colour of its sort. */
+export function eventLink({ root, words }: Page, { key, type }: Event): Html {
+  return html`<a class="what text ${eventTone(type)}" href="${root}${eventPath(key)}">${eventTitle(words, type)}</a>`;
+}
+
+/** Whether two events tell a person the same. */
+export function saySame(a: Event, b: Event): boolean {
+  return (
+    a.birdId === b.birdId &&
+    a.type === b.type &&
+    a.message === b.message &&
+    a.attributes.initiator === b.attributes.initiator
+  );
+}
+
+/** Events that follow each other and say the same, as one; in their order. */
+export function folded(events: readonly Event[]): Event[][] {
+  const groups: Event[][] = [];
+  for (const event of events) {
+    const last = groups.at(-1);
+    if (last && saySame(last[0]!, event)) last.push(event);
+    else groups.push([event]);
+  }
+  return groups;
+}
+
+/**
+ * `Trigger error ×5`, and who did it, for events that are newest first: the newest is linked. `isCut`: there may be
+ * older ones.
+ */
+export function foldedItem(
+  page: Page,
+  events: readonly Event[],
+  place: Html | string = '',
+  below: Html | string = messageLine(events[0]!.message),
+  isCut = false,
+): Html {
+  const { words } = page;
+  const newest = events[0]!;
+  const who = String(newest.attributes.initiator ?? '');
+  const times = `×${events.length}${isCut ? ` ${words.overview.orMore}` : ''}`;
+  const what = html`${eventLink(page, newest)}${events.length > 1 ? html`<b>${times}</b>` : ''} ${place} ${who ? html`<span class="soft">${words.chart.by} ${said(who, NAME_LENGTH)}</span>` : ''}`;
+  return lineItem(what, spanAgo(page, events), below);
+}
+
+/** `98 to 110 s ago`, for events that are newest first. */
+function spanAgo(page: Page, events: readonly Event[]): Html {
+  const [newestUs, oldestUs] = [events[0]!.occurredAtUs, events.at(-1)!.occurredAtUs];
+  const [newest, oldest] = [newestUs, oldestUs].map((us) => page.words.time.ago(us, page.nowUs));
+  return newest === oldest
+    ? when(page, newestUs)
+    : timed(page, newestUs, page.words.time.between(newest!, oldest!));
+}
+
+const SHOWN_HAPPENINGS = 12;
+
+/** The latest failures, changes of Birds and notifications, those with one cause or about one Bird as one. */
+export function happenedList(page: Page, { events, isCut }: Happened): Html {
+  if (events.length === 0) return html`<p class="sheet empty">${page.words.overview.nothingHappened}</p>`;
+  const byCause = Map.groupBy(events, ({ type, region, message, birdId, attributes }) =>
+    JSON.stringify([type, region, message ? signature(message) : birdId, attributes.initiator]),
+  );
+  const items = [...byCause.values()].slice(0, SHOWN_HAPPENINGS).map((some) => {
+    const [newest] = some as [Event];
+    const others = new Set(some.map(({ birdId }) => birdId)).size - 1;
+    const place = html`${where(page, newest.region, placeName(newest))}${others > 0 ? html` <span class="soft">${page.words.overview.otherBirds(others)}</span>` : ''}`;
+    return foldedItem(page, some, place, undefined, isCut && some.includes(events.at(-1)!));
+  });
+  return html`<ul class="sheet">${items}</ul>`;
 }
 
 /** `more` follows the state. */

@@ -3,7 +3,7 @@ import type { Hono } from 'hono';
 import { html } from 'hono/html';
 import { type ListContext, type Listed, listContext, type ReadList } from '../../requests/read-lists.ts';
 import type { PagesOptions } from '../../web-options.ts';
-import { type FilterField, filterForm } from './filter-form.ts';
+import { type FilterField, filterForm, searchLine } from './filter-form.ts';
 import { problemOf } from './form.ts';
 import { type Page, pageOf } from './page.ts';
 import { frame, type Html, heading, type Section } from './page-frame.ts';
@@ -53,6 +53,7 @@ interface ListPage<Item> {
   /** Parameters of `json` that the page takes for granted. */
   readonly usual?: Readonly<Record<string, string>>;
   readonly fields: readonly FilterField[];
+  readonly presets?: readonly Preset[];
   readonly list: (items: readonly Item[]) => Html;
   /** Said in place of an empty list, unless `list` does. */
   readonly none?: string;
@@ -60,11 +61,18 @@ interface ListPage<Item> {
   readonly below?: Html | string;
 }
 
+/** A link to the list with this query. */
+export interface Preset {
+  readonly text: string;
+  readonly query: Readonly<Record<string, string>>;
+}
+
 export function listPage<Item>(page: Page, view: ListView<Item>, shown: ListPage<Item>): Html {
   const { given, items, next, problem } = view;
-  const { section, title, lead, json, usual, fields, list, none, below = '' } = shown;
+  const { section, title, lead, json, usual, fields, presets = [], list, none, below = '' } = shown;
   const query = new URLSearchParams({ ...usual, ...Object.fromEntries(given) });
   query.delete('cursor');
+  if (query.get('state') === 'all') query.delete('state');
   const isEmpty = items.length === 0 && none !== undefined;
   const listed = isEmpty ? html`<p class="sheet empty">${none}</p>` : list(items);
   return frame({
@@ -75,12 +83,24 @@ export function listPage<Item>(page: Page, view: ListView<Item>, shown: ListPage
     isLive: !problem,
     body: html`${heading(page, { title, lead, json: `${json}?${query}`, problem })}
 <main id="main">
+${presetLinks(page, presets, given)}
+${searchLine(page, fields, given)}
 ${filterForm(page, fields, given)}
 ${problem ? '' : listed}
 ${pager(page, given, next)}
 ${below}
 </main>`,
   });
+}
+
+function presetLinks({ words }: Page, presets: readonly Preset[], given: URLSearchParams): Html | string {
+  if (presets.length === 0) return '';
+  const here = new URLSearchParams([...given].filter(([, value]) => value !== '')).toString();
+  const links = presets.map(({ text, query }) => {
+    const to = new URLSearchParams(query).toString();
+    return html`<a class="button" href="?${to}"${to === here ? html` aria-current="true"` : ''}>${text}</a>`;
+  });
+  return html`<nav class="actions presets" aria-label="${words.list.presets}">${links}</nav>`;
 }
 
 /**

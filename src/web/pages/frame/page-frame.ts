@@ -30,6 +30,8 @@ interface Frame {
   readonly hasNavigation?: boolean;
   /** The entry of the navigation that the page belongs to. */
   readonly section?: Section;
+  /** Whether it is large and hides what is to be pressed. */
+  readonly isWall?: boolean;
   /** Whether the page updates itself while it is open. */
   readonly isLive?: boolean;
   /** After how many seconds a browser without scripts reloads the page. */
@@ -42,7 +44,7 @@ interface Frame {
 
 export function frame(given: Frame): Html {
   const { title, tone, body, page, hasNavigation = true, section, searched = '', footing = '' } = given;
-  const { isLive = false, refreshSeconds } = given;
+  const { isLive = false, isWall = false, refreshSeconds } = given;
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -51,13 +53,15 @@ export function frame(given: Frame): Html {
 <meta name="robots" content="noindex">
 <title>${title}</title>
 <link rel="icon" href="${icon(tone)}">
+${hasNavigation ? html`<link rel="manifest" href="${page.root}manifest.webmanifest" crossorigin="use-credentials">` : ''}
 <style>${raw(STYLE)}</style>
 ${refreshSeconds === undefined ? '' : html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}"></noscript>`}
 </head>
-<body data-zone="${page.zone}"${isLive ? html` data-stream="${page.root}api/v1/stream"` : ''}>
+<body${isWall ? html` class="wall"` : ''} data-zone="${page.zone}"${isLive ? html` data-stream="${page.root}api/v1/stream"` : ''}>
 ${hasNavigation ? navigation(page, section, searched) : ''}
 ${body}
 ${foot(page, footing, isLive)}
+${hasNavigation ? keyHelp(page) : ''}
 <script>${raw(SCRIPT)}</script>
 </body>
 </html>
@@ -113,11 +117,32 @@ export function unknownPage(page: Page, section: Section, title: string, lead: s
   });
 }
 
+/** A page that says that nothing is at its own address. */
+export function noPage(page: Page): Html {
+  const { noAddress, noAddressLead, overview } = page.words.frame;
+  return frame({
+    title: `nestwatch: ${noAddress}`,
+    tone: 'quiet',
+    page,
+    body: html`${heading(page, { title: noAddress, lead: noAddressLead })}
+<main id="main"><p><a class="button" href="${page.root || './'}">${overview}</a></p></main>`,
+  });
+}
+
 /** The end of a page, with the time zone of its times. */
 function foot({ words, zone }: Page, footing: Html | string, isLive: boolean): Html {
   // The script shows the button, which is useless without it.
   const pause = html` · <button type="button" class="plain" data-own="pause" aria-pressed="false" hidden>${words.frame.pause}</button>`;
   return html`<footer>${footing}${words.frame.times(zone)}${isLive ? pause : ''}</footer>`;
+}
+
+/** Opened by a key (`page-script.ts`). */
+function keyHelp({ words: { frame: words } }: Page): Html {
+  const rows = Object.entries(words.keys).map(
+    ([key, does]) => html`<dt><kbd>${key}</kbd></dt><dd>${does}</dd>`,
+  );
+  return html`<dialog id="keys" aria-labelledby="keys-title"><h2 id="keys-title">${words.keysTitle}</h2><dl>${rows}</dl>
+<form method="dialog" class="actions"><button class="small">${words.close}</button> <button type="button" class="small" data-own="keys" aria-pressed="false">${words.keysOff}</button></form></dialog>`;
 }
 
 /** `EU · Marketing / Translate blog`. Names keep the writing direction of their script. */
@@ -164,6 +189,9 @@ const ICON_COLOURS: Readonly<Record<Tone, string>> = {
 
 /** A dot in the colour of the overall status, which identifies the tab among others. */
 function icon(tone: Tone): string {
-  const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="8" cy="8" r="6" fill="${ICON_COLOURS[tone]}"/></svg>`;
-  return `data:image/svg+xml,${encodeURIComponent(svg)}`;
+  return `data:image/svg+xml,${encodeURIComponent(iconSvg(tone))}`;
+}
+
+export function iconSvg(tone: Tone): string {
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="8" cy="8" r="6" fill="${ICON_COLOURS[tone]}"/></svg>`;
 }

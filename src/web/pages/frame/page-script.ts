@@ -1,6 +1,6 @@
 /**
  * The only script of the pages, which also work without it. It tells the server the reader's time zone by a cookie,
- * and keeps a page up to date. When the stream `/api/v1/stream` says that something changed, it fetches the page
+ * answers to keys, and keeps a page up to date. When the stream `/api/v1/stream` says that something changed, it fetches the page
  * again and changes only what differs. Elements that stay the same are not replaced, so the focus, a selection, the
  * scroll position and opened details are kept. A form that somebody is filling in is left alone.
  */
@@ -15,7 +15,53 @@ export const SCRIPT = `(() => {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const LEAST_GAP_MS = 2000, ASK_ANYWAY_MS = 30000, WITHOUT_STREAM_MS = 10000;
   if (zone) document.cookie = '${ZONE_COOKIE}=' + zone + '; path=/; max-age=31536000; samesite=lax';
-  if (stream === undefined) return;
+
+  // Keys of one character can be turned off, since a voice that types may press them.
+  const keys = document.getElementById('keys');
+  const keysSwitch = keys?.querySelector('[data-own=keys]');
+  const areKeysOff = () => document.cookie.includes('nestwatch_keys=off');
+  const showKeysSwitch = () => keysSwitch?.setAttribute('aria-pressed', String(areKeysOff()));
+  keysSwitch?.addEventListener('click', () => {
+    document.cookie = 'nestwatch_keys=' + (areKeysOff() ? 'on' : 'off') + '; path=/; max-age=31536000; samesite=lax';
+    showKeysSwitch();
+  });
+  showKeysSwitch();
+
+  const ITEM = 'main li.alert, main ul.sheet > li, main tbody tr';
+  const heldItem = () => document.activeElement?.closest(ITEM);
+  function step(by) {
+    const items = [...document.querySelectorAll(ITEM)].filter((one) => one.checkVisibility() && one.querySelector('a[href]'));
+    const at = items.indexOf(heldItem());
+    const next = items[at < 0 ? 0 : Math.min(Math.max(at + by, 0), items.length - 1)];
+    next?.querySelector('a[href]').focus();
+    next?.scrollIntoView({ block: 'nearest' });
+  }
+  function act(key) {
+    const found = (heldItem() ?? document).querySelectorAll('main [data-key=' + key + ']');
+    if (found.length === 1) found[0].click();
+  }
+  const KEYS = new Map([
+    ['/', () => document.querySelector('input[type=search]')?.focus()],
+    ['j', () => step(1)],
+    ['k', () => step(-1)],
+    ['a', () => act('a')],
+    ['s', () => act('s')],
+    ['?', () => keys?.showModal()],
+  ]);
+  addEventListener('keydown', (event) => {
+    const run = KEYS.get(event.key);
+    const isTyping = event.target.closest?.('input, textarea, select, dialog');
+    if (event.key === 'Escape' && event.target.type === 'search') event.target.blur();
+    if (!run || isTyping || event.ctrlKey || event.metaKey || event.altKey || event.key !== '?' && areKeysOff()) return;
+    event.preventDefault();
+    run();
+  });
+  if (stream === undefined) {
+    // At the first visit the server did not know the zone. Once is enough: it may not know this zone at all.
+    const isFirst = performance.getEntriesByType('navigation')[0]?.type === 'navigate';
+    if (isFirst && zone && zone !== document.body.dataset.zone && document.cookie.includes('${ZONE_COOKIE}=')) location.reload();
+    return;
+  }
 
   const keyOf = (node) => node.nodeType !== 1 ? '' : node.id || (/^(LI|TR)$/.test(node.tagName) && node.querySelector('a[href]')?.getAttribute('href')) || '';
   const isAlike = (a, b) => a.nodeName === b.nodeName && keyOf(a) === keyOf(b);

@@ -7,14 +7,32 @@ export const STYLE = `
 .bars .succeeded { fill: var(--good); } .bars .failed { fill: var(--bad); }
 .bars .cancelled { fill: none; stroke: var(--quiet); stroke-width: 1.5; vector-effect: non-scaling-stroke; }
 .bars .active { fill: var(--link); }
+.bars .mark { stroke: var(--link); stroke-width: 2; vector-effect: non-scaling-stroke; }
+.bars .mark.warn { stroke: var(--warn); } .bars .mark.quiet { stroke: var(--quiet); stroke-dasharray: 3 3; }
+.bars .median { stroke: var(--soft); stroke-width: 1; stroke-dasharray: 5 4; vector-effect: non-scaling-stroke; }
+.bars .blind { fill: var(--warn-bg); } .bars .published { fill: var(--link); }
+.bars.spark { height: 1.4rem; padding: 0; border-bottom: 1px solid var(--line); margin: .3rem 0 .1rem; } .spark path { stroke-width: 7; stroke: var(--good); } .spark .failed { stroke: var(--bad); }
+.day { max-width: 21rem; }
+.strip { height: 4.5rem; padding: .7rem 1rem .2rem; } .strip a { cursor: pointer; }
+.tiles { display: grid; gap: .6rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 12rem), 1fr)); }
+ul.tiles li { padding: 0; border: 1px solid var(--line); border-left: 3px solid var(--good); border-radius: .5rem; background: var(--sheet); }
+ul.tiles .bad { border-left-color: var(--bad); } ul.tiles .warn { border-left-color: var(--warn); }
+.tiles a { display: block; padding: .5rem .8rem; color: inherit; text-decoration: none; } .tiles a:hover { color: var(--link); }
+.tiles span { display: block; }
+.watch > summary { margin: 2rem 0 0; cursor: pointer; font-weight: 650; }
+.between, .beside { display: flex; flex-wrap: wrap; gap: 0 1rem; } .between { justify-content: space-between; }
+.sheet > .between, .sheet > .beside { padding: 0 1rem .7rem; }
+.beside > :first-child::after { content: ' –'; }
+h1 a { color: inherit; text-decoration-color: var(--edge); text-decoration-thickness: 1px; text-underline-offset: .2em; }
+h1 a:hover { color: var(--link); }
 .bars a:hover rect, .bars a:focus-visible rect { fill: var(--ink); }
-.spark { width: 8rem; height: 1.6rem; vertical-align: middle; margin-right: .6rem; }
-.spark polyline { fill: none; stroke: var(--link); stroke-width: 1.5; vector-effect: non-scaling-stroke; }
 .marks { white-space: nowrap; letter-spacing: .12em; font-size: .8125rem; }
 .marks .succeeded { color: var(--good); } .marks .failed { color: var(--bad); font-weight: 700; }
 thead th { overflow-wrap: normal; }
 .whole { white-space: nowrap; }
 main > dl:first-child { margin-top: 1.25rem; }
+.figures { grid-template-columns: repeat(auto-fit, minmax(max(9rem, 18%), 1fr)); gap: .6rem; padding: 0; margin-top: 1rem; }
+.figures div { padding: .7rem 1rem; border: 1px solid var(--line); border-radius: .6rem; background: var(--sheet); } .figures dd { font-size: 1.3rem; margin: 0; }
 .ratio { display: flex; flex-wrap: wrap; gap: .2rem 1.5rem; }
 :root {
   color-scheme: light dark;
@@ -122,7 +140,12 @@ table.data { margin: 0; font-size: .9375rem; }
   .data td::before { content: attr(data-title) ": "; color: var(--soft); font-size: .8125rem; }
   .data td:empty { display: none; }
 }
-.filter { display: grid; gap: .6rem .75rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 8.25rem), 1fr)); margin: 1.25rem 0 1rem; align-items: end; }
+.line { display: flex; gap: .5rem; margin: 1rem 0 .6rem; max-width: 40rem; }
+.line input { min-width: 0; height: 2.3rem; } .line button { flex: none; }
+.chip { padding: .1rem .6rem; border: 1px solid var(--edge); border-radius: 1rem; font-size: .8125rem; color: inherit; text-decoration: none; background: var(--sheet); }
+.presets { margin-top: 1.1rem; } .presets [aria-current] { border-color: var(--link); color: var(--link); }
+.filters { margin-bottom: 1rem; } .filters summary { font-weight: 400; font-size: .8125rem; color: var(--soft); }
+.filter { display: grid; gap: .6rem .75rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 8.25rem), 1fr)); margin: .75rem 0 0; align-items: end; }
 .filter label { display: block; font-size: .75rem; color: var(--soft); margin-bottom: .15rem; }
 .filter input, .filter select, .filter .buttons > * { height: 2.1rem; }
 .filter input, .filter select { padding: .3rem .5rem; font-size: .875rem; width: 100%; }
@@ -141,13 +164,22 @@ pre { margin: 0; padding: .9rem 1rem; white-space: pre-wrap; font: .8125rem/1.5 
 .columns .message { -webkit-line-clamp: 1; }
 @media (max-width: 36rem) {
   h1 { font-size: 1.5rem; }
+  header { padding-top: .8rem; }
+  h2 { margin-top: 1.2rem; }
+  .brand { margin-bottom: .3rem; }
+  .bar nav { width: 100%; }
+  .bar ul { flex-wrap: nowrap; overflow-x: auto; white-space: nowrap; }
+  .strip { height: 3.5rem; }
+  .tiles { grid-template-columns: 1fr 1fr; }
+  .columns > section li:nth-child(n + 6), .columns > div li.over:nth-child(n + 4) { display: none; }
+  .foot:has(.actions) .places li:nth-child(n + 4) { display: none; }
   .brand span:last-child { margin-left: 0; }
   .row.stack { grid-template-columns: minmax(0, 1fr); }
   .row.stack > :last-child { text-align: left; }
 }
 .after { margin-top: .9rem; }
 .inline { display: inline; font-size: 1rem; margin: 0 .35rem 0 0; }
-.narrow { max-width: 44rem; }
+.narrow, header:has(+ .narrow) { max-width: 44rem; }
 main.narrow { padding-top: 1.25rem; padding-bottom: 2.5rem; }
 main.narrow > * + * { margin-top: 1rem; }
 .fields { padding: 1rem 1.1rem 1.1rem; overflow: visible; }
@@ -155,6 +187,11 @@ main.narrow > * + * { margin-top: 1rem; }
 .fields > label:first-of-type { margin-top: 0; }
 .fields label .soft { font-weight: 400; }
 .fields .small { margin-top: .3rem; }
+.fields > details + label:first-of-type { margin-top: .9rem; }
+fieldset { border: 0; margin: 0 0 1rem; padding: 0; min-width: 0; }
+legend { font-weight: 600; font-size: .875rem; padding: 0; }
+.fields .choice { display: flex; gap: .6rem; align-items: baseline; font-weight: 400; font-size: .9375rem; margin: .35rem 0; }
+.fields .choice input { width: auto; height: auto; flex: none; }
 .pair { display: grid; gap: 0 1rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 13rem), 1fr)); }
 input, textarea, select, button, .button {
   font: inherit; color: var(--ink); background: var(--paper); border: 1px solid var(--edge); border-radius: .4rem;
@@ -167,6 +204,7 @@ textarea { resize: vertical; }
 button, .button { display: inline-flex; align-items: center; padding: .3rem .8rem; cursor: pointer; font-weight: 600; font-size: .875rem; text-decoration: none; line-height: 1.4; }
 button.plain { padding: 0; border: 0; background: none; color: var(--link); font-weight: 400; font-size: inherit; text-decoration: underline; }
 button.plain[aria-pressed="true"] { font-weight: 600; }
+button.small[aria-pressed="true"] { border-color: var(--link); color: var(--link); box-shadow: inset 0 0 0 1px var(--link); }
 button:hover, .button:hover { border-color: var(--ink); }
 button.main { background: var(--link); border-color: var(--link); color: var(--sheet); padding: .45rem 1.1rem; }
 .buttons { display: flex; flex-wrap: wrap; gap: .6rem; margin-top: 1.1rem; }
@@ -176,16 +214,32 @@ ol { list-style: none; margin: 0; padding: 0; }
 .way li { display: grid; grid-template-columns: 6.5rem minmax(0, 1fr); gap: 0 1rem; }
 .way b { font-weight: 600; font-size: .875rem; color: var(--soft); }
 @media (max-width: 30rem) { .way li { grid-template-columns: minmax(0, 1fr); } }
-.places { margin-top: .3rem; }
+.foot { display: flex; flex-wrap: wrap; gap: 0 1.5rem; align-items: end; }
+.foot > :first-child { flex: 1 1 24rem; min-width: 0; }
+.places { display: flex; flex-wrap: wrap; gap: 0 1.5rem; margin-top: .3rem; }
 .places li { padding: .1rem 0; border: 0; }
 .pills { margin-top: 1rem; }
 .matchers { font-weight: 600; }
-details { margin-top: .9rem; }
+details { margin-top: .9rem; } li > details { margin: 0; }
 summary { cursor: pointer; font-size: .875rem; font-weight: 600; }
 a:focus-visible, button:focus-visible, input:focus-visible, textarea:focus-visible, select:focus-visible, summary:focus-visible {
   outline: 2px solid var(--link); outline-offset: 2px;
 }
+html:has(.wall) { font-size: clamp(15px, 1vw, 30px); } .wall { font-size: 1rem; } .wall main, .wall header, .wall footer { max-width: none; }
+.wall h1 { font-size: 2.6rem; } .wall h2 { margin-top: 1.2rem; }
+.wall .actions, .wall a[href*="api/"], .wall footer { display: none; }
+dialog { max-width: 26rem; border: 1px solid var(--line); border-radius: .6rem; background: var(--sheet); color: var(--ink); padding: 1.25rem; }
+dialog::backdrop { background: rgb(0 0 0 / .4); }
+dialog h2 { margin: 0; }
+dialog dl { grid-template-columns: auto 1fr; padding: .9rem 0; }
+@media (min-width: 62rem) { .even { grid-template-columns: 1fr 1fr; } }
+.even .number { white-space: nowrap; } .even > :nth-child(3) { grid-column: 1 / -1; }
 footer { color: var(--soft); font-size: .8125rem; padding-top: 2rem; padding-bottom: 2.5rem; }
+@media print {
+  html { font-size: 11px; } body { background: none; font-size: 1rem; } .top, .skip, .actions, button { display: none; }
+  main, header, footer { max-width: none; padding: 0; } h2 { margin: 1.2rem 0 .4rem; } .columns { grid-template-columns: 1fr 1fr; }
+  .data th, .data td, .data thead th + th { padding: .2rem .75rem; } a { color: inherit; text-decoration: none; } tr, svg { break-inside: avoid; }
+}
 `;
 
 /** The only style that the page may use, for its content security policy. */

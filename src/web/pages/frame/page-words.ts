@@ -2,8 +2,10 @@
 
 import type { Labels } from '../../../domain/alert/alert.ts';
 import type { Place } from '../../../domain/alert/fact.ts';
+import { kindOf } from '../../../domain/kinds/kinds.ts';
 import type { Silence } from '../../../domain/muting/silence.ts';
 import type { DeliveryState } from '../../../store/outbox-store.ts';
+import { isGuid } from '../../../text/guid.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { regionName } from '../../../text/region-name.ts';
 import type { RegionState } from '../../status-view.ts';
@@ -15,9 +17,14 @@ export const MESSAGE_LENGTH = 300;
 
 /** `Marketing / Translate blog`, with ids if names are unknown; empty for what concerns a whole region. */
 export function placeName({ nest, nestId, bird, birdId }: Omit<Place, 'region'>): string {
-  const nestName = plainText(nest, NAME_LENGTH) || (nestId && `Nest ${nestId}`);
-  const birdName = plainText(bird, NAME_LENGTH) || (birdId && `Bird ${birdId}`);
+  const nestName = plainText(nest, NAME_LENGTH) || (nestId && `Nest ${briefId(nestId)}`);
+  const birdName = plainText(bird, NAME_LENGTH) || (birdId && `Bird ${briefId(birdId)}`);
   return [nestName, birdName].filter(Boolean).join(' / ');
+}
+
+/** An id within text that has no room for the whole. */
+export function briefId(id: string): string {
+  return isGuid(id) ? id.slice(0, 8) : plainText(id, NAME_LENGTH);
 }
 
 /** The place of an alert, from its labels. */
@@ -33,7 +40,9 @@ export function alertPlace(labels: Labels): string {
   return [place, entity].filter(Boolean).join(' / ');
 }
 
-export function alertTitle({ kind }: Words, alertname: string): string {
+/** Alerts about a moment are called what their rule calls them. */
+export function alertTitle({ kind }: Words, alertname: string, { title }: Labels = {}): string {
+  if (title !== undefined && kindOf(alertname)?.words.isMoment) return plainText(title, NAME_LENGTH);
   return kind(alertname) ?? plainText(alertname, NAME_LENGTH);
 }
 

@@ -1,4 +1,6 @@
 /** The words of the pages, all in one catalogue: pages take every sentence from it. */
+import { eventTitle } from '../../../domain/alert/event-words.ts';
+import { figureName, figureText, monthName } from '../../../domain/digest/report-figures.ts';
 import { kindOf } from '../../../domain/kinds/kinds.ts';
 import { isSuppressionReason, type SuppressionReason } from '../../../domain/muting/suppression.ts';
 import { ENGLISH_FINDINGS } from '../../../health/finding-words.ts';
@@ -19,28 +21,15 @@ const REASONS = new Map([
 
 const ENDINGS = new Map([
   ['over', 'its end was observed'],
-  ['quiet', 'it was not reported again'],
+  ['quiet', 'nothing new was reported'],
   ['superseded', 'it became worse, which another alert reports'],
   ['moved', 'it continues under other labels or another route'],
   ['gone', 'its subject no longer exists'],
-  ['by_hand', 'somebody resolved it'],
+  ['by_hand', 'resolved by hand'],
 ]);
 
-const EVENT_TYPES: ReadonlyMap<string, string> = new Map([
-  ['flight.failed', 'Flight failed'],
-  ['flight.succeeded', 'Flight succeeded'],
-  ['flight.cancelled', 'Flight cancelled'],
-  ['bird_log.Published', 'Bird published'],
-  ['bird_log.Saved', 'Bird saved'],
-  ['bird_log.Discarded', 'Changes discarded'],
-  ['bird_log.Suspended', 'Bird suspended'],
-  ['bird_log.Activated', 'Bird activated'],
-  ['bird_log.Deactivated', 'Bird deactivated'],
-  ['bird_log.EventError', 'Trigger error'],
-  ['notification.ConnectionDisconnected', 'Connection lost'],
-  ['notification.FlowDeactivated', 'Bird deactivated'],
-  ['notification.FlowSuspended', 'Bird suspended'],
-]);
+/** A success ends them. */
+const FLIGHT_ALERTS = new Set(['FlightFailed', 'FlightOverdue']);
 
 const SUPPRESSIONS: Readonly<Record<SuppressionReason, string>> = {
   silenced: 'silenced',
@@ -52,6 +41,13 @@ const SUPPRESSIONS: Readonly<Record<SuppressionReason, string>> = {
   at_delivery: 'suppressed when it was to be sent',
 };
 
+/** Names of kinds and types of events become what the pages call them. */
+function withoutCodes(text: string): string {
+  return text
+    .replaceAll(/`?\b([A-Z][a-z]+[A-Z]\w+)\b`?/g, (code, name) => kindOf(name)?.words.firing ?? code)
+    .replaceAll(/\b(?:flight|bird_log|notification|inventory)\.\w+/g, (type) => eventTitle(type) ?? type);
+}
+
 function isOrAre(count: number): string {
   return count === 1 ? 'is' : 'are';
 }
@@ -59,10 +55,16 @@ function isOrAre(count: number): string {
 export const ENGLISH = {
   time: {
     ago,
+    /** `98 to 110 s ago`, of two such times. */
+    between: (newer: string, older: string): string => {
+      const [, number, unit] = /^(\d+)( .*)$/.exec(newer) ?? [];
+      return unit !== undefined && older.endsWith(unit) ? `${number} to ${older}` : `${newer} to ${older}`;
+    },
     lasting: (ms: number): string => durationWords(ms, 'one unit'),
     /** How long something has lasted until now; follows `for`. */
     soFar: (ms: number): string => durationWords(ms, 'one unit'),
     exact: (ms: number): string => durationWords(Math.round(ms), 'exact'),
+    precise: (ms: number): string => durationWords(ms, 'two units'),
     took: (ms: number): string => durationWords(ms, 'rounded'),
     /** How long from now. */
     within: (ms: number): string => `in ${durationWords(ms, 'one unit')}`,
@@ -74,6 +76,9 @@ export const ENGLISH = {
 
   frame: {
     skip: 'Skip to the content',
+    noAddress: 'There is nothing at this address',
+    noAddressLead:
+      'The link may be old or cut short. Search for what you look for, or begin at the overview.',
     pages: 'Pages',
     overview: 'Overview',
     alerts: 'Alerts',
@@ -86,6 +91,16 @@ export const ENGLISH = {
     search: 'Search',
     pause: 'Pause updates',
     searchHint: 'Bird, Flight, id, message',
+    keysTitle: 'Keys',
+    keys: {
+      '/': 'search',
+      'j k': 'next and previous entry',
+      a: 'acknowledge the entry, or the alert of the page',
+      s: 'silence it',
+      '?': 'this help',
+    },
+    keysOff: 'Turn keys off',
+    close: 'Close',
     asJson: 'as JSON',
     times: (zone: string): string => `Times in ${zone}`,
     metrics: 'metrics',
@@ -105,6 +120,7 @@ export const ENGLISH = {
       after: 'stays in force:',
     },
     needsRestart: 'Changed in the configuration, but takes effect only after a restart:',
+    wall: 'for a screen on a wall',
     alerts: 'Active alerts',
     noAlerts: 'No active alerts.',
     moreAlerts: (count: number): string => `and ${howMany(count, 'more alert')}`,
@@ -138,24 +154,80 @@ export const ENGLISH = {
     nothingToRead: 'nothing to read',
     activeFlights: (count: number): string => `${count} active`,
     overdue: (count: number): string => `${count} overdue`,
-    events: 'Latest events',
-    noEvents: 'No events yet. Every ended Flight, Bird log entry and notification appears here.',
-    deliveries: 'Latest deliveries',
-    noDeliveries: 'Nothing has been sent yet.',
-    by: 'by',
-    now: 'now',
-    tries: (count: number): string => howMany(count, 'attempt'),
+    nests: 'Nests',
+    tile: (birds: number, alerts: number, off: number): string =>
+      [
+        howMany(birds, 'Bird'),
+        ...(alerts > 0 ? [howMany(alerts, 'alert')] : []),
+        ...(off > 0 ? [`${off} off`] : []),
+      ].join(', '),
+    happened: 'What happened',
+    orMore: 'or more',
+    otherBirds: (count: number): string => `and ${howMany(count, 'other Bird')}`,
+    nothingHappened: 'Nothing but Flights that succeeded.',
+    watch: 'The watch: regions, silences and replicas',
+  },
+
+  strip: {
+    ends: (flights: number, failed: number): string =>
+      `${howMany(flights, 'Flight')}${failed > 0 ? `, ${failed} failed` : ''}`,
+    worst: (failed: number): string => `the most, ${failed}, from`,
+    marks: (publishes: number, isBlind: boolean): string =>
+      `${publishes > 0 ? `; ${howMany(publishes, 'publish', 'publishes')}` : ''}${isBlind ? '; not all could be read (shaded)' : ''}`,
+    day: 'Last 24 hours',
+    ofNest: 'Last 24 hours there',
+    quarter: 'Last 90 days',
+  },
+
+  flights: {
+    title: 'Flights',
+    lead: 'The latest start first.',
+    started: 'Started',
+    message: 'Message',
+  },
+
+  nest: {
+    unknown: 'No such Nest is known',
+    unknownLead: 'The service has not listed it within the time for which the store keeps history.',
+    within: (time: string): string => `Within ${time}`,
+    day: '24 h',
+    week: '7 days',
+    month: '30 days',
+    watchedSince: (lasting: string): string => `watched for ${lasting}`,
+    problems: 'Problems',
+    noProblems: 'No alert about it fires.',
+    happened: 'What happened',
+    members: 'Members',
+    badge: 'Its badge, to copy:',
+    birds: 'all Birds',
+  },
+
+  report: {
+    thisMonth: 'This month',
+    title: (month: string, isOver: boolean): string => `Report for ${month}${isOver ? '' : ', so far'}`,
+    /** Of `2026-11`. */
+    monthName,
+    /** Names of tables, figures and parts are words. */
+    named: figureName,
+    figure: figureText,
+    csv: 'as CSV',
+    watchedSince: (region: string, instant: string): string => `${region}: watched since ${instant}.`,
+    flightsSince: (instant: string): string => `Flights are counted from ${instant} on.`,
+    alertsSince: (instant: string): string => `Alerts are kept from ${instant} on.`,
   },
 
   /** What an alert is about, by its kind; undefined for an unknown kind. */
   kind: (alertname: string): string | undefined => kindOf(alertname)?.words.firing,
+  /** What to look at and to do, by the alert's kind. */
+  look: (alertname: string): string => withoutCodes(kindOf(alertname)?.runbook.look ?? ''),
+  act: (alertname: string): string => withoutCodes(kindOf(alertname)?.runbook.act ?? ''),
   /** What happened, by the type of the event. */
-  eventType: (type: string): string | undefined => EVENT_TYPES.get(type),
+  eventType: (type: string): string | undefined => eventTitle(type),
   suppression: (reason: string): string =>
     isSuppressionReason(reason) ? SUPPRESSIONS[reason] : reason.replaceAll('_', ' '),
 
   /** Why an event is part of no alert. */
-  whyNoAlert: sayNoAlert,
+  whyNoAlert: (...given: Parameters<typeof sayNoAlert>): string => withoutCodes(sayNoAlert(...given)),
 
   feeds: {
     notification: 'Notifications',
@@ -188,12 +260,15 @@ export const ENGLISH = {
     quiet: 'All quiet',
     unknown: 'The store does not answer',
     title: 'What impairs the watch',
-    active: (count: number): string => howMany(count, 'active alert'),
+    fresh: (count: number): string => howMany(count, 'new alert'),
+    known: (count: number): string => howMany(count, 'known alert'),
+    acknowledgedBy: (count: number, who: string): string => `${count} acknowledged by ${who}.`,
     more: (count: number): string => `${count} more`,
     critical: 'critical',
     warning: 'warning',
     info: 'passing',
     lasting: 'for',
+    mostly: (alerts: number, kind: string): string => `Most have one cause: ${alerts} × ${kind}. `,
     watching: (birds: number, regions: number): string =>
       `Watching ${howMany(birds, 'Bird')} in ${howMany(regions, 'region')}.`,
     unread: (regions: string): string => `${regions} not read yet.`,
@@ -206,6 +281,7 @@ export const ENGLISH = {
     bird: 'Bird',
     nest: 'Nest',
     birds: 'Birds',
+    flightsTitle: 'Flights',
     standing: 'Standing',
     status: 'Status',
     trigger: 'Trigger',
@@ -230,6 +306,7 @@ export const ENGLISH = {
       acknowledged: 'Alert, acknowledged',
       failing: 'Last Flight failed',
       off: 'Switched off',
+      unpublished: 'Not published',
       well: 'Well',
     },
     succeeded: (count: number): string => `${count} succeeded`,
@@ -251,6 +328,8 @@ export const ENGLISH = {
     lastDeadlines: (count: number, outcomes: string): string => `last ${count}: ${outcomes}`,
     ofRule: (rule: string): string => `rule ${rule}`,
     switchedOff: 'Switched off',
+    landed: 'Last landed',
+    failingSince: 'Failing since',
     by: (name: string): string => `by ${name}`,
     successRate: 'Success',
     hours: (hours: number): string => (hours <= 24 ? `${hours} h` : `${hours / 24} d`),
@@ -259,10 +338,6 @@ export const ENGLISH = {
     p50: (duration: string): string => `half within ${duration}`,
     p95: (duration: string): string => `95 % within ${duration}`,
     ofSucceeded: (count: number): string => `the last ${howMany(count, 'Flight')} that succeeded`,
-    sparkline: (least: string, most: string): string =>
-      `Durations between ${least} and ${most}, the oldest first`,
-    legend:
-      'Each bar is a Flight, the latest on the right. A succeeded Flight points up, as high as it took; a failed one points down.',
     asTable: 'As a table',
     causes: 'Why Flights failed',
     cause: 'Error',
@@ -273,6 +348,15 @@ export const ENGLISH = {
     noLog: 'No entries of its log were seen.',
     allEvents: 'all its events',
     inService: 'Open in the service',
+  },
+
+  /** A Bird's Flights as bars. */
+  chart: {
+    legend: 'Each bar is a Flight, the latest on the right: up and as high as it took, or down if it failed.',
+    median: (duration: string): string => `The dashed line is the median, ${duration}.`,
+    marked: 'Marked:',
+    by: 'by',
+    more: (count: number): string => `${count} more`,
   },
 
   flight: {
@@ -291,8 +375,19 @@ export const ENGLISH = {
     underWay: 'so far',
     notKnown: 'not known',
     step: 'Step',
-    scope: 'Scope',
+    beside: 'Flights of the Bird before and after it',
+    previous: 'Previous Flight',
+    next: 'Next Flight',
     errorType: 'Error type',
+    errorTypes: {
+      PluginMisconfiguration: 'configuration error',
+      PluginApplication: 'the connected app did not respond',
+      CorePlatform: 'unexpected app issue',
+      PluginUnhandled: 'unexpected app issue',
+      RequestTimeOut: 'it took too long',
+      OutOfMemory: 'it needed too much memory',
+      FileSizeLimit: 'the file is too large',
+    },
     error: 'Error',
     noError: 'The service gave no message.',
     noEvent: 'The event of its end is not stored.',
@@ -324,12 +419,20 @@ export const ENGLISH = {
     state: 'State',
     at: 'At',
     why: 'Why, or why not: what became of it',
+    lead: 'The latest start first.',
+    none: 'No Flights match.',
     unknown: 'No such Flight is stored',
     unknownLead: 'It was never seen, or it ended before the history that the store keeps.',
   },
 
   list: {
     filter: 'Filter',
+    filters: 'All filters',
+    presets: 'Often asked for',
+    line: 'Find by name:value or words',
+    lineHint: 'nest:Legal since:24h words',
+    find: 'Find',
+    without: (what: string): string => `Without ${what}`,
     show: 'Show',
     showAll: 'Show all',
     any: 'any',
@@ -360,7 +463,14 @@ export const ENGLISH = {
     state: 'State',
     stateFiring: 'active',
     stateResolved: 'over',
-    firing: (count: number): string => (count === 0 ? 'None is active.' : `${count} active.`),
+    stateAll: 'active or over',
+    lastNight: 'last night',
+    today: 'today',
+    sevenDays: '7 days',
+    severalCauses: 'Several causes, the newest:',
+    times: (count: number): string => howMany(count, 'time'),
+    active: (count: number, fresh: number): string =>
+      count === 0 ? 'None is active.' : `${count} active: ${fresh} new, ${count - fresh} known.`,
     none: 'No active alerts.',
     acknowledged: 'Acknowledged',
     silenced: 'Silenced',
@@ -375,7 +485,10 @@ export const ENGLISH = {
     last: 'last',
     lasted: (duration: string): string => `lasted ${duration}`,
     resolvedAt: 'ended',
+    cause: 'Cause',
+    sameCause: 'as shown',
     each: (count: number): string => `Show each of the ${count}`,
+    all: (what: string, count: number): string => `${what} all ${count}`,
   },
 
   events: {
@@ -412,6 +525,8 @@ export const ENGLISH = {
     forwarded: 'Forwarded',
     waits: 'waits',
     notSent: 'not sent',
+    message: 'Message',
+    about: 'What it is about',
     details: 'Details',
     key: 'Key',
     type: 'Type',
@@ -422,6 +537,8 @@ export const ENGLISH = {
     none: 'No delivery matches.',
     state: 'State',
     by: 'By',
+    about: 'About',
+    more: (others: number): string => `and ${others} more`,
     queued: 'Queued',
     tries: 'Tries',
     error: 'Last error',
@@ -484,6 +601,23 @@ export const ENGLISH = {
     lead: 'While a silence lasts, nobody is notified of the alerts that it matches. Alerts that still fire when it ends are sent then.',
     matchers: 'Matchers, all of which must match',
     matchersHelp: 'One in each line: `nest="Marketing"`, `severity!="critical"`, `bird=~"Translate.*"`.',
+    scope: 'What',
+    thisBird: (place: string): string => `This Bird: ${place}`,
+    thisError: 'Only this error of it',
+    thisCause: 'This error in all Birds',
+    thisAlert: 'Only this alert',
+    thisNest: (place: string): string => `The whole Nest: ${place}`,
+    asListed: 'All that is listed below',
+    ownMatchers: 'The matchers below',
+    until: 'For how long',
+    untils: {
+      '1h': '1 h',
+      tomorrow: 'until tomorrow, 08:00',
+      monday: 'until Monday, 08:00',
+      landed: 'until it lands, or is resolved otherwise',
+      typed: 'the duration below',
+    },
+    more: 'Matchers, duration and start',
     duration: 'For how long',
     start: (zone: string): string => `Start (${zone})`,
     startHint: 'now',
@@ -494,6 +628,11 @@ export const ENGLISH = {
     window: 'Each time for',
     zone: 'Time zone',
     make: 'Silence',
+    acknowledgeTitle: 'Acknowledge alerts',
+    acknowledgeLead:
+      'Until each is resolved, there are no reminders and no messages about new events in it. People are notified when it resolves, and when it fires again.',
+    acknowledge: 'Acknowledge',
+    acknowledged: (alerts: number): string => `What will be acknowledged: ${howMany(alerts, 'alert')}`,
     show: 'Show what it mutes',
     preview: 'What it mutes',
     previewNow: 'What it mutes now',
@@ -510,6 +649,7 @@ export const ENGLISH = {
     tooLong: 'Your name or the comment is too long.',
     noReason: 'Reason: say why, so that others know.',
     noMatcher: 'Matchers: name at least one, such as bird="Translate blog".',
+    noAlert: 'Matchers: no alert that is active now fits them.',
     matchers: (problem: string): string => `Matchers: ${problem}.`,
     start: (zone: string): string =>
       `Start: write it as 2026-07-02 13:59:34 (${zone}), or leave it empty for now.`,
@@ -529,12 +669,14 @@ export const ENGLISH = {
     question: 'Acknowledge this alert?',
     over: 'This alert is over',
     nothing: 'There is nothing left to acknowledge',
-    done: 'Acknowledged',
+    done: (alerts: number): string => (alerts > 1 ? `Acknowledged ${alerts} alerts` : 'Acknowledged'),
     wasResolved: 'It has been resolved since the message was sent.',
     endIsSent: 'People will be notified that it is resolved.',
     lead: 'Until it is resolved, there are no reminders and no messages about new events in it. People are notified when it resolves, and when it fires again.',
     why: 'What you are doing about it',
     button: 'Acknowledge',
+    undo: (isOneOfMany: boolean): string => (isOneOfMany ? 'Undo only this one' : 'Undo'),
+    undoAll: (alerts: number): string => `Undo all ${alerts}`,
   },
 
   resolve: {
@@ -590,36 +732,49 @@ export const ENGLISH = {
     isOver: 'Over',
     isPending: 'Not yet firing',
     began: 'began',
-    message: 'Message',
-    context: 'Why now, and who can act',
-    labels: 'Labels',
-    annotations: 'What it says',
-    events: 'Events',
-    noEvents: 'It has no events of its own.',
+    lastFlight: 'The Flight that failed last',
+    reasons: 'Why',
+    atStep: 'It failed in the step',
+    often: 'Since when, how often',
+    before: (episodes: number): string => `${howMany(episodes, 'time')} before`,
+    help: 'What to do',
+    look: 'Look:',
+    act: 'Do:',
+    who: 'Who',
+    seenBy: 'Acknowledged',
+    published: 'Last published',
+    members: 'Members of the Nest',
+    moreMembers: (count: number): string => ` and ${count} more`,
+    timeline: 'What happened',
+    told: (receiver: string): string => `Message to ${receiver}`,
+    notTold: (receiver: string): string => `Nothing to ${receiver}`,
+    details: 'Labels, ids and annotations',
     moreEvents: (count: number): string => `${count} more ${isOrAre(count)} not shown.`,
     letGo: 'It is resolved and no longer stored. This is what is known of its last episode.',
-    notified: 'Who was notified',
-    nobodyYet: 'Nobody was notified about it.',
-    receivers: (names: string): string => `Its labels lead to ${names}.`,
-    noReceiver: 'Its labels lead to no receiver.',
-    withheld: 'Not notified of',
+    noReceiver: 'nobody: its labels lead to no receiver',
     history: 'Earlier episodes',
     beganColumn: 'Began',
     lastedColumn: 'Lasted',
     ending: 'Ended because',
     eventsOf: 'Events',
-    receiver: 'Receiver',
-    reason: 'Reason',
-    at: 'At',
-    deliveries: 'Deliveries',
+    receiver: 'Notified',
     why: (reason: string): string => REASONS.get(reason) ?? reason,
-    ended: (ending: string): string => ENDINGS.get(ending) ?? '',
+    ended: (ending: string, alertname: string): string =>
+      ending === 'over' && FLIGHT_ALERTS.has(alertname) ? 'a Flight landed' : (ENDINGS.get(ending) ?? ''),
   },
 
   /** For pages and badges that everybody may see. */
   open: {
-    states: { well: 'All Birds are well', failing: 'Some Birds are failing', unknown: 'Currently unknown' },
-    blind: 'The watch is interrupted. This is the last known state.',
+    states: {
+      well: 'All Birds are well',
+      failing: 'Some Birds are failing',
+      late: 'The readings are late',
+      unknown: 'Currently unknown',
+    },
+    lastKnown: {
+      late: 'The watch goes on, but its readings are late. This is the last known state.',
+      unknown: 'The watch is interrupted. This is the last known state.',
+    },
     began: 'began',
     list: 'Birds',
     birds: { well: 'well', failing: 'failing', off: 'off' },
@@ -630,7 +785,7 @@ export const ENGLISH = {
         ...(off > 0 ? [`${off} off`] : []),
       ].join(', '),
     more: (count: number): string => `${count} more ${isOrAre(count)} not listed.`,
-    badge: { well: 'well', unknown: 'unknown' },
+    badge: { well: 'well', late: 'late', unknown: 'unknown' },
     badgeFailing: (failing: number, total: number): string => `${failing} of ${total} failing`,
   },
 

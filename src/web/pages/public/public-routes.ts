@@ -72,6 +72,7 @@ export function createPublicPages(config: PublicStatusConfig, options: Options):
 const COLOURS: Readonly<Record<PublicState, string>> = {
   well: '#1a7f4b',
   failing: '#c02b2b',
+  late: '#66717a',
   unknown: '#66717a',
 };
 const NAME_COLOUR = '#3d454c';
@@ -114,6 +115,7 @@ function widthOf(text: string): number {
 const TONES: Readonly<Record<PublicState | PublicBird['state'], Tone>> = {
   well: 'good',
   failing: 'bad',
+  late: 'warn',
   unknown: 'warn',
   off: 'quiet',
 };
@@ -136,7 +138,7 @@ function renderPublicPage(page: Page, nest: PublicNest): Html {
 <p class="lead">${words.open.counts(counts)}${since}</p>
 </header>
 <main id="main">
-${state === 'unknown' ? html`<p class="notice">${words.open.blind}</p>` : ''}
+${state === 'unknown' || state === 'late' ? html`<p class="notice">${words.open.lastKnown[state]}</p>` : ''}
 ${birds ? listOf(page, birds, nest) : ''}
 </main>`,
   });

@@ -14,8 +14,8 @@ import type { Clock } from '../../../time/clock.ts';
 import { kept } from '../../kept.ts';
 import type { StatusView } from '../../status-view.ts';
 
-/** `unknown`: the watch is interrupted. */
-export type PublicState = 'well' | 'failing' | 'unknown';
+/** `unknown`: the watch is interrupted. `late`: it goes on, but what it reads is old. */
+export type PublicState = 'well' | 'failing' | 'late' | 'unknown';
 
 export interface PublicBird {
   readonly name: string;
@@ -48,13 +48,14 @@ type PublicStatus = (region: string, nestId: string) => Promise<PublicNest | und
 export const KEPT_SECONDS = 60;
 const KEPT_MS = KEPT_SECONDS * 1000;
 const NAME_LENGTH = 80;
+const LATE = 'streams_overdue';
 /** Impairments that make the status of Birds unknown. It is still known if only notifications fail. */
 const BLINDING = new Set([
   'store_failing',
   'region_unauthorized',
   'region_down',
   'inventory_failing',
-  'streams_overdue',
+  LATE,
   'first_pass',
 ]);
 
@@ -86,9 +87,11 @@ export function createPublicStatus(config: PublicStatusConfig, options: Options)
     const nest = (await listed()).get(keyOf(region, nestId));
     if (!nest) return undefined;
     const { impairments } = await options.impairments();
-    const blind = impairments.find((one) => isBlind(one, region));
+    const blinding = impairments.filter((one) => isBlind(one, region));
+    const blind = blinding.find(({ reason }) => reason !== LATE) ?? blinding[0];
     const view = await nest.read();
-    return blind ? { ...view, state: 'unknown', sinceUs: blind.sinceUs } : view;
+    if (!blind) return view;
+    return { ...view, state: blind.reason === LATE ? 'late' : 'unknown', sinceUs: blind.sinceUs };
   };
 }
 

@@ -23,6 +23,7 @@ import {
   MESSAGE_LENGTH,
   placeName,
 } from '../frame/page-words.ts';
+import { said } from '../frame/said.ts';
 
 /** The most results of each sort. */
 const LISTED = 10;
@@ -85,8 +86,8 @@ function renderSearchPage(page: Page, text: string, found: Found): Html {
       words.frame.alerts,
       `alerts?${query}`,
       found.alerts.map(
-        ({ id, labels, startsAtUs }) =>
-          html`<a class="what" href="${root}${alertPath(id)}">${alertTitle(words, labels.alertname ?? '')}</a> ${where(page, labels.region ?? '', alertPlace(labels))} <span class="small soft">${when(page, startsAtUs)}</span>`,
+        ({ id, labels, annotations, startsAtUs }) =>
+          html`<a class="what" href="${root}${alertPath(id)}">${alertTitle(words, labels.alertname ?? '', annotations)}</a> ${where(page, labels.region ?? '', alertPlace(labels))} <span class="small soft">${when(page, startsAtUs)}</span>`,
       ),
     ),
     section(
@@ -104,7 +105,7 @@ function renderSearchPage(page: Page, text: string, found: Found): Html {
       undefined,
       found.flights.map(
         (flight) =>
-          html`<a class="what" href="${root}${flightPath(flight.region, flight.flightId)}">${plainText(flight.flightId, MESSAGE_LENGTH)}</a> ${where(page, flight.region, placeName(flight))}
+          html`<a class="what" href="${root}${flightPath(flight.region, flight.flightId)}">${said(flight.flightId, MESSAGE_LENGTH)}</a> ${where(page, flight.region, placeName(flight))}
 ${messageLine(flight.message)}`,
       ),
     ),

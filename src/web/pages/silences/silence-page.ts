@@ -1,8 +1,8 @@
 /** Renders the page that creates a silence. It first shows what would be hidden. */
 import type { Context } from 'hono';
 import { html } from 'hono/html';
-import { type Labels, labelOf } from '../../../domain/alert/alert.ts';
-import { formatMatcher, type Matcher, parseMatcherLists } from '../../../domain/matchers/matcher.ts';
+import type { Labels } from '../../../domain/alert/alert.ts';
+import { type Matcher, parseMatcherLists } from '../../../domain/matchers/matcher.ts';
 import { MatcherSyntaxError } from '../../../domain/matchers/matcher-syntax.ts';
 import { hidesFromUs, type Recurrences, type Silence } from '../../../domain/muting/silence.ts';
 import type { SilenceRequest } from '../../../domain/muting/silence-change.ts';
@@ -13,19 +13,23 @@ import { manyLines } from '../../../text/plain-text.ts';
 import { LONGEST_MS, parseDuration } from '../../../time/duration.ts';
 import { parseInstant } from '../../../time/instant.ts';
 import { parseWallTime } from '../../../time/zone-format.ts';
-import { signedBy } from '../../access/identify.ts';
 import { refuse } from '../../requests/query.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../../requests/silence-request.ts';
-import { sentence } from '../frame/form.ts';
+import { authorOf, sentence } from '../frame/form.ts';
 import type { Page } from '../frame/page.ts';
-import { exactly, frame, type Html, marked } from '../frame/page-frame.ts';
+import { exactly, frame, type Html, heading, marked } from '../frame/page-frame.ts';
 import type { Words } from '../frame/words.ts';
+import { scopeChoices, UNTIL_LANDED, untilChoices, untilUs } from './silence-choices.ts';
 import { previewList } from './silence-view.ts';
 
 /** What a person typed, field by field. */
 export interface SilenceForm {
+  /** The id of the alert that led here; empty without one. */
+  readonly alert: string;
   /** One or more per line. */
   readonly matchers: string;
+  /** One of `UNTILS`. */
+  readonly until: string;
   readonly start: string;
   /** The time zone of `start`. */
   readonly zone: string;
@@ -44,36 +48,19 @@ const DEFAULT_WINDOW = '1h';
 export function readSilenceForm(c: Context, given: URLSearchParams, zone: string): SilenceForm {
   const text = (name: string, otherwise = '') => (given.get(name) ?? otherwise).trim();
   return {
-    matchers: text('matchers'),
+    alert: text('alert'),
+    // A choice stands for its matchers.
+    matchers: text('scope') || text('matchers'),
+    until: text('until', text('alert') === '' || given.has('duration') ? '' : '1h'),
     start: text('start'),
     zone: text('zone', text('start') === '' ? zone : 'UTC'),
     duration: text('duration', DEFAULT_DURATION),
-    author: signedBy(c.get('identity'), text('author')),
+    author: authorOf(c, given),
     comment: text('comment'),
     cron: text('cron'),
     timezone: text('timezone', zone),
     window: text('window', DEFAULT_WINDOW),
   };
-}
-
-/** Matchers for this alert and similar ones: its subject, without what may change while it fires. */
-export function matchersFor(labels: Labels): string {
-  const names = [
-    'alertname',
-    'region',
-    'nest_id',
-    'bird_id',
-    'entity_id',
-    'error',
-    'receiver',
-    'integration',
-  ];
-  return names
-    .flatMap((name) => {
-      const value = labelOf(labels, name);
-      return value ? [formatMatcher({ name, op: '=', value })] : [];
-    })
-    .join('\n');
 }
 
 /** Throws `usage` for invalid matchers. */
@@ -122,10 +109,10 @@ function timesOf(
   if (!isZone(zone)) throw refuse(mistakes.query({ says: 'zone', name: 'zone' }));
   const startsAtUs = start === '' ? nowUs : (parseWallTime(start, zone) ?? parseInstant(start)?.us);
   if (startsAtUs === undefined) throw refuse(mistakes.start(zone));
-  const durationMs = durationOf(form.duration, mistakes.duration);
+  const chosenUs = untilUs(form.until, zone, nowUs);
   return {
     startsAtUs,
-    endsAtUs: startsAtUs + durationMs * 1000,
+    endsAtUs: chosenUs ?? startsAtUs + durationOf(form.duration, mistakes.duration) * 1000,
     recurrence:
       form.cron === ''
         ? null
@@ -143,6 +130,8 @@ interface SilencePage {
   readonly form: SilenceForm;
   /** What has to be corrected first; empty for nothing. */
   readonly problem: string;
+  /** The labels of the alert that led here. */
+  readonly labels: Labels | undefined;
   /** The firing alerts that the form's matchers match. */
   readonly hidden: readonly RoutedAlert[];
   readonly recurrences: Recurrences;
@@ -158,32 +147,30 @@ function shownForm(form: SilenceForm): SilenceForm {
 }
 
 export function renderSilencePage(at: Page, page: SilencePage): Html {
-  const { problem } = page;
+  const { problem, form, labels } = page;
   const words = at.words.silence;
   const { title, shown } = preview(at, page);
+  const isUntilLanded = labels !== undefined && form.until === UNTIL_LANDED;
+  const named = isUntilLanded ? words.acknowledgeTitle : words.title;
   return frame({
-    title: `nestwatch: ${words.title}`,
+    title: `nestwatch: ${named}`,
     tone: 'quiet',
     page: at,
     section: 'silences',
-    body: html`<header class="narrow">
-<h1>${words.title}</h1>
-<p class="lead">${words.lead}</p>
-${problem ? html`<p class="notice" role="alert" id="problem">${problem}</p>` : ''}
-</header>
+    body: html`${heading(at, { title: named, lead: isUntilLanded ? words.acknowledgeLead : words.lead, problem })}
 <main id="main" class="narrow">
-${formOf(at, shownForm(page.form))}
-<section><h2 id="preview">${title}</h2>
+${formOf(at, shownForm(form), labels, isUntilLanded)}
+<section><h2 id="preview">${isUntilLanded ? words.acknowledged(page.hidden.length) : title}</h2>
 ${shown}
 </section>
 </main>`,
   });
 }
 
-function formOf({ words: { silence: words } }: Page, form: SilenceForm): Html {
-  return html`<form method="post" action="silence" class="sheet fields">
-<label for="matchers">${words.matchers}</label>
-<textarea id="matchers" name="matchers" rows="4" required spellcheck="false" aria-describedby="matchers-help">${form.matchers}</textarea>
+function formOf(page: Page, form: SilenceForm, labels: Labels | undefined, isUntilLanded: boolean): Html {
+  const words = page.words.silence;
+  const typed = html`<label for="matchers">${words.matchers}</label>
+<textarea id="matchers" name="matchers" rows="4" spellcheck="false" aria-describedby="matchers-help">${form.matchers}</textarea>
 <p class="small soft" id="matchers-help">${marked(words.matchersHelp)}</p>
 <div class="pair">
 <div><label for="duration">${words.duration}</label>
@@ -191,12 +178,30 @@ function formOf({ words: { silence: words } }: Page, form: SilenceForm): Html {
 <div><label for="start">${words.start(form.zone)}</label>
 <input type="hidden" name="zone" value="${form.zone}">
 <input id="start" name="start" value="${form.start}" autocomplete="off" placeholder="${words.startHint}"></div>
-</div>
+</div>`;
+  return html`<form method="post" action="silence" class="sheet fields">
+${
+  labels
+    ? html`<input type="hidden" name="alert" value="${form.alert}">
+${scopeChoices(page, labels, form.matchers)}
+${isUntilLanded ? html`<input type="hidden" name="until" value="${UNTIL_LANDED}">` : untilChoices(page, form.until)}
+<details><summary>${isUntilLanded ? words.matchers : words.more}</summary>${typed}</details>`
+    : typed
+}
 <label for="author">${words.name}</label>
 <input id="author" name="author" value="${form.author}" required autocomplete="name" maxlength="${MAX_AUTHOR_LENGTH}">
-<label for="comment">${words.reason}</label>
-<input id="comment" name="comment" value="${form.comment}" required autocomplete="off" maxlength="${MAX_COMMENT_LENGTH}">
-<details${form.cron ? html` open` : ''}>
+<label for="comment">${words.reason}${isUntilLanded ? html` <span class="soft">${page.words.signature.optional}</span>` : ''}</label>
+<input id="comment" name="comment" value="${form.comment}"${isUntilLanded ? '' : html` required`} autocomplete="off" maxlength="${MAX_COMMENT_LENGTH}">
+${isUntilLanded ? '' : recurrenceFields(page, form)}
+<div class="buttons">
+<button class="main">${isUntilLanded ? words.acknowledge : words.make}</button>
+<button formmethod="get" formnovalidate>${words.show}</button>
+</div>
+</form>`;
+}
+
+function recurrenceFields({ words: { silence: words } }: Page, form: SilenceForm): Html {
+  return html`<details${form.cron ? html` open` : ''}>
 <summary>${words.times}</summary>
 <div class="pair">
 <div><label for="cron">${words.cron}</label>
@@ -206,12 +211,7 @@ function formOf({ words: { silence: words } }: Page, form: SilenceForm): Html {
 </div>
 <label for="timezone">${words.zone}</label>
 <input id="timezone" name="timezone" value="${form.timezone}" autocomplete="off" spellcheck="false">
-</details>
-<div class="buttons">
-<button class="main">${words.make}</button>
-<button formmethod="get" formnovalidate>${words.show}</button>
-</div>
-</form>`;
+</details>`;
 }
 
 function preview(

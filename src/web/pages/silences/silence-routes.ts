@@ -1,5 +1,6 @@
 import type { Context, Hono } from 'hono';
-import { type Matcher, matchesAll } from '../../../domain/matchers/matcher.ts';
+import { matchesAll } from '../../../domain/matchers/matcher.ts';
+import { alertPath } from '../../../http/page-path.ts';
 import { silencesThatMeet } from '../../../operator/find-silences.ts';
 import { FILTERS } from '../../../operator/lists.ts';
 import { type RoutedAlert, readRoutedAlerts } from '../../../operator/routed-alert.ts';
@@ -9,11 +10,11 @@ import { readQuery, refuse } from '../../requests/query.ts';
 import { readFilter } from '../../requests/read-lists.ts';
 import { select } from '../../select-alerts.ts';
 import type { PagesOptions } from '../../web-options.ts';
-import { fieldsOf, problemOf, sentence } from '../frame/form.ts';
-import { pageOf } from '../frame/page.ts';
+import { checkSignature, fieldsOf, problemOf, sentence } from '../frame/form.ts';
+import { type Page, pageOf } from '../frame/page.ts';
+import { UNTIL_LANDED, usualMatchers } from './silence-choices.ts';
 import {
   firstHidingUs,
-  matchersFor,
   readFormMatchers,
   readSilenceForm,
   renderSilencePage,
@@ -33,20 +34,47 @@ const LISTED_NESTS = 500;
 export function addSilencing(pages: Hono, options: PagesOptions): void {
   const { store, alerting, recurrences, silenceEditor, clock } = options;
 
-  async function show(c: Context, form: SilenceForm, problem: string) {
-    const page = pageOf(c, clock);
-    const { nowUs } = page;
-    const routed = await store.transaction(async (tx) =>
+  const readRouted = (nowUs: number) =>
+    store.transaction(async (tx) =>
       readRoutedAlerts(tx, await loadMuting(tx, alerting, recurrences, nowUs), alerting),
     );
-    let matchers: readonly Matcher[] = [];
+
+  /** The alert that led to the form. */
+  async function alertOf({ alert: id }: SilenceForm) {
+    return id === '' ? undefined : store.transaction((tx) => tx.alerts.find(id));
+  }
+
+  /** Throws `usage` for invalid matchers. */
+  async function matched({ words }: Page, form: SilenceForm, routed: readonly RoutedAlert[]) {
+    const matchers = readFormMatchers(words, form.matchers);
+    return select(routed, ({ alert }) => matchesAll(matchers, alert.labels), options);
+  }
+
+  /** Acknowledges what fires and matches, so that it ends with the alerts. Returns the page that takes it back. */
+  async function acknowledgeAll(page: Page, form: SilenceForm): Promise<string> {
+    const by = { createdBy: form.author, comment: form.comment };
+    checkSignature(page.words, by);
+    if (readFormMatchers(page.words, form.matchers).length === 0) throw refuse(page.words.mistakes.noMatcher);
+    const shown = await matched(page, form, await readRouted(page.nowUs));
+    if (shown.length === 0) throw refuse(page.words.mistakes.noAlert);
+    const result = await silenceEditor.acknowledge(
+      shown.map(({ alert }) => alert),
+      by,
+    );
+    if (!result.ok) throw refuse(sentence(result.message));
+    return `acknowledge?${new URLSearchParams({ alert: shown[0]!.alert.id })}`;
+  }
+
+  async function show(c: Context, form: SilenceForm, problem: string) {
+    const page = pageOf(c, clock);
+    const routed = await readRouted(page.nowUs);
     let hidden: readonly RoutedAlert[] = [];
     const mistake = await problemOf(c.get('words'), async () => {
-      matchers = readFormMatchers(page.words, form.matchers);
-      hidden = await select(routed, ({ alert }) => matchesAll(matchers, alert.labels), options);
+      hidden = await matched(page, form, routed);
     });
     return renderSilencePage(page, {
       form,
+      labels: (await alertOf(form))?.labels,
       problem: problem || mistake,
       hidden,
       recurrences,
@@ -86,10 +114,9 @@ export function addSilencing(pages: Hono, options: PagesOptions): void {
   pages.get('/silence', async (c) => {
     const page = pageOf(c, clock);
     const given = new URL(c.req.url).searchParams;
-    const alertId = given.get('alert');
-    const alert = alertId === null ? undefined : await store.transaction((tx) => tx.alerts.find(alertId));
     const typed = readSilenceForm(c, given, page.zone);
-    const chosen = alert ? matchersFor(alert.labels) : chosenMatchers(given);
+    const alert = typed.matchers === '' ? await alertOf(typed) : undefined;
+    const chosen = alert ? usualMatchers(page, alert.labels) : chosenMatchers(given);
     const form = chosen === '' ? typed : { ...typed, matchers: chosen };
     const problem = await problemOf(c.get('words'), async () => {
       readFormMatchers(page.words, form.matchers);
@@ -101,19 +128,26 @@ export function addSilencing(pages: Hono, options: PagesOptions): void {
   pages.post('/silence', async (c) => {
     const page = pageOf(c, clock);
     const form = readSilenceForm(c, await fieldsOf(c), page.zone);
-    let id = '';
+    let done = '';
     const problem = await problemOf(c.get('words'), async () => {
+      if (form.until === UNTIL_LANDED) {
+        done = await acknowledgeAll(page, form);
+        return;
+      }
       const result = await silenceEditor.set(requestOf(page.words, form, page.nowUs));
       if (!result.ok) throw refuse(sentence(result.message));
-      id = result.id;
+      done = `silences#silence-${result.id}`;
     });
-    if (problem === '') return c.redirect(`silences#silence-${id}`, 303);
+    if (problem === '') return c.redirect(done, 303);
     return c.html(await show(c, form, problem), 400);
   });
 
   pages.post('/expire-silence', async (c) => {
     // A silence that no longer exists has ended as well.
-    await silenceEditor.expire((await fieldsOf(c)).get('id') ?? '');
-    return c.redirect('silences', 303);
+    const fields = await fieldsOf(c);
+    const isWhole = fields.has('whole');
+    await silenceEditor.expire(fields.get('id') ?? '', isWhole);
+    const alert = fields.get('alert') ?? '';
+    return c.redirect(isWhole ? 'alerts' : alert === '' ? 'silences' : alertPath(alert), 303);
   });
 }

@@ -17,19 +17,23 @@ import {
 } from '../frame/page-words.ts';
 import type { Words } from '../frame/words.ts';
 
-/** A silence, with the number of firing alerts that it hides now. */
+/** A silence, with the number of firing alerts that it hides now, and the acknowledgements that are folded with it. */
 interface ShownSilence {
   readonly silence: Silence;
   readonly hides: number;
+  readonly others: readonly Silence[];
 }
 
-/** The silences that are shown, in the order of their ends, and the number of all of them. */
+/** The silences that are shown, in the order of their ends, and the number of all entries. */
 export interface ShownSilences {
   readonly shown: readonly ShownSilence[];
   readonly total: number;
 }
 
-/** Among the silences that have not expired, acknowledgements come last, since they belong to their alerts. */
+/**
+ * Among the silences that have not expired, acknowledgements come last, since they belong to their alerts. Those of one
+ * person and comment are one entry.
+ */
 export function shownSilences(
   silences: readonly Silence[],
   routed: readonly RoutedAlert[],
@@ -37,21 +41,39 @@ export function shownSilences(
   most: number,
 ): ShownSilences {
   const lasting = silences.filter((silence) => silenceState(silence, nowUs) !== 'expired');
-  const isPlain = ({ alertId }: Silence) => alertId === null;
-  const inOrder = [...lasting.filter(isPlain), ...lasting.filter((one) => !isPlain(one))];
+  const [plain, own] = [lasting.filter(isPlain), lasting.filter((one) => !isPlain(one))];
+  const byWhom = Map.groupBy(own, ({ createdBy, comment }) => JSON.stringify([createdBy, comment]));
+  const inOrder = [...plain.map((one) => [one]), ...byWhom.values()];
   const hides = new Map<string, number>();
   for (const { silencedBy } of routed) {
     for (const id of silencedBy) hides.set(id, (hides.get(id) ?? 0) + 1);
   }
   return {
-    shown: inOrder.slice(0, most).map((silence) => ({ silence, hides: hides.get(silence.id) ?? 0 })),
-    total: lasting.length,
+    shown: inOrder.slice(0, most).map(([silence, ...others]) => ({
+      silence: silence!,
+      hides: hides.get(silence!.id) ?? 0,
+      others,
+    })),
+    total: inOrder.length,
   };
 }
 
-export function silenceItem(page: Page, { silence, hides }: ShownSilence): Html {
+function isPlain({ alertId }: Silence): boolean {
+  return alertId === null;
+}
+
+/** Of acknowledgements that are folded. */
+const SHOWN_INSIDE = 50;
+
+export function silenceItem(page: Page, { silence, hides, others }: ShownSilence): Html {
   const { root, words, nowUs } = page;
   const { silences } = words;
+  if (others.length > 0) {
+    const inside = [silence, ...others].slice(0, SHOWN_INSIDE);
+    const more = others.length + 1 - inside.length;
+    return html`<li><details><summary>${words.count.alerts(others.length + 1)} <bdi>${silenceWords(words, silence)}</bdi></summary>
+<ul>${inside.map((one) => silenceItem(page, { silence: one, hides: 0, others: [] }))}${more > 0 ? html`<li class="soft">${words.silences.moreAlerts(more)}</li>` : ''}</ul></details></li>`;
+  }
   const { id, startsAtUs, endsAtUs, recurrence, alertId } = silence;
   const isPending = silenceState(silence, nowUs) === 'pending';
   const title = matcherText(words, silence);

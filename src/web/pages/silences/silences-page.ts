@@ -1,7 +1,7 @@
 /** Renders all silences, and a form that starts a new one by choices, for people who do not know matchers. */
 import { html } from 'hono/html';
 import { ALERT_KINDS } from '../../../domain/kinds/kinds.ts';
-import { formatMatcher } from '../../../domain/matchers/matcher.ts';
+import { formatMatcher, matchersOf } from '../../../domain/matchers/matcher.ts';
 import type { Silence } from '../../../domain/muting/silence.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
@@ -128,8 +128,5 @@ const CHOSEN = ['alertname', 'severity', 'region', 'nest', 'bird'];
 
 /** The matchers for the choices, one per line; empty if nothing was chosen. */
 export function chosenMatchers(given: URLSearchParams): string {
-  return CHOSEN.flatMap((name) => {
-    const value = given.get(name)?.trim();
-    return value ? [formatMatcher({ name, op: '=', value })] : [];
-  }).join('\n');
+  return matchersOf(Object.fromEntries([...given].map(([name, value]) => [name, value.trim()])), CHOSEN);
 }

@@ -1,37 +1,8 @@
-/** Words the mistakes that a shape finds. */
+/** Which keys a shape has at a path, for messages about those that it has not. */
 import * as z from 'zod';
 import { nearest } from '../text/nearest.ts';
 import type { Path } from './problem.ts';
 import { isRefused } from './refused-key.ts';
-
-/** The message for a mistake if the shape has none of its own. Values are never quoted, because they may be secrets. */
-export function messageOf(issue: z.core.$ZodRawIssue): string {
-  switch (issue.code) {
-    case 'invalid_type':
-      if (issue.input === undefined) return 'is missing';
-      if (issue.input === null) return 'is empty';
-      return TYPES.get(issue.expected) ?? `must be ${issue.expected}`;
-    case 'invalid_value':
-      return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.join(', ')}`;
-    case 'too_small':
-      if (issue.origin === 'string' || issue.origin === 'array') return 'must not be empty';
-      return `must be at least ${issue.minimum}`;
-    case 'too_big':
-      return `must be at most ${issue.maximum}`;
-    default:
-      return 'is not valid';
-  }
-}
-
-const TYPES: ReadonlyMap<string, string> = new Map([
-  ['string', 'must be text: put it in quotes'],
-  ['number', 'must be a number'],
-  ['int', 'must be a whole number'],
-  ['boolean', 'must be true or false'],
-  ['array', 'must be a list'],
-  ['object', 'must be a map of keys and values'],
-  ['record', 'must be a map of keys and values'],
-]);
 
 /** `known` are the keys allowed there. */
 export function unknownKey(key: string, known: readonly string[]): string {

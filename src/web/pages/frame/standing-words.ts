@@ -1,13 +1,13 @@
 /** Decides how Birds and Flights are named, marked and linked on all of their pages. */
 import { html } from 'hono/html';
-import { birdPath, flightPath } from '../../../http/page-path.ts';
+import { birdPath, flightPath, nestPath } from '../../../http/page-path.ts';
 import type { ShownBird } from '../../../operator/acknowledged-birds.ts';
 import type { BirdOverview, FlightOverview, Standing } from '../../../store/bird-store.ts';
 import { plainText } from '../../../text/plain-text.ts';
-import type { Page } from '../frame/page.ts';
-import type { Html } from '../frame/page-frame.ts';
-import { isKnown, NAME_LENGTH, type Tone } from '../frame/page-words.ts';
-import type { Words } from '../frame/words.ts';
+import type { Page } from './page.ts';
+import type { Html } from './page-frame.ts';
+import { briefId, isKnown, NAME_LENGTH, type Tone } from './page-words.ts';
+import type { Words } from './words.ts';
 
 const TONES: Readonly<Record<Standing, Tone>> = {
   alerting: 'bad',
@@ -16,35 +16,46 @@ const TONES: Readonly<Record<Standing, Tone>> = {
   well: 'good',
 };
 
-/** Alerts that somebody has acknowledged are not red. */
-export function standingTone({ standing, isAcknowledged }: ShownBird): Tone {
-  return isAcknowledged ? 'quiet' : TONES[standing];
+/** Alerts that somebody has acknowledged are not red, and a Bird that cannot fly is not well. */
+export function standingTone(bird: ShownBird): Tone {
+  return bird.isAcknowledged || isDraft(bird) ? 'quiet' : TONES[bird.standing];
+}
+
+function isDraft({ standing, status }: ShownBird): boolean {
+  return standing === 'well' && status === 'unpublished';
 }
 
 export function standingPill({ words }: Page, bird: ShownBird): Html {
   const { standings } = words.birds;
-  return html`<span class="pill ${standingTone(bird)}">${bird.isAcknowledged ? standings.acknowledged : standings[bird.standing]}</span>`;
+  const standingWord = bird.isAcknowledged
+    ? standings.acknowledged
+    : isDraft(bird)
+      ? standings.unpublished
+      : standings[bird.standing];
+  return html`<span class="pill ${standingTone(bird)}">${standingWord}</span>`;
 }
 
 /** A Bird's name, or else its id. */
 export function birdTitle(words: Words, name: string, birdId: string): string {
-  return plainText(name, NAME_LENGTH) || `${words.birds.bird} ${plainText(birdId, NAME_LENGTH)}`;
+  return plainText(name, NAME_LENGTH) || `${words.birds.bird} ${briefId(birdId)}`;
 }
 
-export function birdLink({ root, words }: Page, { region, birdId, name }: BirdOverview): Html {
+export function birdLink(
+  { root, words }: Page,
+  { region, birdId, name }: Pick<BirdOverview, 'region' | 'birdId' | 'name'>,
+): Html {
   return html`<a href="${root}${birdPath(region, birdId)}"><bdi>${birdTitle(words, name, birdId)}</bdi></a>`;
-}
-
-/** The list of a Nest's Birds. */
-function nestPath(region: string, nestId: string): string {
-  return `birds?${new URLSearchParams({ region, nest: nestId })}`;
 }
 
 type NestPlace = Pick<FlightOverview, 'region' | 'nestId' | 'nest'>;
 
-export function nestLink({ root, words }: Page, { region, nestId, nest }: NestPlace): Html {
-  const name = plainText(nest, NAME_LENGTH) || `${words.birds.nest} ${plainText(nestId, NAME_LENGTH)}`;
-  return html`<a href="${root}${nestPath(region, nestId)}"><bdi>${name}</bdi></a>`;
+/** A Nest's name, or else its id. */
+export function nestTitle(words: Words, { nest, nestId }: Pick<NestPlace, 'nest' | 'nestId'>): string {
+  return plainText(nest, NAME_LENGTH) || `${words.birds.nest} ${briefId(nestId)}`;
+}
+
+export function nestLink({ root, words }: Page, nest: NestPlace): Html {
+  return html`<a href="${root}${nestPath(nest.region, nest.nestId)}"><bdi>${nestTitle(words, nest)}</bdi></a>`;
 }
 
 /** A link to the service's own application, if its address is known. */

@@ -1,50 +1,30 @@
-import * as z from 'zod';
-import type { Edge } from '../../process-io.ts';
-import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
-import { jsonText, shown, shownTime } from '../terminal-text.ts';
-import { FINDINGS, findingLines } from './finding-lines.ts';
-import { DELIVERIES, EVENTS, listText, shownIntegration } from './printed-lists.ts';
-
-const recordShape = z.object({
-  id: z.string(),
-  state: z.string(),
-  labels: z.record(z.string(), z.string()),
-  annotations: z.record(z.string(), z.string()),
-  startsAt: z.string().nullable(),
-  endsAt: z.string(),
-  kept: z.boolean(),
-  silenced_by: z.array(z.object({ acknowledgement: z.boolean(), author: z.string(), comment: z.string() })),
-  inhibited_by: z.array(z.string()),
-  receivers: z.array(z.string()),
-  findings: FINDINGS,
-  events_total: z.number(),
-  events: z.array(EVENTS.item),
-  episodes: z.array(z.object({ startsAt: z.string(), endsAt: z.string(), ending: z.string().nullable() })),
-  notifications: z.array(
-    z.object({
-      receiver: z.string(),
-      reason: z.string(),
-      created_at: z.string(),
-      deliveries: z.array(DELIVERIES.item),
-    }),
-  ),
-});
-type Shown = z.output<typeof recordShape>;
+import type { Edge } from '../../../process-io.ts';
+import { type DaemonOptions, daemonJson } from '../../daemon-client.ts';
+import { jsonText, layoutOf, shown, shownTime } from '../../terminal-text.ts';
+import { findingLines } from '../finding-lines.ts';
+import { EVENTS, listText, shownIntegration } from '../printed-lists.ts';
+import { postMortem } from './post-mortem.ts';
+import { recordShape, type ShownAlert } from './shown-alert.ts';
 
 /** Prints everything known about one alert, even after it has been resolved. */
 export async function alertsShow(
   edge: Edge,
   id: string,
-  options: DaemonOptions & { readonly json: boolean },
+  options: DaemonOptions & { readonly json: boolean; readonly format?: 'text' | 'markdown' },
 ): Promise<number> {
   const path = `/api/v1/alerts/${encodeURIComponent(id)}`;
   const { json, data } = await daemonJson(edge, options, { method: 'GET', path }, recordShape);
+  if (options.format === 'markdown' && !options.json) {
+    edge.stdout.write(postMortem(data));
+    return 0;
+  }
   edge.stdout.write(options.json ? jsonText(json) : `${linesOf(data).join('\n')}\n`);
-  if (!options.json && data.events.length > 0) edge.stdout.write(`\n${listText(EVENTS, data.events)}`);
+  if (!options.json && data.events.length > 0)
+    edge.stdout.write(`\n${listText(EVENTS, data.events, layoutOf(edge, {}))}`);
   return 0;
 }
 
-function linesOf(data: Shown): string[] {
+function linesOf(data: ShownAlert): string[] {
   const labels = Object.entries(data.labels).map(([name, value]) => `${shown(name)}=${shown(value)}`);
   const ended = data.state === 'resolved' ? `, ended ${shownTime(data.endsAt)}` : '';
   return [

@@ -1,0 +1,96 @@
+/**
+ * Measures each minute how the Nests and regions meet their objectives, from the counts of Flights that are kept by half
+ * hour. Only those are looked at in which a Flight failed within three days, or about which an alert fires.
+ */
+import type { Objective } from '../config/sections/objectives-section.ts';
+import type { Fact } from '../domain/alert/fact.ts';
+import type { Rule } from '../domain/alert/rule.ts';
+import { objectiveBurning } from '../domain/kinds/objectives/objective-burning.ts';
+import { matchesAll } from '../domain/matchers/matcher.ts';
+import { allowance, burning, LONGEST_WINDOW_US } from '../domain/statistics/objective.ts';
+import { applyFacts } from '../store/change-alerts.ts';
+import type { Transaction } from '../store/store.ts';
+import { NOTHING, type Step } from './step.ts';
+
+export const OBJECTIVES_EVERY_MS = 60_000;
+
+interface Subject {
+  readonly region: string;
+  /** Empty for a region. */
+  readonly nestId: string;
+  readonly nest: string;
+}
+
+export async function judgeObjectives(
+  tx: Transaction,
+  objectives: readonly Objective[],
+  regions: readonly string[],
+  rules: readonly Rule[],
+  nowUs: number,
+): Promise<Step> {
+  const facts: Fact[] = [];
+  const firing = new Set<string>();
+  for (const region of regions) {
+    for (const severity of objectiveBurning.severities) {
+      const alerts = await tx.alerts.ofKind(objectiveBurning.name, severity, region, 1_000);
+      for (const { labels } of alerts)
+        firing.add(keyOf(region, labels.nest_id ?? '', labels.objective ?? ''));
+    }
+  }
+  const failing = new Map<string, readonly string[]>();
+  for (const objective of objectives) {
+    for (const subject of await subjectsOf(tx, objective, regions)) {
+      const { region, nestId } = subject;
+      const known =
+        failing.get(region) ?? (await tx.birds.nestsFailingSince(region, nowUs - LONGEST_WINDOW_US));
+      failing.set(region, known);
+      const isFailing = nestId === '' ? known.length > 0 : known.includes(nestId);
+      if (!isFailing && !firing.has(keyOf(region, nestId, objective.name))) continue;
+      facts.push(await measure(tx, objective, subject, nowUs));
+      await tx.pause();
+    }
+  }
+  if (facts.length === 0) return NOTHING;
+  const { happenings } = await applyFacts(tx, facts, rules, nowUs);
+  return { done: 0, queued: 0, happenings };
+}
+
+async function subjectsOf(tx: Transaction, { match, forEach }: Objective, regions: readonly string[]) {
+  const subjects: Subject[] = [];
+  for (const region of regions) {
+    const own =
+      forEach === 'region'
+        ? [{ region, nestId: '', nest: '' }]
+        : (await tx.inventory.nests(region))
+            .filter(({ present }) => present)
+            .map(({ nestId, name }) => ({ region, nestId, nest: name }));
+    subjects.push(...own.filter(({ nestId, nest }) => matchesAll(match, { region, nest_id: nestId, nest })));
+  }
+  return subjects;
+}
+
+async function measure(
+  tx: Transaction,
+  objective: Objective,
+  subject: Subject,
+  nowUs: number,
+): Promise<Fact> {
+  const { region, nestId } = subject;
+  const of = { regions: [region], ...(nestId !== '' && { nestId }) };
+  const recent = await tx.birds.flightEnds({ ...of, sinceUs: nowUs - LONGEST_WINDOW_US });
+  const burn = burning(objective, recent, nowUs);
+  const about = {
+    fact: 'objective_measured',
+    ...subject,
+    objective: objective.name,
+    overMs: objective.overMs,
+    atUs: nowUs,
+  } as const;
+  if (!burn) return { ...about, allowed: 0, used: 0, usedUpAtUs: 0 };
+  const all = await tx.birds.flightEnds({ ...of, sinceUs: nowUs - objective.overMs * 1000 });
+  return { ...about, burning: burn, ...allowance(objective, all, burn, nowUs) };
+}
+
+function keyOf(...parts: readonly string[]): string {
+  return JSON.stringify(parts);
+}

@@ -1,0 +1,131 @@
+/** Writes the Birds that the service has as a file, and tells how they differ from such a file later. */
+import * as z from 'zod';
+import { readDeclaredBirds, unknownRegion } from '../../config/declared-birds.ts';
+import { ConfigError } from '../../document/problem.ts';
+import { MOST_CONFIG_BYTES, whyUnreadable } from '../../document/read-file.ts';
+import { byPlace, compareBirds, type Drift } from '../../domain/kinds/inventory/compare-birds.ts';
+import { DaemonError } from '../../errors.ts';
+import type { Edge } from '../../process-io.ts';
+import { matchesGlob } from '../../text/glob.ts';
+import { EVENTS } from '../commands/printed-lists.ts';
+import { readGiven } from '../config-file.ts';
+import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
+import { jsonText, shown, shownSentence, shownTime } from '../terminal-text.ts';
+
+const birdShape = z.object({
+  ...{ region: z.string(), nest: z.string(), bird: z.string(), id: z.string() },
+  ...{ status: z.string().optional(), trigger: z.string().optional(), published: z.boolean().optional() },
+  nest_id: z.string(),
+});
+const inventoryShape = z.object({
+  regions: z.array(z.object({ region: z.string(), is_read: z.boolean() })),
+  birds: z.array(birdShape),
+});
+
+/** Prints the Birds of the Nests whose name or id a glob matches, as `birds check` reads them. */
+export async function birdsExport(
+  edge: Edge,
+  { nest: glob = '*', ...options }: DaemonOptions & { readonly nest?: string; readonly json: boolean },
+): Promise<number> {
+  const { birds } = await readInventory(edge, options);
+  const chosen = birds
+    .filter(({ nest, nest_id }) => matchesGlob(glob, nest) || matchesGlob(glob, nest_id))
+    .toSorted(byPlace)
+    .map(({ nest_id: _, ...entry }) => entry);
+  if (chosen.length === 0) edge.stderr.write(`No Bird of a Nest that matches ${shown(glob)}.\n`);
+  const lines = chosen.map((entry) => {
+    const pairs = Object.entries(entry).flatMap(([key, value]) =>
+      value === undefined ? [] : [`${key}: ${scalar(value)}`],
+    );
+    return `  - ${pairs.join('\n    ')}\n`;
+  });
+  const yaml = lines.length === 0 ? 'birds: []\n' : `birds:\n${lines.join('')}`;
+  edge.stdout.write(options.json ? jsonText({ birds: chosen }) : yaml);
+  return 0;
+}
+
+/** Prints how the Birds differ from the file; exits with 1 if they do. Throws `ConfigError` for a file with mistakes. */
+export async function birdsCheck(
+  edge: Edge,
+  file: string,
+  options: DaemonOptions & { readonly json: boolean },
+): Promise<number> {
+  const { birds: declared, refusal } = readDeclaredBirds(file, readText(file));
+  const { regions, birds } = await readInventory(
+    edge,
+    options,
+    new Set(declared.map(({ region }) => region)),
+  );
+  const names = regions.map(({ region }) => region);
+  const elsewhere = declared.find(({ region }) => !names.includes(region));
+  if (elsewhere) throw refusal(elsewhere, 'region', unknownRegion(elsewhere, names));
+  const drifts = compareBirds(
+    declared,
+    birds.map(({ nest_id: nestId, ...bird }) => ({ ...bird, nestId })),
+  );
+  const unclear = drifts.find(({ what }) => what === 'ambiguous');
+  if (unclear) throw refusal(unclear.declared, 'bird', unclear.clauses[0]!);
+  const found = [];
+  for (const drift of drifts) {
+    const { region, nest, bird, id } = drift.listed
+      ? { ...drift.declared, id: drift.listed.id }
+      : drift.declared;
+    const off = await switchedOff(edge, options, drift);
+    found.push({ what: drift.what, region, nest, bird, id, clauses: drift.clauses, ...off });
+  }
+  edge.stdout.write(options.json ? jsonText({ drifts: found }) : found.map(lineOf).join(''));
+  return found.length > 0 ? 1 : 0;
+}
+
+/** Throws unless these regions, or all, were read since the daemon started: what was not may have changed before. */
+async function readInventory(edge: Edge, options: DaemonOptions, needed?: ReadonlySet<string>) {
+  const request = { method: 'GET', path: '/api/v1/inventory' } as const;
+  const { data } = await daemonJson(edge, options, request, inventoryShape);
+  const unread = data.regions.filter(({ region, is_read }) => !is_read && (needed?.has(region) ?? true));
+  if (unread.length === 0) return data;
+  const names = unread.map(({ region }) => region).join(', ');
+  throw new DaemonError('unavailable', `the Birds of ${names} were not read since nestwatch started`);
+}
+
+function readText(file: string): string {
+  try {
+    return readGiven(file)(file, MOST_CONFIG_BYTES);
+  } catch (error) {
+    const message = `the file ${whyUnreadable(error)}`;
+    throw new ConfigError(file, [{ line: 1, column: 1, path: '', message }]);
+  }
+}
+
+/** A value as YAML: texts in quotes, unless they are plain words. In the configuration's language a dollar is `$$`. */
+function scalar(value: string | boolean): string {
+  if (typeof value === 'boolean') return String(value);
+  if (/^[a-z]+(?:[ -][a-z]+)*$/i.test(value) && !/^(?:true|false|null)$/i.test(value)) return value;
+  return jsonText(value).trimEnd().replaceAll('$', '$$$$').replaceAll('\uFFFD', '\\ufffd');
+}
+
+/** Since when a Bird with another status is off, and who did it, if its log says so. */
+async function switchedOff(edge: Edge, options: DaemonOptions, { isOfStatus, listed }: Drift) {
+  if (!isOfStatus || !listed || listed.status === 'active') return {};
+  const path = `/api/v1/birds/${encodeURIComponent(listed.region)}/${encodeURIComponent(listed.id)}`;
+  const shape = z.object({ switched_off: EVENTS.item.nullable() });
+  const { switched_off: off } = (await daemonJson(edge, options, { method: 'GET', path }, shape)).data;
+  const by = off?.attributes.initiator;
+  return off ? { since: off.occurred_at, ...(typeof by === 'string' && by !== '' && { by }) } : {};
+}
+
+interface Found extends Pick<Drift, 'what' | 'clauses'> {
+  readonly region: string;
+  readonly nest: string;
+  readonly bird: string;
+  readonly since?: string;
+  readonly by?: string;
+}
+
+/** `eu Prod EU / Nightly export: suspended, declared active (since 2026-11-27 16:02:00 UTC, by editor@example.com)` */
+function lineOf({ what, region, nest, bird, clauses, since, by }: Found): string {
+  const subject = `${shown(region)} ${shown(nest)} / ${shown(bird)}`;
+  if (what !== 'differs') return `${subject} is ${clauses[0]}\n`;
+  const off = since ? ` (since ${shownTime(since)}${by ? `, by ${shown(by)}` : ''})` : '';
+  const [first = '', ...others] = clauses.map(shownSentence);
+  return `${subject}: ${[`${first}${off}`, ...others].join('; ')}\n`;
+}

@@ -1,0 +1,70 @@
+import * as z from 'zod';
+import type { Check } from '../../document/check.ts';
+import { readList } from '../../document/read-list.ts';
+import { readMatchers } from '../../document/read-matchers.ts';
+import { duration, matcherList, words } from '../../document/value-shape.ts';
+import type { Matcher } from '../../domain/matchers/matcher.ts';
+import { nearest } from '../../text/nearest.ts';
+import { formatDuration } from '../../time/duration.ts';
+
+const DAY_MS = 86_400_000;
+const MATCHED = ['nest', 'nest_id', 'region'];
+
+export const objectiveShape = z.strictObject({
+  name: words.describe('The label `objective` of its alerts.'),
+  match: matcherList
+    .prefault([])
+    .describe('Matchers on `region`, `nest` and `nest_id`, all of which must match.'),
+  for_each: z.enum(['nest', 'region']).prefault('nest').describe('What has to meet it by itself.'),
+  success: z
+    .number()
+    .gt(0, { error: 'must be a share between 0 and 1, such as 0.98' })
+    .lt(1, { error: 'must be a share between 0 and 1, such as 0.98' })
+    .describe('The share of Flights that must succeed. Cancelled ones do not count.'),
+  over: duration(DAY_MS, 90 * DAY_MS)
+    .prefault('28d')
+    .describe('The time over which that share is meant; at most `store.retention`.'),
+  least_failures: z
+    .int()
+    .min(1)
+    .max(1_000)
+    .prefault(5)
+    .describe('With fewer failed Flights there is no alert, whatever their share.'),
+});
+
+export interface Objective {
+  readonly name: string;
+  readonly match: readonly Matcher[];
+  readonly forEach: 'nest' | 'region';
+  /** Above 0 and below 1. */
+  readonly success: number;
+  readonly overMs: number;
+  readonly leastFailures: number;
+}
+
+export function readObjectives(check: Check, retentionMs: number | undefined): Objective[] {
+  const names = new Set<string>();
+  return readList(check, ['objectives']).flatMap((path) => {
+    const match = readMatchers(check, [...path, 'match']);
+    for (const { name } of match.filter((one) => !MATCHED.includes(one.name))) {
+      const meant = nearest(name, MATCHED);
+      check.problem(
+        [...path, 'match'],
+        `no objective has ${name}; ${meant ? `did you mean ${meant}? ` : ''}known: ${MATCHED.join(', ')}`,
+      );
+    }
+    const objective = check.read(objectiveShape, path);
+    if (!objective) return [];
+    const { name, for_each: forEach, success, over: overMs, least_failures: leastFailures } = objective;
+    if (names.has(name)) check.problem([...path, 'name'], 'another objective has this name already');
+    names.add(name);
+    if (retentionMs !== undefined && overMs > retentionMs) {
+      const kept = formatDuration(overMs);
+      check.problem(
+        [...path, 'over'],
+        `is longer than \`store.retention\`: set that to ${kept}, or less here`,
+      );
+    }
+    return [{ name, match, forEach, success, overMs, leastFailures }];
+  });
+}

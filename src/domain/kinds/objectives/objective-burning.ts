@@ -1,0 +1,66 @@
+/**
+ * Flights of a Nest or region fail so fast that what an objective allows is used up long before its time. Resolves when
+ * they no longer do.
+ */
+import { howMany } from '../../../text/counts.ts';
+import { durationWords } from '../../../text/duration-words.ts';
+import { dayAndTime } from '../../../text/instant-words.ts';
+import { regionName } from '../../../text/region-name.ts';
+import type { FactOf } from '../../alert/fact.ts';
+import { resolve } from '../../alert/lifecycle.ts';
+import { defineKind, fireMeasured, subjectPart } from '../kind.ts';
+
+export const objectiveBurning = defineKind({
+  name: 'ObjectiveBurning',
+  fires:
+    'with `objectives`: at least `least_failures` Flights failed, 14.4 times the share that the objective allows (critical, within an hour) or three times (warning, within three days)',
+  resolves: 'they fail more slowly, or none has failed for half an hour (critical) or six hours (warning)',
+  words: {
+    firing: 'Too many failures',
+    still: 'Still too many failures',
+    over: 'Failures within the objective',
+    events: null,
+    hasOwnDescription: true,
+  },
+  runbook: {
+    look: 'which Birds of the Nest fail, and with which errors: its page lists the causes.',
+    act: 'mend the most frequent cause first. If the objective is too strict for these Birds, change it.',
+  },
+  parameters: {},
+  severities: ['warning', 'critical'],
+  labels: ['nest', 'nest_id', 'objective', 'region'],
+  isResolvableByHand: () => false,
+
+  raisedBy: ['objective_measured'],
+  observes: ['objective_measured'],
+
+  topic(fact) {
+    if (!fact.burning) return undefined;
+    const { region, nestId, nest, objective, burning } = fact;
+    const labels = { region, nest_id: nestId, nest, objective };
+    return { subject: subjectOf(fact), labels, severity: burning.level };
+  },
+
+  raise(alert, fact, context) {
+    const { burning, allowed, used, usedUpAtUs, atUs } = fact;
+    if (!burning) return undefined;
+    const where = fact.nest || (fact.nestId && `Nest ${fact.nestId}`) || regionName(fact.region);
+    const failed = `${burning.failed} of the last ${howMany(burning.flights, 'Flight')}`;
+    const allowance = `allowance of ${howMany(allowed, 'failed Flight')} in ${durationWords(fact.overMs, 'exact')}`;
+    const description =
+      used >= allowed
+        ? `${where} has used up its ${allowance}: ${used} failed.`
+        : `At this pace ${where} uses up its ${allowance} by ${dayAndTime(usedUpAtUs)}; ${used} are used.`;
+    const summary = `${failed} of ${where} failed within ${durationWords(burning.windowUs / 1000, 'exact')}`;
+    return fireMeasured(alert, { startsAtUs: atUs, summary, description, memory: null }, context);
+  },
+
+  observe(alert, fact, { nowUs }) {
+    if (alert.subject !== subjectOf(fact) || alert.state !== 'firing' || fact.burning) return undefined;
+    return resolve(alert, fact.atUs, 'Flights no longer fail at that pace', nowUs);
+  },
+});
+
+function subjectOf({ objective, nestId }: FactOf<'objective_measured'>): string {
+  return ['objective', objective, ...(nestId ? ['nest', nestId] : [])].map(subjectPart).join('/');
+}

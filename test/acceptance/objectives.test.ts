@@ -1,0 +1,69 @@
+/** Stories of objectives, with the whole daemon. */
+import { expect, onTestFinished, test } from 'vitest';
+import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
+import { openStage } from './stage.ts';
+
+async function watched(success: number, failed: number) {
+  const birds = new Map<string, string>();
+  const stage = await openStage({
+    regions: ['eu'],
+    route: { groupBy: ['...'] },
+    objectives: [
+      {
+        ...{ name: 'customers', match: parseMatchers('nest=~"Customer.*"'), forEach: 'nest', success: 0.98 },
+        ...{ overMs: 28 * 86_400_000, leastFailures: 5 },
+      },
+    ],
+    before(world) {
+      for (const nest of ['Customer 4', 'Sandbox']) {
+        birds.set(
+          nest,
+          world.addBird(world.addNest({ name: nest }).id, { name: nest, triggerType: 'manual' }).id,
+        );
+      }
+    },
+  });
+  onTestFinished(() => stage.close());
+  const fly = (nest: string, endsAs: 'succeeded' | 'failed') =>
+    stage.worlds.eu!.startFlight(birds.get(nest)!, { endsAs, fliesForMs: 1_000, errorMessages: 'boom' });
+  await stage.minutesPass(2);
+  for (const nest of birds.keys()) {
+    for (let at = 0; at < success; at += 1) fly(nest, 'succeeded');
+    for (let at = 0; at < failed; at += 1) fly(nest, 'failed');
+  }
+  await stage.minutesPass(5);
+  const told = () =>
+    stage
+      .received()
+      .flatMap(({ alerts }) => alerts)
+      .filter(({ labels }) => labels.alertname === 'ObjectiveBurning');
+  return { stage, told, fly };
+}
+
+test('a single failure of three Flights is not told', async () => {
+  const { told } = await watched(2, 1);
+  expect(told()).toEqual([]);
+});
+
+test('six failures of 20 Flights are told, of the Nests with the objective, until no more fail', async () => {
+  const { stage, told, fly } = await watched(14, 6);
+  expect(told()).toMatchObject([
+    {
+      status: 'firing',
+      labels: { objective: 'customers', nest: 'Customer 4', severity: 'critical' },
+      annotations: {
+        summary: '6 of the last 20 Flights of Customer 4 failed within 1 h',
+        description: 'Customer 4 has used up its allowance of 0 failed Flights in 28 d: 6 failed.',
+      },
+    },
+  ]);
+  fly('Customer 4', 'succeeded');
+  await stage.minutesPass(45);
+  // It fails no more, but what it may fail in three days is used up three times too early.
+  expect(told().at(-1)).toMatchObject({ status: 'firing', labels: { severity: 'critical' } });
+  await stage.minutesPass(7 * 60);
+  expect(told().at(-1)).toMatchObject({
+    status: 'resolved',
+    annotations: { resolved_by: 'Flights no longer fail at that pace' },
+  });
+});

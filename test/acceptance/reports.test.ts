@@ -1,0 +1,93 @@
+/** Reports of the month that are mailed, with the whole daemon. */
+import { expect, onTestFinished, test } from 'vitest';
+import { viewOf } from '../../src/channels/message/digest-view.ts';
+import { reportCsv } from '../../src/domain/digest/report-figures.ts';
+import { openStage } from './stage.ts';
+
+const NESTS = Array.from({ length: 20 }, (_, at) => `Customer ${at + 1}!`);
+
+async function reported(report: object, minutes = 70) {
+  const stage = await openStage({
+    regions: ['eu'],
+    digests: [
+      {
+        ...{
+          name: 'monthly',
+          cron: '0 * * * *',
+          timezone: 'Europe/Amsterdam',
+          receiver: 'ops',
+          skipEmpty: false,
+        },
+        report: { isForEachNest: true, isToMembers: true, isCountsOnly: true, ...report },
+      },
+    ],
+    before(world) {
+      for (const [at, name] of NESTS.entries()) {
+        const members = at === 19 ? [] : [world.addUser({ email: `m${at + 1}@customer.example` }).id];
+        const nest = world.addNest({ name, members });
+        world.addBird(nest.id, { name: `Sync for ${name}`, triggerType: 'manual' });
+      }
+    },
+  });
+  onTestFinished(() => stage.close());
+  const world = stage.worlds.eu!;
+  await stage.minutesPass(2);
+  for (const [at, { id }] of [...world.birds.values()].entries()) {
+    for (let flight = 0; flight <= at % 4; flight += 1) {
+      const endsAs = flight % 2 === 1 ? 'failed' : 'succeeded';
+      world.startFlight(id, { endsAs, fliesForMs: 1_000 + flight, errorMessages: `Secret of ${NESTS[at]}` });
+    }
+  }
+  await stage.minutesPass(minutes);
+  return { stage, world };
+}
+
+test('the members of each Nest get its own month, as the service counts it, and not a word of another', async () => {
+  const { stage, world } = await reported({});
+  expect(stage.reports).toHaveLength(19);
+  for (const { digest, to, id } of stage.reports) {
+    const { nest, tables } = digest.report;
+    const at = NESTS.indexOf(nest.nest!);
+    const birdId = [...world.birds.values()][at]!.id;
+    const flights = [...world.flights.values()].filter((one) => one.birdId === birdId);
+    expect(tables.month![0]!.figures).toMatchObject({
+      flights: flights.length,
+      failed: flights.filter(({ ends }) => ends.at(-1)?.status === 'failed').length,
+    });
+    expect(to).toEqual([`m${at + 1}@customer.example`]);
+    const others = NESTS.filter((_, other) => other !== at);
+    const sent = [JSON.stringify(digest), JSON.stringify(viewOf(stage.reports[at]!, 'http://x.example'))];
+    expect(others.filter((other) => sent[0]!.includes(other))).toEqual([]);
+    // No errors, people or ids.
+    expect(sent.join()).not.toMatch(/Secret|@|nest_id|bird_id|x\.example/);
+    expect(reportCsv(tables)).toMatch(/^table,region,nest,bird,about,figure,value\r\n/);
+    expect(id).toMatch(/^digest-/);
+  }
+  const suppressed = await stage.store.transaction((tx) =>
+    tx.outbox.page({ state: 'suppressed', limit: 10 }),
+  );
+  expect(suppressed.deliveries.map(({ lastError }) => lastError)).toContain('the Nest has no active members');
+});
+
+test('one report of all Nests has the figures and texts of the page', async () => {
+  const whole = { isForEachNest: false, isToMembers: false, isCountsOnly: false, minutesSaved: 30 };
+  const { stage, world } = await reported(whole);
+  const [report] = stage.reports;
+  const flights = [...world.flights.values()];
+  const succeeded = flights.filter(({ ends }) => ends.at(-1)?.status === 'succeeded').length;
+  expect(report!.digest.report.tables.month![0]!.figures).toMatchObject({
+    ...{ flights: flights.length, failed: flights.length - succeeded },
+    hours_of_work_saved: Math.round(succeeded / 2),
+  });
+  const view = viewOf(report!, 'https://nestwatch.example');
+  expect(view.headline).toMatch(/^\d[\d.]* % of 50 Flights succeeded in July 2026$/);
+  expect(view.sections!.map(({ title }) => title)).toEqual([
+    'In short',
+    'Worst Nests',
+    'Worst Birds',
+    'Causes',
+  ]);
+  expect(view.links).toEqual([
+    { text: 'Open the report', url: 'https://nestwatch.example/report?month=2026-07' },
+  ]);
+});

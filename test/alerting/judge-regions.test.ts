@@ -1,0 +1,84 @@
+/** What a region is judged by: each reading once, and only rules that fit. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createRegionJudging } from '../../src/alerting/judge-regions.ts';
+import type { Rule } from '../../src/domain/alert/rule.ts';
+import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
+import type { InventoryRead } from '../../src/region-progress.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { rule } from '../domain/world.ts';
+import { createVirtualClock } from '../virtual-clock.ts';
+
+const clock = createVirtualClock();
+let store: Store;
+let reads: Map<string, InventoryRead>;
+beforeEach(async () => {
+  store = await openSqliteStore({ path: ':memory:', clock });
+  reads = new Map([['eu', { atUs: 1, unread: [] }]]);
+  await store.transaction(async (tx) => {
+    await tx.inventory.putNests([
+      { region: 'eu', nestId: '1', name: 'Prod', present: true },
+      { region: 'eu', nestId: '2', name: 'Test', present: true },
+    ]);
+  });
+});
+afterEach(() => store.close());
+
+const put = (birdId: string, nestId: string, status: string) =>
+  store.transaction((tx) =>
+    tx.inventory.putBirds([
+      {
+        ...{ region: 'eu', birdId, nestId, name: `Bird ${birdId}`, status, triggerType: 'manual' },
+        ...{ present: true, statusSinceUs: 1 },
+      },
+    ]),
+  );
+
+const active = { ...rule('BirdNotAsDeclared', { state: 'active' }), match: parseMatchers('nest="Prod"') };
+const declares = (nest: string) =>
+  rule('BirdNotAsDeclared', { declared: [{ region: 'eu', nest, bird: 'Missing' }] });
+
+function judging(...rules: Rule[]) {
+  const judged = createRegionJudging({
+    ...{ rules, clock, inventoryReads: () => reads, flightsReadUs: () => undefined },
+    ...{ timeIntervals: new Map(), lookbackMs: 0 },
+  });
+  return {
+    nextMs: judged.nextMs,
+    async look() {
+      await store.transaction(judged.judge);
+      const firing = await store.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 10 }));
+      return firing.map(({ labels }) => labels.bird).toSorted();
+    },
+  };
+}
+
+test('only Birds that the rule matches are told, and each reading is judged once', async () => {
+  const { look } = judging(active);
+  await put('1', '1', 'suspended');
+  await put('2', '2', 'suspended');
+  expect(await look()).toEqual(['Bird 1']);
+  await put('3', '1', 'suspended');
+  expect(await look()).toEqual(['Bird 1']);
+  reads.set('eu', { atUs: 2, unread: [] });
+  expect(await look()).toEqual(['Bird 1', 'Bird 3']);
+  await put('1', '1', 'active');
+  reads.set('eu', { atUs: 3, unread: [] });
+  expect(await look()).toEqual(['Bird 3']);
+});
+
+test.each([
+  ['of a Nest that was read', 'Prod', ['2'], ['Missing']],
+  ['of one that was not', 'Prod', ['1'], []],
+  ['of one that does not exist', 'None', [], ['Missing']],
+  ['of one that may be among those that could not be listed', 'None', [''], []],
+])('a declared Bird is missing %s', async (_, nest, unread, expected) => {
+  reads.set('eu', { atUs: 1, unread });
+  expect(await judging(declares(nest)).look()).toEqual(expected);
+});
+
+test('without such a rule it never looks, and before a reading it waits', async () => {
+  expect(judging(rule('FlightFailed')).nextMs()).toBe(Number.POSITIVE_INFINITY);
+  reads.clear();
+  expect(await judging(declares('Prod')).look()).toEqual([]);
+});

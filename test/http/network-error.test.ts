@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { inNetworkWords, networkErrorWords } from '../../src/http/network-error.ts';
+
+test.each([
+  ['UND_ERR_SOCKET', 'it closed the connection'],
+  ['CERT_HAS_EXPIRED', 'its certificate has expired'],
+  ['HPE_INVALID_CONSTANT', 'its answer is no HTTP'],
+  ['ENEW', 'the connection failed (ENEW)'],
+])('%s in words', (code, words) => {
+  expect(networkErrorWords(code)).toBe(words);
+});
+
+test.each([
+  ['connect ECONNREFUSED 127.0.0.1:25', 'no answer from 127.0.0.1:25: it refused the connection'],
+  ['getaddrinfo ENOTFOUND smtp.example.com', 'no answer from smtp.example.com: its name is not known'],
+  ['read ECONNRESET', 'it closed the connection'],
+  ['Invalid login: 535 no', 'Invalid login: 535 no'],
+])('%s', (text, words) => {
+  expect(inNetworkWords(text)).toBe(words);
+});
