@@ -20,6 +20,8 @@ export interface Mute {
   readonly reason: SuppressionReason;
   /** By whom or what, for people. */
   readonly detail: string;
+  /** It does not concern the end of what was told before. */
+  readonly tellsEnds?: boolean;
 }
 
 /**
@@ -107,7 +109,8 @@ export async function createMuting(options: MutingOptions, giveWay: GiveWay): Pr
       let pause = giveWay(leastWork);
       if (pause) await pause;
       if (source) {
-        return { reason: 'inhibited', detail: `by ${source.labels.alertname} (${source.fingerprint})` };
+        const { labels, fingerprint, tellsEnds } = source;
+        return { reason: 'inhibited', detail: `by ${labels.alertname} (${fingerprint})`, tellsEnds };
       }
       const intervals = ofRoute(route);
       if (intervals.length > 0) return { reason: 'time_interval', detail: intervals.join(', ') };

@@ -102,6 +102,7 @@ describe('the names of sources', () => {
       'A',
       'RegionDown',
       'RegionUnauthorized',
+      'SharedCause',
     ]);
     expect(sourceNames([rule('alertname="A"', 'a="b"'), rule('x="y"', 'a="b"')])).toBeNull();
     expect(sourceNames([])).toEqual([]);

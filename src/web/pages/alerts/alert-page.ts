@@ -18,6 +18,7 @@ import { at, frame, type Html, heading, marked, when } from '../frame/page-frame
 import {
   alertPlace,
   alertTitle,
+  listsEvents,
   NAME_LENGTH,
   regionWord,
   severityTone,
@@ -47,8 +48,10 @@ export function renderAlertPage(
   const place = alertPlace(labels);
   const isFiring = alert.state === 'firing';
   const tone = isFiring && silencedBy.length === 0 ? severityTone(labels.severity ?? '') : 'quiet';
-  const last = record.events[0]?.event ?? around.failures[0];
-  const message = last?.message || annotations.description || annotations.summary || '';
+  const { summary = '', description = '' } = annotations;
+  const isList = listsEvents(labels);
+  const last = isList ? undefined : (record.events[0]?.event ?? around.failures[0]);
+  const message = isList ? `${summary}\n${description}` : last?.message || description || summary;
   return frame({
     title: `nestwatch: ${title}${place ? `, ${place}` : ''}`,
     tone,
@@ -87,6 +90,7 @@ function placeLinks(page: Page, labels: Labels): Html {
           html`<a href="${page.root}${birdPath(region, birdId)}"><bdi>${birdTitle(page.words, bird, birdId)}</bdi></a>`,
         ]),
     ...(birdId === undefined && entity !== undefined ? [said(entity, NAME_LENGTH)] : []),
+    ...(listsEvents(labels) ? [said(labels.error ?? '', NAME_LENGTH)] : []),
   ];
   return html`${parts.map((part, index) => html`${index > 0 ? ' / ' : ''}${part}`)}`;
 }

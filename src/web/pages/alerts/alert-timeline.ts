@@ -9,7 +9,7 @@ import type { NameOf } from '../../delivery-messages.ts';
 import { deliveryLinks, foldedItem, lineItem, messageLine, saySame } from '../frame/items.ts';
 import type { Page } from '../frame/page.ts';
 import { type Html, when } from '../frame/page-frame.ts';
-import { NAME_LENGTH, silenceWords, suppressionWords } from '../frame/page-words.ts';
+import { NAME_LENGTH, placeName, silenceWords, suppressionWords } from '../frame/page-words.ts';
 import { endedBy } from './alert-item.ts';
 
 interface Moment {
@@ -42,7 +42,9 @@ export function timeline(
     const { shown, atUs } = row[0]!;
     if (events.length === 0) return lineItem(shown!, when(page, atUs));
     const said = events[0]!.message;
-    return foldedItem(page, events, '', said === message ? '' : messageLine(said));
+    const place = record.alert.labels.bird_id === undefined ? placeName(events[0]!) : '';
+    const where = place && html`<bdi>${place}</bdi>`;
+    return foldedItem(page, events, where, said === message ? '' : messageLine(said));
   });
   const known = record.events.length + around.failures.length;
   const more = rows.slice(MOST).flat().length + Math.max(0, record.alert.eventsTotal - known);

@@ -15,6 +15,7 @@ import {
   DELIVERY_TONES,
   eventTitle,
   eventTone,
+  listsEvents,
   MESSAGE_LENGTH,
   NAME_LENGTH,
   placeName,
@@ -29,7 +30,8 @@ export function messageLine(message: string, before = ''): Html | string {
 }
 
 /** The service's last message, or else nestwatch's own. */
-export function alertMessage({ annotations }: Pick<Alert, 'annotations'>, last = ''): Html | string {
+export function alertMessage({ labels, annotations }: Pick<Alert, 'labels' | 'annotations'>, last = '') {
+  if (listsEvents(labels)) return messageLine(annotations.summary ?? '');
   return messageLine(last || annotations.description || annotations.summary || '');
 }
 

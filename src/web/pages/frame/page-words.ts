@@ -27,7 +27,7 @@ export function briefId(id: string): string {
   return isGuid(id) ? id.slice(0, 8) : plainText(id, NAME_LENGTH);
 }
 
-/** The place of an alert, from its labels. */
+/** The place of an alert, from its labels; the error of one that many Birds share. */
 export function alertPlace(labels: Labels): string {
   const place = placeName({
     nest: labels.nest ?? '',
@@ -37,7 +37,13 @@ export function alertPlace(labels: Labels): string {
   });
   // The entity of a Bird's alert is the Bird itself.
   const entity = labels.bird_id ? '' : plainText(labels.entity_name ?? '', NAME_LENGTH);
-  return [place, entity].filter(Boolean).join(' / ');
+  const error = listsEvents(labels) ? plainText(labels.error ?? '', MESSAGE_LENGTH) : '';
+  return [place, entity, error].filter(Boolean).join(' / ');
+}
+
+/** Whether the alert lists what its events are about. */
+export function listsEvents({ alertname = '' }: Labels): boolean {
+  return kindOf(alertname)?.words.listsEvents === true;
 }
 
 /** Alerts about a moment are called what their rule calls them. */
