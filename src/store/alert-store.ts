@@ -70,6 +70,11 @@ export interface AlertStore {
   scopes(region: string): Promise<string[]>;
   /** Firing alerts of this kind and severity in the region, at most `limit`. */
   ofKind(alertname: string, severity: string, region: string, limit: number): Promise<Alert[]>;
+  /** Those of these errors with which at least `least` alerts of kind FlightFailed fire in their region. */
+  shared<T extends { readonly region: string; readonly error: string }>(
+    errors: readonly T[],
+    least: number,
+  ): Promise<T[]>;
   /**
    * How many Birds of these regions, in how many Nests, have a firing FlightFailed with this error, among `MOST_FAILING`
    * of these alerts in each region, and one alert of each of those `limit` that began to fail last, the latest first.

@@ -110,7 +110,11 @@ export async function createMuting(options: MutingOptions, giveWay: GiveWay): Pr
       if (pause) await pause;
       if (source) {
         const { labels, fingerprint, tellsEnds } = source;
-        return { reason: 'inhibited', detail: `by ${labels.alertname} (${fingerprint})`, tellsEnds };
+        return {
+          reason: 'inhibited',
+          detail: `${tellsEnds ? 'part of' : 'by'} ${labels.alertname} (${fingerprint})`,
+          tellsEnds,
+        };
       }
       const intervals = ofRoute(route);
       if (intervals.length > 0) return { reason: 'time_interval', detail: intervals.join(', ') };

@@ -58,6 +58,6 @@ export async function writeDecision(
   for (const fault of faults.length > 0 ? await tx.faults.note(faults, nowUs) : []) {
     happenings.push({ what: 'set_aside', ...fault });
   }
-  const shared = await applyFacts(tx, await sharedErrors(tx, alerts, links, rules), rules, nowUs);
+  const shared = await applyFacts(tx, await sharedErrors(tx, known, { alerts, links }, rules), rules, nowUs);
   return { written: alerts.length + shared.written, happenings: [...happenings, ...shared.happenings] };
 }

@@ -5,7 +5,7 @@
 import type { Alert } from '../../domain/alert/alert.ts';
 import type { FactOf, RuledFact } from '../../domain/alert/fact.ts';
 import type { Rule } from '../../domain/alert/rule.ts';
-import type { Link } from '../../domain/evaluate/alert-book.ts';
+import type { Decision, Link } from '../../domain/evaluate/alert-book.ts';
 import { rulesFor } from '../../domain/evaluate/choose-rule.ts';
 import { flightFailed } from '../../domain/kinds/failures/flight-failed.ts';
 import {
@@ -16,10 +16,10 @@ import {
 } from '../../domain/kinds/failures/shared-cause.ts';
 import type { Transaction } from '../store.ts';
 
-/** Failures of one Bird that a cause begins with. */
-const MOST_BEFORE = 100;
+/** Failures of one Bird that a cause begins with, at most. */
+const MOST_BROUGHT = 100;
 
-/** An error that is to be looked up, with the alerts that changed. */
+/** An error that is to be looked up, with those of the changed alerts that fire. */
 interface Candidate {
   readonly rule: SharedCauseRule;
   /** `all` for the regions together. */
@@ -29,15 +29,15 @@ interface Candidate {
   readonly parts: Alert[];
 }
 
-/** `changed` and `links` are stored already. */
+/** `before` are the alerts as they were; what `decided` says is stored already. */
 export async function sharedErrors(
   tx: Pick<Transaction, 'alerts'>,
-  changed: readonly Alert[],
-  links: readonly Link[],
+  before: readonly Alert[],
+  { alerts, links }: Pick<Decision, 'alerts' | 'links'>,
   rules: readonly Rule[],
 ): Promise<RuledFact[]> {
   const candidates = new Map<string, Candidate>();
-  for (const alert of changed) {
+  for (const alert of alerts) {
     if (alert.alertname !== flightFailed.name || alert.state === 'pending') continue;
     const { region: own = '', error = '' } = alert.labels;
     if (error === '') continue;
@@ -45,50 +45,60 @@ export async function sharedErrors(
     if (!rule || rule.birds === 0) continue;
     const region = rule.across === 'all' ? 'all' : own;
     const scope = `${region}/${subjectOfCause(error)}`;
-    candidates
-      .getOrInsertComputed(scope, () => ({ rule, region, error, scope, parts: [] }))
-      .parts.push(alert);
+    const candidate = candidates.getOrInsertComputed(scope, () => ({
+      ...{ rule, region, error, scope, parts: [] },
+    }));
+    if (alert.state === 'firing') candidate.parts.push(alert);
   }
   if (candidates.size === 0) return [];
-  const known = new Map(
-    (await tx.alerts.ofScopes([...candidates.keys()])).map((cause) => [cause.scope, cause]),
+  const causes = await tx.alerts.ofScopes([...candidates.keys()]);
+  const lasting = new Set(causes.flatMap(({ scope, state }) => (state === 'firing' ? [scope] : [])));
+  const others = [...candidates.values()].filter(
+    ({ scope, parts }) => !lasting.has(scope) && parts.length > 0,
   );
+  const [everywhere, ofRegions] = [others.filter(isOfAll), others.filter((one) => !isOfAll(one))];
+  // Most errors are those of a single Bird, and are sorted out together.
+  const least = Math.min(...ofRegions.map(({ rule }) => rule.birds));
+  const begun = ofRegions.length > 0 ? await tx.alerts.shared(ofRegions, least) : [];
+  const since = {
+    fired: new Set(before.flatMap(({ id, state }) => (state === 'firing' ? [id] : []))),
+    links: Map.groupBy(links, ({ alertId }) => alertId),
+  };
   const facts: RuledFact[] = [];
-  for (const candidate of candidates.values()) {
-    const fact = await look(tx, candidate, known.get(candidate.scope), links);
-    if (fact) facts.push(fact);
-  }
+  for (const scope of lasting) facts.push(await lookUp(tx, candidates.get(scope)!, since));
+  for (const candidate of [...begun, ...everywhere]) facts.push(await lookUp(tx, candidate));
   return facts;
 }
 
-async function look(
+const isOfAll = ({ region }: Candidate) => region === 'all';
+
+/** With `since`, the cause fires already, and has the failures before. */
+async function lookUp(
   tx: Pick<Transaction, 'alerts'>,
   { rule, region, error, scope, parts }: Candidate,
-  cause: Alert | undefined,
-  links: readonly Link[],
-): Promise<RuledFact | undefined> {
-  const lasts = cause?.state === 'firing';
-  const firing = parts.filter(({ state }) => state === 'firing');
-  if (!lasts && firing.length === 0) return undefined;
+  since?: { readonly links: ReadonlyMap<string, readonly Link[]>; readonly fired: ReadonlySet<string> },
+): Promise<FactOf<'shared_error'> & RuledFact> {
   const regions = region === 'all' ? await tx.alerts.regions() : [region];
-  const failing = await tx.alerts.failingWith(regions, error, Math.max(rule.birds, MOST_LISTED));
-  const { birds, nests, isAll } = failing;
-  if (!lasts && birds < rule.birds) return undefined;
-  // One that begins has the failures so far of each Bird; then it gets all that come.
-  const linkedIds = new Set(links.map(({ alertId }) => alertId));
-  const untold = lasts ? firing.filter(({ id }) => !linkedIds.has(id)) : [...failing.latest, ...firing];
-  const spans = [...new Map(untold.map((part) => [part.id, part])).values()].map((part) => ({
+  const { latest, ...counts } = await tx.alerts.failingWith(
+    regions,
+    error,
+    Math.max(rule.birds, MOST_LISTED),
+  );
+  // What joins it brings all its failures, and then each that comes.
+  const come = ({ id }: Alert) => since?.links.get(id) ?? [];
+  const brings = (part: Alert) => !since?.fired.has(part.id) && come(part).length < part.eventsTotal;
+  const joining = [...(since ? [] : latest), ...parts].filter(brings);
+  const spans = [...new Map(joining.map((part) => [part.id, part])).values()].map((part) => ({
     alertId: part.id,
     afterSeq: part.lastSeq - part.eventsTotal,
     lastSeq: part.lastSeq,
   }));
-  const before = spans.length === 0 ? [] : [...(await tx.alerts.eventsOf(spans, MOST_BEFORE)).values()];
-  const partIds = new Set(firing.map(({ id }) => id));
-  const come = lasts ? links.flatMap(({ alertId, event }) => (partIds.has(alertId) ? [event] : [])) : [];
-  const events = [...before.flat(), ...come].toSorted((a, b) => a.occurredAtUs - b.occurredAtUs);
-  const fact: FactOf<'shared_error'> & RuledFact = {
-    ...{ fact: 'shared_error', scope, region, error, birds, nests, isAll, events, rule: rule.id },
-    parts: failing.latest.map(({ labels, startsAtUs }) => ({
+  const brought = spans.length === 0 ? [] : [...(await tx.alerts.eventsOf(spans, MOST_BROUGHT)).values()];
+  const came = parts.filter((part) => !brings(part)).flatMap((part) => come(part).map(({ event }) => event));
+  return {
+    ...{ fact: 'shared_error', scope, region, error, rule: rule.id, ...counts },
+    events: [...brought.flat(), ...came].toSorted((a, b) => a.occurredAtUs - b.occurredAtUs),
+    parts: latest.map(({ labels, startsAtUs }) => ({
       place: {
         ...{ region: labels.region ?? '', nestId: labels.nest_id ?? '', nest: labels.nest ?? '' },
         ...{ birdId: labels.bird_id ?? '', bird: labels.bird ?? '' },
@@ -96,5 +106,4 @@ async function look(
       startsAtUs,
     })),
   };
-  return fact;
 }

@@ -109,6 +109,13 @@ export function describeErrors(run: Run): void {
         ]);
         const { birds, latest } = await tx.alerts.failingWith(['eu'], 'boom', 9);
         const all = await tx.alerts.failingWith(['eu', 'us'], 'boom', 2);
+        const errors = [
+          { region: 'eu', error: 'bang' },
+          { region: 'eu', error: 'boom' },
+          { region: 'us', error: 'boom' },
+        ];
+        expect(await tx.alerts.shared(errors, 2)).toEqual([errors[1]]);
+        expect(await tx.alerts.shared(errors, 4)).toEqual([]);
         const warnings = await tx.alerts.ofKind(flightFailed.name, 'warning', 'us', 9);
         const idsOf = (alerts: readonly Alert[]) => alerts.map(({ labels }) => labels.bird_id);
         return {

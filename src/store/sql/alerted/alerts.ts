@@ -107,12 +107,22 @@ const labelsOf = (engine: Sql['engine'], condition: string) =>
      WHERE state = 'firing' AND ${condition} AND alert > $1 ORDER BY alert LIMIT $2) AS page USING (alert)
    ORDER BY alert`;
 
+const isWith = (region: string, error: string) => `state = 'firing' AND alertname = 'FlightFailed'
+  AND alert.region = ${region} AND substr(cause, 1, 200) = substr(${error}, 1, 200) AND cause = ${error}`;
 /** One alert of each Bird: with `for_each: flight`, a Bird may have many. */
 const WITH_ERROR = `SELECT min(alert) AS alert, count(*) AS alerts, min(nest_id) AS nest, max(starts_us) AS starts_us FROM (
     SELECT alert, bird_id, nest_id, starts_us FROM alert /* INDEXED BY alert_of_error */
-    WHERE state = 'firing' AND alertname = 'FlightFailed' AND region = $1
-      AND substr(cause, 1, 200) = substr($2::text, 1, 200) AND cause = $2 LIMIT $3) AS looked_at
+    WHERE ${isWith('$1', '$2::text')} LIMIT $3) AS looked_at
   GROUP BY bird_id ORDER BY starts_us DESC, bird_id`;
+
+const OF_MANY = {
+  sqlite: `SELECT given.key + 1 AS at FROM json_each($2) AS given
+    WHERE (SELECT count(*) FROM (SELECT 1 FROM alert /* INDEXED BY alert_of_error */
+      WHERE ${isWith('given.value ->> 0', 'given.value ->> 1')} LIMIT $1)) >= $1`,
+  postgres: `SELECT at FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS given (region, error, at)
+    WHERE (SELECT count(*) FROM (SELECT 1 FROM alert
+      WHERE ${isWith('given.region', 'given.error')} LIMIT $1) AS some) >= $1`,
+};
 
 /** An id begins with the name and a slash; 0 is the character after that. */
 const LAST_EPISODES = {
@@ -196,6 +206,13 @@ export function createAlerts(
         region,
         limit,
       ),
+    async shared(errors, least) {
+      const [regions, texts] = [errors.map(({ region }) => region), errors.map(({ error }) => error)];
+      const pairs = regions.map((region, index) => [region, texts[index]]);
+      const given = sql.engine === 'sqlite' ? [JSON.stringify(pairs)] : [regions, texts];
+      const rows = await sql.rows<{ at: number }>(OF_MANY[sql.engine], least, ...given);
+      return rows.map(({ at }) => errors[at - 1]!);
+    },
     async failingWith(regions, error, limit) {
       const ofBirds: FailingRow[] = [];
       let isAll = true;
