@@ -8,18 +8,21 @@ const QUOTA = 'DeepL API error 456: Quota exceeded for key 12';
 interface Story {
   readonly birds?: number;
   readonly rule?: Parameters<typeof rule<'SharedCause'>>[1];
-  readonly groupBy?: readonly string[];
+  readonly toNestMembers?: boolean;
 }
 
 /** Birds in four Nests of a region. */
-async function watched({ birds = 10, rule: own, groupBy }: Story = {}) {
+async function watched({ birds = 10, rule: own, toNestMembers = false }: Story = {}) {
   const ids: string[] = [];
   const stage = await openStage({
     regions: ['eu'],
-    route: { groupIntervalMs: 300_000, ...(groupBy && { groupBy }) },
+    route: { groupIntervalMs: 300_000 },
+    toNestMembers,
     ...(own && { rules: [rule('SharedCause', own)] }),
     before(world) {
-      const nests = ['Alfa', 'Bravo', 'Charlie', 'Delta'].map((name) => world.addNest({ name }));
+      const nests = ['Alfa', 'Bravo', 'Charlie', 'Delta'].map((name) =>
+        world.addNest({ name, members: [world.addUser({ email: `${name.toLowerCase()}@example.com` }).id] }),
+      );
       for (let at = 0; at < birds; at += 1) {
         const nest = nests[at % nests.length]!;
         ids.push(world.addBird(nest.id, { name: `Sync ${at}`, triggerType: 'manual' }).id);
@@ -141,4 +144,18 @@ test('all regions together', async () => {
       annotations: { summary: expect.stringMatching(/^6 Birds in 2 Nests fail/) },
     },
   ]);
+});
+
+test('whoever is not told of the cause is told of the Birds: the members of each Nest', async () => {
+  const { stage, fail } = await watched({ toNestMembers: true });
+  fail(0, 8);
+  await stage.minutesPass(4);
+  const mailed = stage.mails.map(({ notification: { to, alerts } }) => [
+    ...new Set(alerts.map(({ labels }) => `${labels.alertname} in ${labels.nest}`)),
+    ...(to ?? []),
+  ]);
+  const nests = ['Alfa', 'Bravo', 'Charlie', 'Delta'];
+  expect(mailed.toSorted()).toEqual(
+    nests.map((nest) => [`FlightFailed in ${nest}`, `${nest.toLowerCase()}@example.com`]),
+  );
 });

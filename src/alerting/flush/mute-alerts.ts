@@ -19,7 +19,7 @@ export async function muteAlerts(
     const timed = timedRoute(group, route, alert.labels, config.route, muting);
     const mute = await muting.why(alert, timed, pauseAfter);
     // A summary counts what is old, of which the alert that inhibits it says nothing.
-    if (mute && !(mute.tellsEnds && SORTS[group.sort].sumsUp)) mutes.set(standing.alert.id, mute);
+    if (mute && !(mute.standsIn && SORTS[group.sort].sumsUp)) mutes.set(standing.alert.id, mute);
   }
   const { open, waiting, members, suppressions } = applyMutes(
     group,

@@ -46,7 +46,7 @@ export const fileShape = z.strictObject({
     .array(inhibitRuleShape)
     .optional()
     .describe(
-      'While a source alert fires, no message is sent about its target alerts. Built in: while `RegionDown` or `RegionUnauthorized` fires, no other alert of that region is sent, and while `SharedCause` fires, no `FlightFailed` with its label `error`.',
+      'While a source alert fires, no message is sent about its target alerts. Built in: while `RegionDown` or `RegionUnauthorized` fires, no other alert of that region is sent, and while `SharedCause` fires, no `FlightFailed` with its label `error`, to receivers that are told of the cause.',
     ),
   time_intervals: z
     .array(namedTimeIntervalShape)

@@ -39,7 +39,7 @@ export function applyMutes(
     const fires = isFiringHere(standing);
     const mute = isToBeMuted(standing) ? why(alertAsKnown(group, standing)) : null;
     const wasFiring = member.notifiedState === 'firing' || member.notifiedState === 'hidden';
-    if (mute === null || (mute.tellsEnds && wasFiring && !fires)) {
+    if (mute === null || (mute.standsIn && wasFiring && !fires)) {
       open.push(standing);
     } else if (fires || (wasFiring && mute.reason === 'inhibited')) {
       waiting.push(standing);

@@ -11,8 +11,11 @@ export interface InhibitRule {
   readonly targetMatchers: readonly Matcher[];
   /** Labels whose values must be equal in source and target; a label that both lack counts as equal. */
   readonly equal: readonly string[];
-  /** The end of what was told before is told at once, since the source says nothing about it. */
-  readonly tellsEnds?: true;
+  /**
+   * The source tells of its targets, so it mutes them only for receivers that are told of the source, and neither the
+   * end of what was told before nor a summary of what is old.
+   */
+  readonly standsIn?: true;
 }
 
 const SOURCES = KINDS.filter((kind) => kind.inhibitsRegion);
@@ -26,7 +29,7 @@ const causeOf = (region: '=' | '!=', equal: readonly string[]): InhibitRule => (
   ],
   targetMatchers: [createMatcher('alertname', '=', flightFailed.name)],
   equal,
-  tellsEnds: true,
+  standsIn: true,
 });
 
 /**
@@ -78,7 +81,7 @@ interface Source {
   readonly fingerprint: string;
   readonly labels: Labels;
   /** See `InhibitRule`. */
-  readonly tellsEnds: boolean;
+  readonly standsIn: boolean;
 }
 
 export interface Inhibitor {
@@ -106,9 +109,7 @@ export function createInhibitor(rule: InhibitRule): Inhibitor {
       const known = sources.get(keyOf(rule, labels));
       // Alerts that are both source and target inhibit neither each other nor themselves.
       const source = matchesAll(sourceMatchers, labels) ? known?.noTarget : known?.first;
-      return (
-        source && { fingerprint: fingerprint(source), labels: source, tellsEnds: rule.tellsEnds ?? false }
-      );
+      return source && { fingerprint: fingerprint(source), labels: source, standsIn: rule.standsIn ?? false };
     },
   };
 }

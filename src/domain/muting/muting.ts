@@ -20,8 +20,8 @@ export interface Mute {
   readonly reason: SuppressionReason;
   /** By whom or what, for people. */
   readonly detail: string;
-  /** It does not concern the end of what was told before. */
-  readonly tellsEnds?: boolean;
+  /** See `InhibitRule`. */
+  readonly standsIn?: boolean;
 }
 
 /**
@@ -52,6 +52,8 @@ export interface MutingOptions {
   readonly firing: readonly Labels[];
   readonly timeIntervals: TimeIntervals;
   readonly recurrences: Recurrences;
+  /** Whether a receiver is told of everything of which an alert with these labels tells. Absent: every one is. */
+  readonly isTold?: (labels: Labels, receiver: string) => boolean;
   readonly nowUs: number;
 }
 
@@ -59,7 +61,7 @@ export interface MutingOptions {
 const LEAST_WORK = 50;
 
 export async function createMuting(options: MutingOptions, giveWay: GiveWay): Promise<Muting> {
-  const { silences, inhibitRules, firing, timeIntervals, recurrences, nowUs } = options;
+  const { silences, inhibitRules, firing, timeIntervals, recurrences, isTold = () => true, nowUs } = options;
   const faults = new FaultBox();
   const isHidingNow = (silence: Silence) =>
     faults.guard('silence', silence.id, () => isHiding(silence, nowUs, recurrences), false);
@@ -105,15 +107,17 @@ export async function createMuting(options: MutingOptions, giveWay: GiveWay): Pr
     ofRoute,
     faults: () => faults.all(),
     async why(alert, route, giveWay) {
-      const [source] = inhibitedBy(alert.labels);
+      const source = inhibitedBy(alert.labels).find(
+        ({ standsIn, labels }) => !standsIn || isTold(labels, route.receiver),
+      );
       let pause = giveWay(leastWork);
       if (pause) await pause;
       if (source) {
-        const { labels, fingerprint, tellsEnds } = source;
+        const { labels, fingerprint, standsIn } = source;
         return {
           reason: 'inhibited',
-          detail: `${tellsEnds ? 'part of' : 'by'} ${labels.alertname} (${fingerprint})`,
-          tellsEnds,
+          detail: `${standsIn ? 'part of' : 'by'} ${labels.alertname} (${fingerprint})`,
+          standsIn,
         };
       }
       const intervals = ofRoute(route);

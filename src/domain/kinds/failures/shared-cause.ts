@@ -53,7 +53,7 @@ const NAME_CODE_POINTS = 60;
 export const sharedCause = defineKind({
   name: 'SharedCause',
   fires:
-    'FlightFailed of at least `birds` Birds with the same error fires, and the last of them began to fail `within` that time. Nobody is told of FlightFailed with this error meanwhile',
+    'FlightFailed of at least `birds` Birds with the same error fires, and the last of them began to fail `within` that time. Who is told of it is not told of FlightFailed with this error meanwhile',
   resolves: 'fewer of them have failed for 10 minutes. What still fails is told then',
   words: {
     firing: 'One cause',

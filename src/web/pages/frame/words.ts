@@ -475,7 +475,8 @@ export const ENGLISH = {
     acknowledged: 'Acknowledged',
     silenced: 'Silenced',
     inhibited: 'Inhibited',
-    inhibitedWhy: 'Nobody is notified while the alert that explains it is active.',
+    inhibitedWhy:
+      'The alert that explains it is active: who is notified of that is not notified of this one.',
     resolved: 'Over',
     acknowledge: 'Acknowledge',
     silence: 'Silence',
