@@ -12,14 +12,15 @@ import { alertmanagerBody } from '../message/alertmanager-body.ts';
 import { renderTexts } from '../message/render-texts.ts';
 import { openSender } from '../post.ts';
 import type { Integration } from '../receiver.ts';
-import { cloudEventBatches, digestEvent } from './cloudevents.ts';
+import { cloudEventBatches, digestEvent, eventBatches } from './cloudevents.ts';
 import { digestBody } from './digest-json.ts';
+import { judgeTraces, tracesOf } from './otlp.ts';
 
 export interface WebhookIntegration extends Integration {
   readonly kind: 'webhook';
   /** A secret, since the URL itself may contain a key. */
   readonly url: Secret;
-  readonly format: 'alertmanager' | 'cloudevents' | 'template';
+  readonly format: 'alertmanager' | 'cloudevents' | 'otlp' | 'template';
   /** The body; only with `format: template`. */
   readonly template?: Template;
   /** Standard Webhooks signing secret (`whsec_…` or base64); null: not signed. */
@@ -45,6 +46,7 @@ export function openWebhooks(options: ChannelOptions): OpenChannel<WebhookIntegr
       contentType: message.contentType,
       body: message.body,
       integration,
+      judge: integration.format === 'otlp' ? judgeTraces : undefined,
       headers: {
         'webhook-id': id,
         'webhook-timestamp': String(timestamp),
@@ -88,6 +90,12 @@ export function webhookMessages(
   notification: Notification,
   externalUrl: string,
 ): WebhookMessage[] | string {
+  if (format === 'otlp') {
+    if (notification.kind === 'digest') return 'a digest is no trace';
+    const batches = eventBatches(notification).flatMap((batch) => tracesOf(batch) ?? []);
+    if (batches.length === 0) return 'no Flight ended in it';
+    return batches.map((batch) => ({ contentType: 'application/json', body: JSON.stringify(batch) }));
+  }
   if (format === 'cloudevents') {
     const batches =
       notification.kind === 'digest' ? [[digestEvent(notification)]] : cloudEventBatches(notification);

@@ -38,7 +38,7 @@ export const fileShape = z.strictObject({
     .array(forwardShape)
     .optional()
     .describe(
-      'Sends every matching event once, ungrouped, to a CloudEvents webhook, for example of a SIEM or a data lake.',
+      'Sends every matching event once, ungrouped, to a CloudEvents webhook, for example of a SIEM or a data lake; or ended Flights as traces to a collector of OpenTelemetry.',
     ),
   metrics: metricsShape.optional().describe('What `/metrics` contains.'),
   web: webShape.optional().describe('The web page, the API and `/metrics`.'),
