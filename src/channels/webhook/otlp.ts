@@ -5,6 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { Event } from '../../domain/alert/event.ts';
+import { howMany } from '../../text/counts.ts';
 import { plainText } from '../../text/plain-text.ts';
 import type { Outcome } from '../channel.ts';
 
@@ -78,8 +79,9 @@ function attributes(values: Readonly<Record<string, string>>) {
 export function judgeTraces(body: string): Outcome {
   const { rejectedSpans = 0, errorMessage = '' } = partialSuccessOf(body);
   if (!(Number(rejectedSpans) > 0)) return { kind: 'accepted' };
-  const error = `the collector rejected ${Number(rejectedSpans)} of the spans${errorMessage && `: ${errorMessage}`}`;
-  return { kind: 'refused', reason: 'rejected', error };
+  const recipient = howMany(Number(rejectedSpans), 'span');
+  const why = plainText(errorMessage, MESSAGE_CODE_POINTS) || 'the collector rejected it';
+  return { kind: 'accepted', leftOut: [{ recipient, why }] };
 }
 
 function partialSuccessOf(body: string): { rejectedSpans?: unknown; errorMessage?: string } {

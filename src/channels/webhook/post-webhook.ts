@@ -3,7 +3,7 @@
  * (https://www.standardwebhooks.com).
  */
 import { createHmac } from 'node:crypto';
-import type { Notification } from '../../domain/grouping/notification.ts';
+import type { LeftOut, Notification } from '../../domain/grouping/notification.ts';
 import type { HttpSettings } from '../../http/http-settings.ts';
 import type { Secret } from '../../secret.ts';
 import type { Template } from '../../templates/liquid.ts';
@@ -60,14 +60,20 @@ export function openWebhooks(options: ChannelOptions): OpenChannel<WebhookIntegr
     async send(integration, attempt, notification, externalUrl) {
       const messages = webhookMessages(integration, notification, externalUrl);
       if (typeof messages === 'string') return { kind: 'nothing', why: messages };
+      const leftOut: LeftOut[] = [];
       for (const [index, message] of messages.entries()) {
         // Further batches have their own ids, which are also the same on every try.
         const id = index === 0 ? attempt.id : `${attempt.id}.${index + 1}`;
         const outcome = await post(integration, id, message);
         if (outcome.kind !== 'accepted') return outcome;
+        leftOut.push(...(outcome.leftOut ?? []));
       }
       const [templateError] = messages.flatMap((message) => message.templateError ?? []);
-      return { kind: 'accepted', ...(templateError && { templateError }) };
+      return {
+        kind: 'accepted',
+        ...(leftOut.length > 0 && { leftOut }),
+        ...(templateError && { templateError }),
+      };
     },
 
     close: sender.close,

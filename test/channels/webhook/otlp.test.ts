@@ -90,10 +90,7 @@ test.each([
     'a part that it rejects',
     200,
     { partialSuccess: { rejectedSpans: '3', errorMessage: 'too old' } },
-    {
-      ...{ kind: 'refused', reason: 'rejected' },
-      error: 'the collector rejected 3 of the spans: too old',
-    },
+    { kind: 'accepted', leftOut: [{ recipient: '3 spans', why: 'too old' }] },
   ],
   ['a warning', 200, { partialSuccess: { rejectedSpans: 0, errorMessage: 'slow' } }, { kind: 'accepted' }],
   ['too much', 429, {}, { kind: 'failed', reason: 'rate_limited', retryAfterMs: 7_000 }],
