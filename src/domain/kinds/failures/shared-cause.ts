@@ -4,7 +4,7 @@
  */
 import { howMany } from '../../../text/counts.ts';
 import { durationWords } from '../../../text/duration-words.ts';
-import { clockIn, dayAndTime } from '../../../text/instant-words.ts';
+import { dayAndTime } from '../../../text/instant-words.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { regionName } from '../../../text/region-name.ts';
 import type { FactOf } from '../../alert/fact.ts';
@@ -99,7 +99,7 @@ export const sharedCause = defineKind({
     const sinceUs = beganUs(fact, rule);
     if (!fires && sinceUs === undefined) return undefined;
     const startsAtUs = fires ? alert.startsAtUs : sinceUs!;
-    const annotations = annotate({ rule, labels }, summaryOf(fact, startsAtUs), listOf(fact, nowUs));
+    const annotations = annotate({ rule, labels }, summaryOf(fact, startsAtUs), listOf(fact));
     const memory: Memory = { fewerUs: 0 };
     return fire(
       alert,
@@ -140,13 +140,12 @@ function summaryOf({ region, error, birds, nests, isAll }: SharedError, startsAt
 }
 
 /** A line for each Bird. */
-function listOf({ parts, birds, isAll }: SharedError, nowUs: number): string {
-  const clock = clockIn('UTC', nowUs);
+function listOf({ parts, birds, isAll }: SharedError): string {
   const named = parts.slice(0, MOST_LISTED);
   const name = (text: string) => plainText(text, NAME_CODE_POINTS);
   const lines = named.map(({ place, startsAtUs }) => {
     const nest = place.nest || (place.nestId && `Nest ${place.nestId}`);
-    return `${name(birdName(place))}${nest && ` in ${name(nest)}`}, since ${clock(startsAtUs)}`;
+    return `${name(birdName(place))}${nest && ` in ${name(nest)}`}, since ${dayAndTime(startsAtUs)}`;
   });
   const more = birds - named.length;
   if (more > 0) lines.push(`and ${isAll ? '' : 'at least '}${howMany(more, 'more Bird')}`);

@@ -9,6 +9,7 @@ import { fingerprint } from '../../../domain/alert/fingerprint.ts';
 import { alertPath, birdPath, eventPath, flightPath } from '../../../http/page-path.ts';
 import type { AlertRecord } from '../../../operator/alert-record.ts';
 import type { AlertSurroundings } from '../../../operator/alert-surroundings.ts';
+import { instantsIn } from '../../../text/instant-words.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import type { NameOf } from '../../delivery-messages.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
@@ -18,6 +19,7 @@ import { at, frame, type Html, heading, marked, when } from '../frame/page-frame
 import {
   alertPlace,
   alertTitle,
+  inReadersZone,
   listsEvents,
   NAME_LENGTH,
   regionWord,
@@ -36,11 +38,12 @@ const NAMED_MEMBERS = 8;
 
 export function renderAlertPage(
   page: Page,
-  record: AlertRecord,
+  stored: AlertRecord,
   around: AlertSurroundings,
   nameOf: NameOf,
 ): Html {
-  const { words } = page;
+  const { words, zone } = page;
+  const record = { ...stored, alert: inReadersZone(zone, stored.alert) };
   const { alert, silencedBy } = record;
   const { labels, annotations } = alert;
   const shown = { alert, silencedBy, isInhibited: record.inhibitedBy.length > 0, lastEvent: undefined };
@@ -126,7 +129,8 @@ function whySection(
 <div class="sheet">${message ? html`<pre>${saidInLines(message, TEXT_LENGTH)}</pre>` : ''}
 <ul>${scope || step ? html`<li>${words.alert.atStep} ${saidStep({ scope: scope!, step: step! })}</li>` : ''}
 ${items.map(({ text, eventKey, alertId }) => {
-  const clause = said(text.charAt(0).toUpperCase() + text.slice(1), TEXT_LENGTH);
+  const local = instantsIn(text, page.zone);
+  const clause = said(local.charAt(0).toUpperCase() + local.slice(1), TEXT_LENGTH);
   const path = eventKey === undefined ? alertId && alertPath(alertId) : eventPath(eventKey);
   return html`<li>${path === undefined ? clause : html`<a href="${page.root}${path}">${clause}</a>`}</li>`;
 })}</ul></div>`;

@@ -15,6 +15,7 @@ import { at, frame, type Html, heading, when } from '../frame/page-frame.ts';
 import {
   alertTitle,
   eventTitle,
+  inReadersZone,
   MESSAGE_LENGTH,
   NAME_LENGTH,
   regionWord,
@@ -198,7 +199,7 @@ function alertSection(page: Page, { bird, alerts }: BirdReport): Html | string {
     return lineItem(
       what,
       when(page, isFiring ? startsAtUs : endsAtUs),
-      alertMessage({ labels, annotations }),
+      alertMessage(inReadersZone(page.zone, { labels, annotations })),
     );
   });
   return html`<h2>${words.birds.alerts}</h2><ul class="sheet">${items}</ul>`;

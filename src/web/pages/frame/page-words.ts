@@ -1,11 +1,12 @@
 /** Chooses the words of the page: for people who run automations, not for people who run monitoring. */
 
-import type { Labels } from '../../../domain/alert/alert.ts';
+import type { Alert, Labels } from '../../../domain/alert/alert.ts';
 import type { Place } from '../../../domain/alert/fact.ts';
 import { kindOf } from '../../../domain/kinds/kinds.ts';
 import type { Silence } from '../../../domain/muting/silence.ts';
 import type { DeliveryState } from '../../../store/outbox-store.ts';
 import { isGuid } from '../../../text/guid.ts';
+import { instantsIn } from '../../../text/instant-words.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { regionName } from '../../../text/region-name.ts';
 import type { RegionState } from '../../status-view.ts';
@@ -25,6 +26,13 @@ export function placeName({ nest, nestId, bird, birdId }: Omit<Place, 'region'>)
 /** An id within text that has no room for the whole. */
 export function briefId(id: string): string {
   return isGuid(id) ? id.slice(0, 8) : plainText(id, NAME_LENGTH);
+}
+
+/** An alert whose texts say instants in the reader's zone. They are stored in UTC. */
+export function inReadersZone<A extends Pick<Alert, 'annotations'>>(zone: string, alert: A): A {
+  if (zone === 'UTC') return alert;
+  const said = Object.entries(alert.annotations).map(([name, text]) => [name, instantsIn(text, zone)]);
+  return { ...alert, annotations: Object.fromEntries(said) };
 }
 
 /** The place of an alert, from its labels; the error of one that many Birds share. */

@@ -25,11 +25,11 @@ test('it fires for as many Birds as the rule asks for that began to fail close t
       summary: '5 Birds in 2 Nests (EU) fail with "Quota # of DeepL exceeded" since 2 Jul 2026, 12:17 UTC',
       description: [
         ...[
-          'Bird 0 in Nest 0, since 12:21',
-          'Bird 1 in Nest 1, since 12:20',
-          'Bird 2 in Nest 0, since 12:19',
+          'Bird 0 in Nest 0, since 2 Jul 2026, 12:21 UTC',
+          'Bird 1 in Nest 1, since 2 Jul 2026, 12:20 UTC',
+          'Bird 2 in Nest 0, since 2 Jul 2026, 12:19 UTC',
         ],
-        ...['Bird 3 in Nest 1, since 12:18', 'Bird 4 in Nest 0, since 12:17'],
+        ...['Bird 3 in Nest 1, since 2 Jul 2026, 12:18 UTC', 'Bird 4 in Nest 0, since 2 Jul 2026, 12:17 UTC'],
       ].join('\n'),
     },
   });
