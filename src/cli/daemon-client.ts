@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
 import { guessListen, loadWebConfig } from '../config/load-web-config.ts';
-import { SCOPES, type Scope } from '../config/sections/access-section.ts';
+import { SCOPES, type Scope } from '../config/sections/scopes.ts';
 import { reachable, type WebConfig } from '../config/sections/web-section.ts';
 import { DaemonError, NestwatchError } from '../errors.ts';
 import type { TlsSettings } from '../http/http-settings.ts';

@@ -13,6 +13,7 @@ import { createSilenceEditor } from '../operator/edit-silences.ts';
 import { createAlertResolver } from '../operator/resolve-alerts.ts';
 import type { Store } from '../store/store.ts';
 import { createAdmission } from './access/admission.ts';
+import { createOidc } from './access/oidc.ts';
 import { addOrigins, addRefusals, answerRefusal } from './access/refusals.ts';
 import { addHealth, addOpeningHealth, HEALTH_PATHS, type KeptHealth, lines } from './answer-health.ts';
 import { answerScrape } from './answer-scrape.ts';
@@ -74,8 +75,11 @@ export function createApp(options: WebOptions, state: ServerState, push: Push): 
     app.route('/public', createPublicPages(publicStatus, { ...options, impairments, store: publicStore }));
   }
   addOrigins(app, options.config);
-  const admission = createAdmission(options);
+  const { access, externalUrl } = options.config;
+  const oidc = access?.oidc && createOidc({ ...options, config: access.oidc, externalUrl });
+  const admission = createAdmission({ ...options, oidc });
   addHealth(app, health, admission);
+  oidc?.addRoutes(app);
   admission.protect(app, answerRefusal);
   addReload(app, options);
   app.get('/metrics', (c) =>

@@ -13,6 +13,7 @@ import type { Report } from '../report.ts';
 import type { DeadlineConfig } from '../store/load-deadlines.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
+import type { Signer } from './access/sessions.ts';
 import type { Scrape } from './answer-scrape.ts';
 import type { DeliveryMessages } from './delivery-messages.ts';
 import type { Push } from './push.ts';
@@ -32,6 +33,8 @@ export interface WebOptions {
   /** What impairs the watch. */
   readonly impairments: () => Promise<HealthAnswer>;
   readonly links: AcknowledgeLinks;
+  /** Signs the cookies of people who are logged in. */
+  readonly signer: Signer;
   readonly serviceLinks: ServiceLinks;
   readonly messages: DeliveryMessages;
   /** Returns a new UUID. */

@@ -94,6 +94,8 @@ export function readWeb(check: Check): WebConfig | undefined {
   const mistake = typeof externalUrl === 'string' ? mistakeInBaseUrl(externalUrl) : undefined;
   if (mistake) check.problem(['web', 'external_url'], mistake);
   const web = check.read(webShape.prefault({}), ['web']);
+  if (access?.oidc && web && web.external_url === undefined)
+    check.problem(['web', 'external_url'], 'is missing: `auth.oidc` sends people back to it');
   const listen = web && parseHostPort(web.listen);
   if (!listen) return undefined;
   return {

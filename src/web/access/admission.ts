@@ -10,6 +10,7 @@ import { plainText } from '../../text/plain-text.ts';
 import type { Clock } from '../../time/clock.ts';
 import { MAX_AUTHOR_LENGTH } from '../requests/silence-request.ts';
 import { BEARER_OF_LINK, createIdentifier, type Identity, scopeFor } from './identify.ts';
+import type { Oidc } from './oidc.ts';
 
 declare module 'hono' {
   interface ContextVariableMap {
@@ -24,6 +25,8 @@ interface AdmissionOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly report: Report;
+  /** Present if people log in at an identity provider. */
+  readonly oidc?: Oidc | undefined;
 }
 
 type Refuse = (c: Context, status: 401 | 403 | 429, message: string) => Response;
@@ -35,11 +38,12 @@ export interface Admission {
   protect(app: Hono, refuse: Refuse): void;
 }
 
-export function createAdmission({ config, links, store, clock, report }: AdmissionOptions): Admission {
+export function createAdmission({ config, links, store, clock, report, oidc }: AdmissionOptions): Admission {
   const identify = createIdentifier(config);
   const isFirstRefusal = oncePerHour(clock);
 
-  const identityOf = (c: Context) =>
+  const identityOf = async (c: Context) =>
+    oidc?.identityOf(c) ??
     identify({
       authorization: c.req.header('authorization'),
       header: (name) => c.req.header(name),
@@ -63,6 +67,7 @@ export function createAdmission({ config, links, store, clock, report }: Admissi
         const isKnown = typeof found === 'object' && found.scopes.has(scope);
         const identity = !isKnown && hasLink(c) ? BEARER_OF_LINK : found;
         if (identity === 'busy') return refuse(c, 429, 'Too many log in at once: try again in a moment.');
+        if (identity === 'unknown' && oidc && isOfBrowser(c)) return c.redirect(oidc.loginPath(c), 303);
         if (identity === 'unknown') {
           c.header('www-authenticate', 'Basic realm="nestwatch", charset="UTF-8", Bearer realm="nestwatch"');
           return refuse(c, 401, config.access?.users.size ? NEEDED + OR_USER : NEEDED);
@@ -103,6 +108,12 @@ export function createAdmission({ config, links, store, clock, report }: Admissi
       report({ what: 'trouble', stage: 'store', error });
     }
   }
+}
+
+/** Whether a person opens a page, and has not tried a password. */
+function isOfBrowser(c: Context): boolean {
+  const isPage = c.req.method === 'GET' && c.req.header('accept')?.includes('text/html');
+  return Boolean(isPage) && c.req.header('authorization') === undefined && !c.req.path.startsWith('/api/');
 }
 
 const HOUR_MS = 3_600_000;

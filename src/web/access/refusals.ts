@@ -42,6 +42,7 @@ export function addOrigins(app: Hono, { externalUrl }: WebConfig): void {
 /** The requests that change something. */
 const WRITES = [
   /^POST \/-\/reload$/,
+  /^POST \/logout$/,
   /^POST \/(silence|expire-silence|acknowledge|resolve|deliveries\/(retry|test))$/,
   /^POST \/api\/v1\/(deliveries\/retry|alerts\/(acknowledge|resolve))$/,
   /^POST \/api\/v2\/(alerts|silences)$/,
