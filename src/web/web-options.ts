@@ -5,6 +5,7 @@ import type { FlightLog, FlightPlace } from '../domain/alert/flight-step.ts';
 import type { Recurrences } from '../domain/muting/silence.ts';
 import type { HealthAnswer } from '../health/health.ts';
 import type { AcknowledgeLinks } from '../operator/acknowledge-link.ts';
+import type { NoteWriter } from '../operator/add-note.ts';
 import type { SilenceEditor } from '../operator/edit-silences.ts';
 import type { ExplainConfig } from '../operator/explain.ts';
 import type { AlertResolver } from '../operator/resolve-alerts.ts';
@@ -59,6 +60,7 @@ export interface ApiOptions
   readonly recurrences: Recurrences;
   readonly silenceEditor: SilenceEditor;
   readonly alertResolver: AlertResolver;
+  readonly noteWriter: NoteWriter;
   readonly push: Push;
 }
 

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { defaultRule } from '../../src/domain/kinds/kinds.ts';
 import { createMatcher } from '../../src/domain/matchers/matcher.ts';
 import { createRecurrences } from '../../src/domain/muting/recurrence.ts';
+import { createNoteWriter } from '../../src/operator/add-note.ts';
 import { createSilenceEditor } from '../../src/operator/edit-silences.ts';
 import type { World } from '../../src/simulator/world/world.ts';
 import type { Transaction } from '../../src/store/store.ts';
@@ -62,6 +63,7 @@ async function explain(key: string, change: Partial<ApiOptions['alerting']> = {}
       changed: () => {},
     }),
     alertResolver: { resolve: async () => ({ ok: false, problem: 'not_found', message: '' }) },
+    noteWriter: createNoteWriter({ ...stage, newId: () => 'unused', isPublicNest: () => false }),
     push: createPush(stage.clock, 1024),
     changed: () => {},
   });

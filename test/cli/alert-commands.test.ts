@@ -163,6 +163,33 @@ describe('alerts resolve', () => {
   });
 });
 
+describe('alerts note', () => {
+  test('stands in what is shown of the alert, and in the Markdown', async () => {
+    const { run } = await daemon();
+    const text = 'The | TMS \u001b[2Jis down';
+    expect(await run('alerts', 'note', 'a', text)).toEqual({ exit: 0, stdout: 'a\n', stderr: '' });
+    const { stdout } = await run('alerts', 'note', 'a', 'found', '-a', 'ann', '--json');
+    expect(JSON.parse(stdout)).toMatchObject({ alert_id: 'a', author: 'ann', text: 'found', public: false });
+    const shown = (await run('alerts', 'show', 'a')).stdout;
+    expect(shown).toContain('noted      by ben at 2026-07-02 12:00:00 UTC: The | TMS [2Jis down');
+    expect(shown).toContain('noted      by ann');
+    const page = (await run('alerts', 'show', 'a', '--format', 'markdown')).stdout;
+    expect(page).toContain('| 2026-07-02 12:00:00 UTC | ben notes: The \\| TMS \\[2Jis down |');
+  });
+
+  test.each([
+    [['none', 'x'], 'there is no alert none'],
+    [['a', ' '], 'a note needs a text'],
+    [['a', 'x', '-a', ' '], 'say with --author who writes it'],
+    [['a', 'x', '--public'], 'no public page shows this alert'],
+    [['a'], "missing required argument 'text'"],
+  ])('%j is refused', async (args, words) => {
+    const { run } = await daemon();
+    const { exit, stdout, stderr } = await run('alerts', 'note', ...args);
+    expect([exit, stdout, stderr]).toEqual([2, '', expect.stringContaining(words)]);
+  });
+});
+
 describe('silence', () => {
   test('acknowledge silences each alert that matches until it is resolved', async () => {
     const { run, silences } = await daemon();
