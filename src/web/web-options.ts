@@ -2,6 +2,7 @@
 import type { WebConfig } from '../config/sections/web-section.ts';
 import type { ServiceLinks } from '../config/service-links.ts';
 import type { FlightLog, FlightPlace } from '../domain/alert/flight-step.ts';
+import type { ReportedObjective } from '../domain/digest/objective-rows.ts';
 import type { Recurrences } from '../domain/muting/silence.ts';
 import type { HealthAnswer } from '../health/health.ts';
 import type { AcknowledgeLinks } from '../operator/acknowledge-link.ts';
@@ -23,7 +24,9 @@ export interface WebOptions {
   readonly config: WebConfig;
   /** How many files the process may have open at the same time. */
   readonly openFiles: number;
-  readonly alerting: AlertingConfig & ExplainConfig & DeadlineConfig;
+  readonly alerting: AlertingConfig &
+    ExplainConfig &
+    DeadlineConfig & { readonly objectives?: readonly ReportedObjective[] };
   readonly store: Store;
   /** Whether other processes use the store at the same time. */
   readonly isShared?: boolean;
