@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { shortId } from '../../src/domain/alert/short-id.ts';
 import { newGroup } from '../../src/domain/grouping/group.ts';
+import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
 import { secret } from '../../src/secret.ts';
 import { alert, group } from '../channels/sample-notifications.ts';
+import { rule } from '../domain/world.ts';
 import {
   aDelivery,
   anAlert,
@@ -535,6 +537,14 @@ describe('explain', () => {
     expect(JSON.parse((await run('explain', 'eu/flight/f1/failed', '--json')).stdout)).toEqual(
       (await ask('/api/v1/events/eu/flight/f1/failed/explain')).json,
     );
+  });
+
+  test('names the rule that decides, besides its number', async () => {
+    const rules = [rule('FlightFailed', { id: 'mine' }), ...DEFAULT_RULES];
+    const { run, store } = await daemon({ alerting: { ...anAlertingConfig(), rules } });
+    await putAlert(store, anAlert({ id: 'c' }), [anEvent({ id: 'f1/failed' })]);
+    const { stdout } = await run('explain', 'eu/flight/f1/failed');
+    expect(stdout).toContain('\nrule       FlightFailed: mine, number 1 of the rules decides now\n');
   });
 
   test('names the refused recipients of a mail, and what was postponed and sent later', async () => {

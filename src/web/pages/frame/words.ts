@@ -510,10 +510,12 @@ export const ENGLISH = {
     rule: 'Rule',
     deadline: 'Deadline',
     noRule: 'none matches',
-    ruleNumber: (number: number): string => `decided by rule ${number}`,
+    ruleNumber: (number: number, name = ''): string =>
+      `decided by rule ${name && `${name}, number `}${number}`,
     alert: 'Alert',
     seq: (seq: number): string => `event ${seq} of it`,
     noAlert: 'No alert',
+    alsoCounted: 'Also counted',
     waiting: 'Waiting',
     notNow: 'Muted',
     next: 'next message',
