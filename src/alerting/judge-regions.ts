@@ -8,6 +8,7 @@ import type { RuledFact } from '../domain/alert/fact.ts';
 import type { Rule } from '../domain/alert/rule.ts';
 import { rulesFor } from '../domain/evaluate/choose-rule.ts';
 import { asKindSees } from '../domain/evaluate/flapping.ts';
+import { byActivity } from '../domain/grouping/member-recipients.ts';
 import { birdDeactivated } from '../domain/kinds/bird-deactivated.ts';
 import type { RegionToJudge } from '../domain/kinds/judge.ts';
 import { KINDS } from '../domain/kinds/kinds.ts';
@@ -104,7 +105,7 @@ async function regionToJudge(
     ({ alertname, state }) => alertname === birdDeactivated.name && state === 'firing',
   );
   const membersOf = new Map(
-    (await tx.inventory.nestMembers(region)).map(({ nestId, addresses }) => [nestId, addresses]),
+    (await tx.inventory.nestMembers(region)).map(({ nestId, addresses }) => [nestId, byActivity(addresses)]),
   );
   return {
     region,
@@ -112,7 +113,8 @@ async function regionToJudge(
     readBeforeUs: before?.readAtUs,
     nests: nests.map(({ nestId, name: nest }) => ({
       place: { region, nestId, nest, birdId: '', bird: '' },
-      members: membersOf.get(nestId),
+      members: membersOf.get(nestId)?.active,
+      maybeActive: membersOf.get(nestId)?.unknown ?? [],
       membersBefore: before?.members.get(nestId),
     })),
     birds: await readListedBirds(tx, region),

@@ -59,7 +59,7 @@ interface Digests {
 
 interface DigestsOptions {
   readonly store: Store;
-  readonly config: Pick<Config, 'digests' | 'receivers'> & DeadlineConfig;
+  readonly config: Pick<Config, 'digests' | 'receivers' | 'objectives'> & DeadlineConfig;
   readonly clock: Clock;
   readonly report: Report;
   /** How far each region is known to be complete; 0 if not known yet. */
@@ -198,9 +198,11 @@ class DigestLoop implements Digests {
     const { store, clock, config } = this.#options;
     const nowUs = clock.nowUs();
     const month = exactZoneTime(dueUs - DAY_US, timezone).slice(0, '2026-11'.length);
+    const { objectives = [] } = config;
     const asked = { month, zone: timezone, keptMs: config.store.retentionMs, nestId: undefined, nowUs };
     const read = await readMonth(store, {
       ...asked,
+      objectives,
       regions: this.#options.regions().map((one) => one.region),
     });
     // Nothing is known of a month before the first start.

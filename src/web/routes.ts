@@ -5,10 +5,12 @@
  */
 import { type Context, Hono } from 'hono';
 import { compress } from 'hono/compress';
+import { isPublicNest } from '../config/sections/web-section.ts';
 import { createRecurrences } from '../domain/muting/recurrence.ts';
 import { isStoreFailure, NestwatchError } from '../errors.ts';
 import { storeSentence } from '../health/judge-health.ts';
 import { LIMITS } from '../limits.ts';
+import { createNoteWriter } from '../operator/add-note.ts';
 import { createSilenceEditor } from '../operator/edit-silences.ts';
 import { createAlertResolver } from '../operator/resolve-alerts.ts';
 import type { Store } from '../store/store.ts';
@@ -93,6 +95,10 @@ export function createApp(options: WebOptions, state: ServerState, push: Push): 
     recurrences,
     silenceEditor: createSilenceEditor({ ...options, recurrences }),
     alertResolver: createAlertResolver({ ...options, rules: options.alerting.rules }),
+    noteWriter: createNoteWriter({
+      ...options,
+      isPublicNest: (name, id) => publicStatus !== undefined && isPublicNest(publicStatus, name, id),
+    }),
   };
   app.route('/', createPages(parts));
   app.route('/api/v1', createApi(parts));

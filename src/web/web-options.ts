@@ -2,9 +2,11 @@
 import type { WebConfig } from '../config/sections/web-section.ts';
 import type { ServiceLinks } from '../config/service-links.ts';
 import type { FlightLog, FlightPlace } from '../domain/alert/flight-step.ts';
+import type { ReportedObjective } from '../domain/digest/objective-rows.ts';
 import type { Recurrences } from '../domain/muting/silence.ts';
 import type { HealthAnswer } from '../health/health.ts';
 import type { AcknowledgeLinks } from '../operator/acknowledge-link.ts';
+import type { NoteWriter } from '../operator/add-note.ts';
 import type { SilenceEditor } from '../operator/edit-silences.ts';
 import type { ExplainConfig } from '../operator/explain.ts';
 import type { AlertResolver } from '../operator/resolve-alerts.ts';
@@ -23,7 +25,9 @@ export interface WebOptions {
   readonly config: WebConfig;
   /** How many files the process may have open at the same time. */
   readonly openFiles: number;
-  readonly alerting: AlertingConfig & ExplainConfig & DeadlineConfig;
+  readonly alerting: AlertingConfig &
+    ExplainConfig &
+    DeadlineConfig & { readonly objectives?: readonly ReportedObjective[] };
   readonly store: Store;
   /** Whether other processes use the store at the same time. */
   readonly isShared?: boolean;
@@ -62,6 +66,7 @@ export interface ApiOptions
   readonly recurrences: Recurrences;
   readonly silenceEditor: SilenceEditor;
   readonly alertResolver: AlertResolver;
+  readonly noteWriter: NoteWriter;
   readonly push: Push;
 }
 

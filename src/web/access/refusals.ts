@@ -43,8 +43,8 @@ export function addOrigins(app: Hono, { externalUrl }: WebConfig): void {
 const WRITES = [
   /^POST \/-\/reload$/,
   /^POST \/logout$/,
-  /^POST \/(silence|expire-silence|acknowledge|resolve|deliveries\/(retry|test))$/,
-  /^POST \/api\/v1\/(deliveries\/retry|alerts\/(acknowledge|resolve))$/,
+  /^POST \/(silence|expire-silence|acknowledge|resolve|note|deliveries\/(retry|test))$/,
+  /^POST \/api\/v1\/(deliveries\/retry|alerts\/(acknowledge|resolve|note))$/,
   /^POST \/api\/v2\/(alerts|silences)$/,
   /^DELETE \/api\/v2\/silence\/[^/]+$/,
 ];

@@ -1,9 +1,11 @@
 /** Serves the pages of alerts, and those that ask for confirmation before an alert is acknowledged or resolved. */
 import type { Context, Hono } from 'hono';
+import { wireText } from '../../../domain/alert/event-json.ts';
 import { isAcknowledgementOver } from '../../../domain/muting/silence.ts';
 import { madeTogether } from '../../../domain/muting/silence-change.ts';
-import { idOfPath } from '../../../http/page-path.ts';
+import { alertPath, idOfPath } from '../../../http/page-path.ts';
 import type { AcknowledgeLinks } from '../../../operator/acknowledge-link.ts';
+import type { WrittenNote } from '../../../operator/add-note.ts';
 import { readAlertRecord } from '../../../operator/alert-record.ts';
 import { readAlertSurroundings } from '../../../operator/alert-surroundings.ts';
 import { countFiring } from '../../../operator/count-firing.ts';
@@ -14,7 +16,7 @@ import type { Store } from '../../../store/store.ts';
 import type { Clock } from '../../../time/clock.ts';
 import { refuse } from '../../requests/query.ts';
 import type { PagesOptions } from '../../web-options.ts';
-import { checkSignature, fieldsOf, problemOf, sentence, signatureOf } from '../frame/form.ts';
+import { authorOf, checkSignature, fieldsOf, problemOf, sentence, signatureOf } from '../frame/form.ts';
 import { addListPage } from '../frame/list-page.ts';
 import { pageOf } from '../frame/page.ts';
 import { unknownPage } from '../frame/page-frame.ts';
@@ -46,12 +48,17 @@ function addList(pages: Hono, options: PagesOptions): void {
   });
 }
 
-function addOne(pages: Hono, { store, alerting, recurrences, messages, clock }: PagesOptions): void {
-  pages.get('/alerts/*', async (c) => {
+function addOne(pages: Hono, options: PagesOptions): void {
+  const { store, alerting, recurrences, messages, clock, noteWriter } = options;
+
+  async function show(
+    c: Context,
+    id: string | undefined,
+    note: WrittenNote,
+    problem = '',
+  ): Promise<Response> {
     const page = pageOf(c, clock);
     const { unknown, unknownLead } = page.words.alert;
-    const { pathname } = new URL(c.req.url);
-    const id = idOfPath(pathname.slice('/alerts/'.length));
     const found =
       id === undefined
         ? undefined
@@ -60,10 +67,32 @@ function addOne(pages: Hono, { store, alerting, recurrences, messages, clock }: 
             const record = await readAlertRecord(tx, id, alerting, muting);
             return record && { record, around: await readAlertSurroundings(tx, record) };
           });
-    return found
-      ? c.html(renderAlertPage(page, found.record, found.around, messages.nameOf))
-      : c.html(unknownPage(page, 'alerts', unknown, unknownLead), 404);
+    if (!found) return c.html(unknownPage(page, 'alerts', unknown, unknownLead), 404);
+    const { record, around } = found;
+    const form = { ...note, problem, isOpen: noteWriter.isOpen(record.alert.labels) };
+    return c.html(renderAlertPage(page, record, around, messages.nameOf, form), problem === '' ? 200 : 400);
+  }
+
+  pages.get('/alerts/*', (c) => {
+    const { pathname } = new URL(c.req.url);
+    return show(c, idOfPath(pathname.slice('/alerts/'.length)), noteOf(c, new URLSearchParams()));
   });
+
+  pages.post('/note', async (c) => {
+    const id = c.req.query('alert') ?? '';
+    const note = noteOf(c, await fieldsOf(c));
+    const problem = await problemOf(c.get('words'), async () => {
+      checkSignature(c.get('words'), { createdBy: note.author, comment: '' });
+      const result = await noteWriter.add(id, note);
+      if (!result.ok) throw refuse(sentence(result.message));
+    });
+    return problem === '' ? c.redirect(alertPath(id), 303) : show(c, id, note, problem);
+  });
+}
+
+function noteOf(c: Context, fields: URLSearchParams): WrittenNote {
+  const text = wireText(fields.get('text') ?? '');
+  return { author: wireText(authorOf(c, fields)), text, isPublic: fields.get('public') === 'true' };
 }
 
 function addAcknowledging(pages: Hono, options: PagesOptions): void {

@@ -39,8 +39,13 @@ export function alertMessage({ labels, annotations }: Pick<Alert, 'labels' | 'an
 export function eventItem(page: Page, event: Event, stamp: Html): Html {
   const entity = event.birdId ? '' : plainText(String(event.attributes.entity_name ?? ''), NAME_LENGTH);
   const place = [placeName(event), entity].filter(Boolean).join(' / ');
-  const what = html`${eventLink(page, event)} ${where(page, event.region, place)}`;
+  const what = html`${eventLink(page, event)} ${where(page, event.region, place)} ${byWhom(page, event)}`;
   return lineItem(what, stamp, messageLine(event.message));
+}
+
+function byWhom({ words }: Page, { attributes }: Event): Html | string {
+  const who = String(attributes.initiator ?? '');
+  return who && html`<span class="soft">${words.chart.by} ${said(who, NAME_LENGTH)}</span>`;
 }
 
 /** What, when on the right, and more below. */
@@ -89,9 +94,8 @@ export function foldedItem(
 ): Html {
   const { words } = page;
   const newest = events[0]!;
-  const who = String(newest.attributes.initiator ?? '');
   const times = `×${events.length}${isCut ? ` ${words.overview.orMore}` : ''}`;
-  const what = html`${eventLink(page, newest)}${events.length > 1 ? html`<b>${times}</b>` : ''} ${place} ${who ? html`<span class="soft">${words.chart.by} ${said(who, NAME_LENGTH)}</span>` : ''}`;
+  const what = html`${eventLink(page, newest)}${events.length > 1 ? html`<b>${times}</b>` : ''} ${place} ${byWhom(page, newest)}`;
   return lineItem(what, spanAgo(page, events), below);
 }
 

@@ -512,10 +512,12 @@ export const ENGLISH = {
     rule: 'Rule',
     deadline: 'Deadline',
     noRule: 'none matches',
-    ruleNumber: (number: number): string => `decided by rule ${number}`,
+    ruleNumber: (number: number, name = ''): string =>
+      `decided by rule ${name && `${name}, number `}${number}`,
     alert: 'Alert',
     seq: (seq: number): string => `event ${seq} of it`,
     noAlert: 'No alert',
+    alsoCounted: 'Also counted',
     waiting: 'Waiting',
     notNow: 'Muted',
     next: 'next message',
@@ -681,6 +683,13 @@ export const ENGLISH = {
     undoAll: (alerts: number): string => `Undo all ${alerts}`,
   },
 
+  note: {
+    title: 'Add a note',
+    text: 'What was found, or is being done',
+    isPublic: 'Show it on the public page while this alert is active, in place of the one before',
+    button: 'Add',
+  },
+
   resolve: {
     title: 'Resolve an alert',
     question: 'Resolve this alert?',
@@ -752,6 +761,8 @@ export const ENGLISH = {
     told: (receiver: string): string => `Message to ${receiver}`,
     notTold: (receiver: string): string => `Nothing to ${receiver}`,
     details: 'Labels, ids and annotations',
+    notedBy: (author: string): string => `Note of ${author}`,
+    isPublicNote: 'for everybody',
     moreEvents: (count: number): string => `${count} more ${isOrAre(count)} not shown.`,
     letGo: 'It is resolved and no longer stored. This is what is known of its last episode.',
     noReceiver: 'nobody: its labels lead to no receiver',
@@ -779,6 +790,7 @@ export const ENGLISH = {
       unknown: 'The watch is interrupted. This is the last known state.',
     },
     began: 'began',
+    notes: 'What is being done',
     list: 'Birds',
     birds: { well: 'well', failing: 'failing', off: 'off' },
     counts: ({ well, failing, off }: { well: number; failing: number; off: number }): string =>
