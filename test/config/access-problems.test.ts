@@ -35,8 +35,8 @@ describe('web.auth', () => {
       '{ oidc: { issuer: "http://login.example.com", groups: { ops: [read, wirte] } } }',
       [
         'oidc.client_id: is missing',
-        'oidc.groups.ops[1]: must be one of read, metrics, write',
         'oidc.issuer: must begin with https://',
+        'oidc.groups.ops[1]: must be one of read, metrics, write',
       ],
     ],
     [
