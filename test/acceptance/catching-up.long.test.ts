@@ -54,16 +54,16 @@ const summaries = (of: Stage) =>
   of.mails.flatMap(({ notification }) => (notification.summary ? [notification] : []));
 
 /** Most of the test's time is spent on polls of the region that is up. */
-const OTHER_BIRDS = amountOf('catching up: Birds of the region that was not away', 10, 1);
-const AWAY_BIRDS = amountOf('catching up: Birds of the region that was away', 60, 12);
-const DRAINED = amountOf('catching up: failures of the other region during the drain', 40, 5);
-const MINUTES_LOST = 40;
-const MINUTES_OF_TROUBLE = amountOf('catching up: minutes before a backup of the service', 30, 12);
+const OTHER_BIRDS = amountOf('catching up: Birds of the region that was not away', 4, 1);
+const AWAY_BIRDS = amountOf('catching up: Birds of the region that was away', 36, 12);
+const DRAINED = amountOf('catching up: failures of the other region during the drain', 20, 5);
+const MINUTES_LOST = 20;
+const MINUTES_OF_TROUBLE = amountOf('catching up: minutes before a backup of the service', 20, 12);
 const MINUTES_THAT_VANISH = 20;
-const MINUTES_WITHOUT = amountOf('catching up: minutes without, and with what came back', 30, 5);
-const MINUTES_BEFORE_STEP = amountOf('catching up: minutes before a step of our clock', 20, 5);
-const STEP_BIRDS = amountOf('catching up: Birds at a step of our clock', 10, 3);
-const HOURS_AWAY = amountOf('catching up: hours that a region was away', 24, 6);
+const MINUTES_WITHOUT = amountOf('catching up: minutes without, and with what came back', 15, 5);
+const MINUTES_BEFORE_STEP = amountOf('catching up: minutes before a step of our clock', 10, 5);
+const STEP_BIRDS = amountOf('catching up: Birds at a step of our clock', 5, 3);
+const HOURS_AWAY = amountOf('catching up: hours that a region was away', 12, 6);
 const HOURS_TOLD = amountOf('catching up: hours after which its news is old', 6, 3);
 
 describe(`a region was away for ${HOURS_AWAY} hours`, () => {

@@ -6,8 +6,8 @@ import { openStage, type Stage, type StageOptions } from './stage.ts';
 
 const DAY_S = 86_400;
 
-const HOURS_IN_THE_AIR = amountOf('Flights: hours in the air', 72, 3);
-const DAYS_AT_REST = 3;
+const HOURS_IN_THE_AIR = amountOf('Flights: hours in the air', 26, 3);
+const DAYS_AT_REST = 2;
 /** How late a Flight of an unpublished Bird appears, and how many hours finding it may take. */
 const LATE_FLIGHTS = [
   ['8 minutes', 'two hours', 8, 2],
@@ -117,6 +117,8 @@ describe('a Flight is watched until it ends', () => {
 
 describe('a Bird that is unpublished', () => {
   let birdId = '';
+  /** Everything else is polled rarely, so that a test gets through a day quickly. */
+  const SELDOM = { intervalMs: 1_200_000, maxIntervalMs: 3_600_000, inventoryIntervalMs: 3_600_000 };
 
   async function openWithBird(poll: NonNullable<StageOptions['poll']> = {}): Promise<World> {
     birdId = await openOneBird('scheduled', { poll });
@@ -137,7 +139,7 @@ describe('a Bird that is unpublished', () => {
   test.each(casesOf('Flights: how late of an unpublished Bird', LATE_FLIGHTS, LATE_FLIGHTS.slice(0, 1)))(
     'a Flight that the service shows %s late is found within %s',
     async (_late, _within, minutes, hours) => {
-      const world = await openWithBird();
+      const world = await openWithBird(hours > 12 ? SELDOM : {});
       world.unpublish(birdId);
       await stage.minutesPass(minutes + 1);
       const startedAtUs = world.nowUs() - minutes * 60e6;
@@ -162,9 +164,7 @@ describe('a Bird that is unpublished', () => {
   });
 
   longStory('is asked for its Flights once a day after they have been read to the end', async () => {
-    // Everything else is polled rarely, so that the test gets through a day quickly.
-    const seldom = { intervalMs: 1_200_000, maxIntervalMs: 3_600_000, inventoryIntervalMs: 3_600_000 };
-    const world = await openWithBird({ ...seldom, auditIntervalMs: 3_600_000 });
+    const world = await openWithBird({ ...SELDOM, auditIntervalMs: 3_600_000 });
     world.unpublish(birdId);
     await stage.minutesPass(120);
     const asked = () => world.requests().byOperation.searchFlights ?? 0;

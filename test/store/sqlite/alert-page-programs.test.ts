@@ -1,11 +1,9 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { AlertPages } from '../../../src/store/sql/alerted/alert-pages.ts';
 import { SqlEvents } from '../../../src/store/sql/watched/events.ts';
 import { SqlStreams } from '../../../src/store/sql/watched/feed-streams.ts';
-import { type Connection, openConnection } from '../../../src/store/sqlite/connection.ts';
-import { prepareSchema } from '../../../src/store/sqlite/prepare-schema.ts';
-import { SqliteSql } from '../../../src/store/sqlite/sqlite-sql.ts';
 import { NOW_US } from '../contract/sample-records.ts';
+import { openNoted } from './noted-statements.ts';
 
 /** What SQLite does for a statement: at a cursor `p1`, of a table or a column `p2`, among others. */
 interface Instruction {
@@ -16,18 +14,7 @@ interface Instruction {
 
 /** Reads pages of alerts from an empty store, and records their statements. */
 function openPages() {
-  const inner = openConnection(':memory:');
-  onTestFinished(() => inner.close());
-  prepareSchema(inner, ':memory:');
-  const asked: string[] = [];
-  const noting: Connection = {
-    ...inner,
-    prepare<Row>(sql: string) {
-      asked.push(sql);
-      return inner.prepare<Row>(sql);
-    },
-  };
-  const sql = new SqliteSql(noting, async () => {});
+  const { inner, asked, sql } = openNoted();
   const events = new SqlEvents(sql, new SqlStreams(sql));
   const pages = new AlertPages(sql, events);
   return { inner, pages, asked };

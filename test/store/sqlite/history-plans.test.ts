@@ -1,27 +1,16 @@
 /** What is usual for a Bird is read from ranges of an index, however many Flights and episodes there are. */
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createAlerts } from '../../../src/store/sql/alerted/alerts.ts';
 import { createBirds } from '../../../src/store/sql/watched/birds.ts';
 import { createFlights } from '../../../src/store/sql/watched/flights.ts';
 import { createOverdue } from '../../../src/store/sql/watched/judged-times.ts';
-import { type Connection, openConnection } from '../../../src/store/sqlite/connection.ts';
-import { prepareSchema } from '../../../src/store/sqlite/prepare-schema.ts';
-import { SqliteSql } from '../../../src/store/sqlite/sqlite-sql.ts';
+import type { SqliteSql } from '../../../src/store/sqlite/sqlite-sql.ts';
+import { openNoted } from './noted-statements.ts';
 
 /** The statements of a reading, each with how SQLite finds its rows. */
 async function plansOf(read: (sql: SqliteSql) => Promise<unknown>): Promise<string[]> {
-  const inner = openConnection(':memory:');
-  onTestFinished(() => inner.close());
-  prepareSchema(inner, ':memory:');
-  const asked: string[] = [];
-  const noting: Connection = {
-    ...inner,
-    prepare<Row>(text: string) {
-      asked.push(text);
-      return inner.prepare<Row>(text);
-    },
-  };
-  await read(new SqliteSql(noting, async () => {}));
+  const { inner, asked, sql } = openNoted();
+  await read(sql);
   return asked.flatMap((text) =>
     inner
       .prepare<{ readonly detail: string }>(`EXPLAIN QUERY PLAN ${text}`)

@@ -1,0 +1,20 @@
+import { onTestFinished } from 'vitest';
+import { type Connection, openConnection } from '../../../src/store/sqlite/connection.ts';
+import { prepareSchema } from '../../../src/store/sqlite/prepare-schema.ts';
+import { SqliteSql } from '../../../src/store/sqlite/sqlite-sql.ts';
+
+/** An empty store until the end of the test, and the statements that are prepared in it. */
+export function openNoted() {
+  const inner = openConnection(':memory:');
+  onTestFinished(() => inner.close());
+  prepareSchema(inner, ':memory:');
+  const asked: string[] = [];
+  const noting: Connection = {
+    ...inner,
+    prepare<Row>(text: string) {
+      asked.push(text);
+      return inner.prepare<Row>(text);
+    },
+  };
+  return { inner, asked, sql: new SqliteSql(noting, async () => {}) };
+}
