@@ -8,8 +8,10 @@ import { isAcknowledgementOver } from '../domain/muting/silence.ts';
 import { ended } from '../domain/muting/silence-change.ts';
 import type { Suppression } from '../domain/muting/suppression.ts';
 import type { Route } from '../domain/routing/route.ts';
+import { toldBy } from '../store/load-muting.ts';
 import type { Transaction } from '../store/store.ts';
 import { receiverOf } from './flush/gathered-groups.ts';
+import { handOver, type JoinedAlert } from './hand-over.ts';
 import { acknowledgeIncidents } from './incidents.ts';
 import { setAlertAside } from './set-aside.ts';
 import { NOTHING, type Step, type Tally } from './step.ts';
@@ -94,8 +96,15 @@ async function join(
   for (const group of old.groups) changedGroups.set(group.key, group);
   changedMembers.push(...old.members);
   const { suppressions } = old;
+  const isTold = toldBy({ route: root, receivers });
   await tx.groups.put([...changedGroups.values()]);
   await tx.groups.putMembers(changedMembers);
+  const ofOld = Map.groupBy(old.members, ({ alertId }) => alertId);
+  const present = joining.map(({ alert, members }) => {
+    const later = (ofOld.get(alert.id) ?? []).map((member) => [member.groupKey, member] as const);
+    return { alert, members: new Map([...members, ...later]) };
+  });
+  await tx.groups.putMembers(await handOver(tx, present, groups, isTold));
   await tx.suppressions.add(suppressions);
   // An alert that was never in a group, such as a count that expired, is deleted.
   const joined = new Set(changedMembers.map((member) => member.alertId));
@@ -118,12 +127,6 @@ async function endAcknowledgements(tx: Transaction, alerts: readonly Alert[], no
     return alert !== undefined && isAcknowledgementOver(silence, alert);
   });
   await tx.silences.put(over.flatMap((silence) => ended(silence, nowUs)));
-}
-
-/** An alert with its members, by group key, as they are about to be stored. */
-interface JoinedAlert {
-  readonly alert: Alert;
-  readonly members: ReadonlyMap<string, GroupMember>;
 }
 
 /** What is to be written. */

@@ -70,6 +70,12 @@ export interface AlertStore {
   scopes(region: string): Promise<string[]>;
   /** Firing alerts of this kind and severity in the region, at most `limit`. */
   ofKind(alertname: string, severity: string, region: string, limit: number): Promise<Alert[]>;
+  /** Other alerts with events that this one has with `afterSeq < seq <= lastSeq`, each with its own last `seq` of these. */
+  sharing(
+    alertId: string,
+    afterSeq: number,
+    lastSeq: number,
+  ): Promise<(readonly [alertId: string, seq: number])[]>;
   /** Those of these errors with which at least `least` alerts of kind FlightFailed fire in their region. */
   shared<T extends { readonly region: string; readonly error: string }>(
     errors: readonly T[],

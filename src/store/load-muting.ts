@@ -1,6 +1,5 @@
-import type { Labels } from '../domain/alert/alert.ts';
 import { sourceNames, workOfRule } from '../domain/muting/inhibit.ts';
-import { createMuting, type Muting, type MutingOptions } from '../domain/muting/muting.ts';
+import { createMuting, type IsTold, type Muting, type MutingOptions } from '../domain/muting/muting.ts';
 import type { Recurrences } from '../domain/muting/silence.ts';
 import { type Route, routesFor } from '../domain/routing/route.ts';
 import { pausing } from '../time/pause-after.ts';
@@ -20,6 +19,14 @@ const LEAST_WORK = 10;
 /** Labels per read. */
 const STEP = 1_000;
 
+/** Members of a Nest are told only of what has its label. */
+export function toldBy({ route, receivers = [] }: Pick<MutingConfig, 'route' | 'receivers'>): IsTold {
+  const mailsNests = receivers.filter(({ integrations }) => integrations.some((one) => one.toNestMembers));
+  const apart = new Set(mailsNests.map(({ name }) => name));
+  return (labels, receiver) =>
+    !apart.has(receiver) && routesFor(route, labels).some((one) => one.receiver === receiver);
+}
+
 /** Loads what is muted at this instant, from the stored silences and firing alerts. */
 export async function loadMuting(
   tx: Transaction,
@@ -29,11 +36,7 @@ export async function loadMuting(
 ): Promise<Muting> {
   const silences = await tx.silences.list(nowUs);
   const pauseAfter = pausing(tx);
-  // Members of a Nest are told only of what has its label.
-  const mailsNests = receivers.filter(({ integrations }) => integrations.some((one) => one.toNestMembers));
-  const apart = new Set(mailsNests.map(({ name }) => name));
-  const isTold = (labels: Labels, receiver: string) =>
-    !apart.has(receiver) && routesFor(route, labels).some((one) => one.receiver === receiver);
+  const isTold = toldBy({ route, receivers });
   const options = { silences, inhibitRules, firing: [], timeIntervals, recurrences, isTold, nowUs };
   const muting = await createMuting(options, pauseAfter);
   const names = sourceNames(inhibitRules);

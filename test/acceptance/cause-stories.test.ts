@@ -159,3 +159,20 @@ test('whoever is not told of the cause is told of the Birds: the members of each
     nests.map((nest) => [`FlightFailed in ${nest}`, `${nest.toLowerCase()}@example.com`]),
   );
 });
+
+test('no failure is told twice to one receiver, neither when the cause begins nor when it ends', async () => {
+  const { stage, fail, fly, told, names } = await watched();
+  fail(0, 3);
+  await stage.minutesPass(3);
+  fail(0, 7);
+  await stage.minutesPass(8);
+  fail(0, 2);
+  for (let at = 4; at < 7; at += 1) fly(at, 'succeeded');
+  await stage.minutesPass(25);
+  const keys = told().flatMap(({ events }) => events.map(({ key }) => key));
+  expect(keys.toSorted()).toEqual([...new Set(keys)].toSorted());
+  const failed = stage.worlds.eu!.truth().events.filter(({ type }) => type === 'flight.failed');
+  expect(keys).toHaveLength(failed.length);
+  // The other three that still fail had been told before.
+  expect(names().slice(-2).toSorted()).toEqual(['FlightFailed Sync 3 firing', 'SharedCause  resolved']);
+});

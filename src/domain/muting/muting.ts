@@ -42,6 +42,9 @@ export interface Muting {
   faults(): readonly Fault[];
 }
 
+/** Whether a receiver is told of everything of which an alert with these labels tells. */
+export type IsTold = (labels: Labels, receiver: string) => boolean;
+
 export interface MutingOptions {
   readonly silences: readonly Silence[];
   readonly inhibitRules: readonly InhibitRule[];
@@ -52,8 +55,8 @@ export interface MutingOptions {
   readonly firing: readonly Labels[];
   readonly timeIntervals: TimeIntervals;
   readonly recurrences: Recurrences;
-  /** Whether a receiver is told of everything of which an alert with these labels tells. Absent: every one is. */
-  readonly isTold?: (labels: Labels, receiver: string) => boolean;
+  /** Absent: every one is. */
+  readonly isTold?: IsTold;
   readonly nowUs: number;
 }
 

@@ -21,7 +21,7 @@ interface AlertChanges {
 
 /** Lets facts change the alerts of their scopes. */
 export async function applyFacts(
-  tx: Pick<Transaction, 'alerts' | 'faults'>,
+  tx: Pick<Transaction, 'alerts' | 'groups' | 'faults'>,
   facts: readonly RuledFact[],
   rules: readonly Rule[],
   nowUs: number,
@@ -36,7 +36,7 @@ export async function applyFacts(
  * decided from, as loaded in this transaction.
  */
 export async function writeDecision(
-  tx: Pick<Transaction, 'alerts' | 'faults'>,
+  tx: Pick<Transaction, 'alerts' | 'groups' | 'faults'>,
   known: readonly Alert[],
   { alerts, links, faults = [] }: Decision,
   rules: readonly Rule[],

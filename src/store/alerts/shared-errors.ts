@@ -7,6 +7,7 @@ import type { FactOf, RuledFact } from '../../domain/alert/fact.ts';
 import type { Rule } from '../../domain/alert/rule.ts';
 import type { Decision, Link } from '../../domain/evaluate/alert-book.ts';
 import { rulesFor } from '../../domain/evaluate/choose-rule.ts';
+import { type GroupMember, HAS_LEFT } from '../../domain/grouping/group.ts';
 import { flightFailed } from '../../domain/kinds/failures/flight-failed.ts';
 import {
   MOST_LISTED,
@@ -31,7 +32,7 @@ interface Candidate {
 
 /** `before` are the alerts as they were; what `decided` says is stored already. */
 export async function sharedErrors(
-  tx: Pick<Transaction, 'alerts'>,
+  tx: Pick<Transaction, 'alerts' | 'groups'>,
   before: readonly Alert[],
   { alerts, links }: Pick<Decision, 'alerts' | 'links'>,
   rules: readonly Rule[],
@@ -74,7 +75,7 @@ const isOfAll = ({ region }: Candidate) => region === 'all';
 
 /** With `since`, the cause fires already, and has the failures before. */
 async function lookUp(
-  tx: Pick<Transaction, 'alerts'>,
+  tx: Pick<Transaction, 'alerts' | 'groups'>,
   { rule, region, error, scope, parts }: Candidate,
   since?: { readonly links: ReadonlyMap<string, readonly Link[]>; readonly fired: ReadonlySet<string> },
 ): Promise<FactOf<'shared_error'> & RuledFact> {
@@ -84,13 +85,15 @@ async function lookUp(
     error,
     Math.max(rule.birds, MOST_LISTED),
   );
-  // What joins it brings all its failures, and then each that comes.
+  // What joins it brings all its failures that were not told, and then each that comes.
   const come = ({ id }: Alert) => since?.links.get(id) ?? [];
   const brings = (part: Alert) => !since?.fired.has(part.id) && come(part).length < part.eventsTotal;
   const joining = [...(since ? [] : latest), ...parts].filter(brings);
+  const ids = [...new Set(joining.map(({ id }) => id))];
+  const told = ids.length === 0 ? new Map<string, number>() : toldSeqs(await tx.groups.membersOfAlerts(ids));
   const spans = [...new Map(joining.map((part) => [part.id, part])).values()].map((part) => ({
     alertId: part.id,
-    afterSeq: part.lastSeq - part.eventsTotal,
+    afterSeq: Math.max(part.lastSeq - part.eventsTotal, told.get(part.id) ?? 0),
     lastSeq: part.lastSeq,
   }));
   const brought = spans.length === 0 ? [] : [...(await tx.alerts.eventsOf(spans, MOST_BROUGHT)).values()];
@@ -106,4 +109,14 @@ async function lookUp(
       startsAtUs,
     })),
   };
+}
+
+/** Up to where the events of alerts have been told to all their receivers. */
+function toldSeqs(members: readonly GroupMember[]): Map<string, number> {
+  const seqs = new Map<string, number>();
+  for (const { sort, alertId, notifiedSeq } of members) {
+    if (sort === 'route' && notifiedSeq !== HAS_LEFT)
+      seqs.set(alertId, Math.min(seqs.get(alertId) ?? notifiedSeq, notifiedSeq));
+  }
+  return seqs;
 }

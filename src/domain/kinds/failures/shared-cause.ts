@@ -7,6 +7,7 @@ import { durationWords } from '../../../text/duration-words.ts';
 import { dayAndTime } from '../../../text/instant-words.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { regionName } from '../../../text/region-name.ts';
+import type { Labels } from '../../alert/alert.ts';
 import type { FactOf } from '../../alert/fact.ts';
 import { hash64 } from '../../alert/fingerprint.ts';
 import { annotate, birdName } from '../../alert/labels.ts';
@@ -91,19 +92,18 @@ export const sharedCause = defineKind({
   raise(alert, fact, context) {
     const { rule, labels, nowUs } = context;
     const fires = alert.state === 'firing';
-    if (fact.birds < rule.birds || rule.birds === 0) {
-      const { fewerUs = 0 } = (alert.memory as Memory | null) ?? {};
-      if (!fires || fewerUs > 0) return undefined;
-      return remember(alert, { fewerUs: nowUs }, nowUs + FEWER_FOR_MS * 1000, nowUs);
-    }
-    const sinceUs = beganUs(fact, rule);
-    if (!fires && sinceUs === undefined) return undefined;
-    const startsAtUs = fires ? alert.startsAtUs : sinceUs!;
-    const annotations = annotate({ rule, labels }, summaryOf(fact, startsAtUs), listOf(fact));
-    const memory: Memory = { fewerUs: 0 };
+    const isEnough = rule.birds > 0 && fact.birds >= rule.birds;
+    const sinceUs = fires ? alert.startsAtUs : isEnough ? beganUs(fact, rule) : undefined;
+    if (sinceUs === undefined) return undefined;
+    const { fewerUs: before = 0 } = (alert.memory as Memory | null) ?? {};
+    const fewerUs = isEnough ? 0 : before || nowUs;
+    if (fewerUs > 0 && fewerUs === before && fact.events.length === 0) return undefined;
+    const annotations = annotate({ rule, labels }, summaryOf(fact, sinceUs), listOf(fact));
+    const memory: Memory = { fewerUs };
+    const dueAtUs = fewerUs > 0 ? fewerUs + FEWER_FOR_MS * 1000 : null;
     return fire(
       alert,
-      { startsAtUs, labels, annotations, events: fact.events, memory, dueAtUs: null },
+      { startsAtUs: sinceUs, labels, annotations, events: fact.events, memory, dueAtUs },
       nowUs,
     );
   },
@@ -121,6 +121,12 @@ type SharedError = FactOf<'shared_error'>;
 /** Identifies the cause within its region. */
 export function subjectOfCause(error: string): string {
   return `cause/${hash64([error])}`;
+}
+
+/** The scopes of the causes of which an alert of a failed Flight with these labels may be a part. */
+export function scopesOfCause({ region = '', error = '' }: Labels): [string, string] {
+  const subject = subjectOfCause(error);
+  return [`${region}/${subject}`, `all/${subject}`];
 }
 
 /** When the first of those Birds began to fail that count; undefined if the last ones did not begin close to each other. */

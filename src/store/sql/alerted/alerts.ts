@@ -115,6 +115,11 @@ const WITH_ERROR = `SELECT min(alert) AS alert, count(*) AS alerts, min(nest_id)
     WHERE ${isWith('$1', '$2::text')} LIMIT $3) AS looked_at
   GROUP BY bird_id ORDER BY starts_us DESC, bird_id`;
 
+const SHARING = `SELECT id, max(other.seq) AS seq
+  FROM alert_event AS own JOIN alert_event AS other USING (event) JOIN alert ON alert.alert = other.alert
+  WHERE own.alert = (SELECT alert FROM alert WHERE id = $1) AND own.seq > $2 AND own.seq <= $3
+    AND other.alert <> own.alert
+  GROUP BY id ORDER BY id`;
 const OF_MANY = {
   sqlite: `SELECT given.key + 1 AS at FROM json_each($2) AS given
     WHERE (SELECT count(*) FROM (SELECT 1 FROM alert /* INDEXED BY alert_of_error */
@@ -206,6 +211,10 @@ export function createAlerts(
         region,
         limit,
       ),
+    async sharing(alertId, afterSeq, lastSeq) {
+      const rows = await sql.rows<{ id: string; seq: number }>(SHARING, alertId, afterSeq, lastSeq);
+      return rows.map(({ id, seq }) => [id, seq] as const);
+    },
     async shared(errors, least) {
       const [regions, texts] = [errors.map(({ region }) => region), errors.map(({ error }) => error)];
       const pairs = regions.map((region, index) => [region, texts[index]]);
