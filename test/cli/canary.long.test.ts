@@ -209,6 +209,7 @@ IN_PEM.push('receivers.email_configs.dkim.private_key');
 /** Secrets that only sign or compare. The heartbeat is not sent while the watch is impaired. */
 const NEVER_SENT = ['receivers.webhook_configs.secret', 'receivers.webhook_configs.secret_previous'];
 NEVER_SENT.push('web.auth.users.password_hash', 'web.auth.tokens.token', 'heartbeat.url');
+NEVER_SENT.push('web.auth.oidc.client_secret');
 
 longStory('a secret that the other side repeats is in no log, page, answer, metric or file', async () => {
   const eu = await listen(service);
@@ -288,7 +289,9 @@ store: { url: "sqlite:store.db" }
 heartbeat: { url: ${url('heartbeat.url')}, interval: 1s }
 web:
   listen: "127.0.0.1:0"
+  external_url: http://127.0.0.1
   auth:
+    oidc: { issuer: "${hook}", client_id: n, client_secret: ${canary('web.auth.oidc.client_secret')} }
     bearer_token_file: bearer
     tokens: [{ token: ${canary('web.auth.tokens.token', '-long-enough')}, scopes: [read] }]
     users: { anna: { password_hash: "${hash}" } }
