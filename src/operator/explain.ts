@@ -200,9 +200,10 @@ async function waitingGroups(
         group.sort !== 'route'
           ? asGathered(root, group, { alert, member })
           : { notifiedSeq: member.notifiedSeq, route: routeOfGroup(root, group) };
-      if (notifiedSeq >= seq) continue;
       const timed = route && timedRoute(group, route, alert.labels, root, muting);
       const mute = timed && (await muting.why(alert, timed, pauseAfter));
+      // What another alert tells in its place counts as told.
+      if (notifiedSeq >= seq && !mute?.standsIn) continue;
       waiting.push({
         alertId: alert.id,
         groupKey: group.key,
