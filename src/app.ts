@@ -290,6 +290,7 @@ async function assemble(
       newId: randomUUID,
       changed: () => daemon.wake(),
       probe: (region) => daemon.probe(region),
+      act: (region) => daemon.act(region),
       flightLog: (place) => daemon.flightLog(place),
       reload: reloading.reload,
       clock,
@@ -350,7 +351,8 @@ function metricsOptions({ environment }: Edge, config: Config, clock: Clock) {
 
 /** The parts of a configuration that the metrics show. */
 function configuredOf({ regions, receivers, rules }: Config) {
-  return { regions: regions.map((region) => region.name), receivers, rules };
+  const acting = regions.filter(({ fly }) => fly).map(({ name }) => name);
+  return { regions: regions.map((region) => region.name), acting, receivers, rules };
 }
 
 /** The parts of a configuration that the page and the APIs show. */

@@ -69,6 +69,8 @@ export interface Daemon {
   wake(): void;
   /** Sends a request to a region at once, even if it is down and only probed from time to time. */
   probe(region: string): void;
+  /** Lets whoever reads the region do at its service what is stored to be done. */
+  act(region: string): void;
   /** Reads the log of a Flight from the service, if the polls leave room for the request. */
   readonly flightLog: WatchedRegion['flightLog'];
   /** Deletes a bounded batch of rows past the retention; resolves to the number of deleted rows. */
@@ -194,7 +196,10 @@ export function createDaemon(given: DaemonParts): Daemon {
   function hearWake(what: WakeUp): void {
     if (what === 'alerting') stages.wakeAlerting();
     else if (what === 'delivery') stages.delivery.wake();
-    else regions.find(({ name }) => what === `probe ${name}`)?.probe();
+    else {
+      regions.find(({ name }) => what === `probe ${name}`)?.probe();
+      regions.find(({ name }) => what === `act ${name}`)?.act();
+    }
   }
 
   async function exchange(next: Setup, these: Tasks): Promise<void> {
@@ -270,6 +275,11 @@ export function createDaemon(given: DaemonParts): Daemon {
     probe(region) {
       regions.find(({ name }) => name === region)?.probe();
       part.ring(`probe ${region}`);
+    },
+
+    act(region) {
+      regions.find(({ name }) => name === region)?.act();
+      part.ring(`act ${region}`);
     },
 
     async flightLog(place) {

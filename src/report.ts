@@ -108,6 +108,14 @@ export type Happening =
       readonly reason: string;
       readonly alerts: number;
     }
+  /** An attempt to do something at the service ended. */
+  | {
+      readonly what: 'action';
+      readonly region: string;
+      readonly action: 'fly_again';
+      readonly outcome: 'done' | 'refused' | 'unknown' | 'withheld';
+      readonly id: string;
+    }
   | { readonly what: 'deadline'; readonly region: string; readonly outcome: 'met' | 'late' | 'missed' }
   | { readonly what: 'suppressed'; readonly reason: SuppressionReason; readonly count: number }
   | {

@@ -223,6 +223,12 @@ export const METRICS = {
     help: 'Deadlines of FlightOverdue rules that were judged, by outcome: met, late or missed.',
     labels: ['region', 'outcome'],
   },
+  actions: {
+    type: 'counter',
+    name: 'nestwatch_actions_total',
+    help: 'What nestwatch was to do at the service, by outcome: done, refused, unknown or withheld; only of regions with `fly`.',
+    labels: ['region', 'action', 'outcome'],
+  },
   notificationsSuppressed: {
     type: 'counter',
     name: 'nestwatch_notifications_suppressed_total',

@@ -93,7 +93,7 @@ interface FiringCount {
 }
 
 /** The part that a reload can change. */
-type Configured = Pick<Foreseen, 'regions' | 'receivers' | 'rules'>;
+type Configured = Pick<Foreseen, 'regions' | 'acting' | 'receivers' | 'rules'>;
 
 /** The answer to a scrape: text in parts, between which the event loop turns. */
 export interface Scraped {
@@ -190,7 +190,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
 
   function follow(configured: Configured): void {
     receivers = configured.receivers;
-    regions.follow(configured.regions);
+    regions.follow(configured.regions, configured.acting);
     // Integrations that are already known keep their counts.
     for (const { name, integrations: kinds } of receivers) {
       for (const { kind } of kinds) {

@@ -13,6 +13,7 @@ import type { Silence } from '../domain/muting/silence.ts';
 import type { Suppression } from '../domain/muting/suppression.ts';
 import type { WriteRecord } from '../report.ts';
 import type { StoreClock } from '../time/store-clock.ts';
+import type { ActionStore } from './action-store.ts';
 import type { AlertStore } from './alert-store.ts';
 import type { AuditStore } from './audit-store.ts';
 import type { BirdStore } from './bird-store.ts';
@@ -44,7 +45,7 @@ export interface Store {
 }
 
 /** What replicas that share a store wake each other for. */
-export type WakeUp = 'alerting' | 'delivery' | 'ownership' | `probe ${string}`;
+export type WakeUp = 'alerting' | 'delivery' | 'ownership' | `probe ${string}` | `act ${string}`;
 
 /**
  * Tells the other replicas on the same store that there is work for them. A lost wake-up costs time but never an
@@ -118,6 +119,7 @@ export interface Transaction {
   readonly forwards: ForwardStore;
   readonly receivers: ReceiverStore;
   readonly outbox: OutboxStore;
+  readonly actions: ActionStore;
   // The store itself, which replica does what, and who changed what.
   readonly ownership: OwnershipStore;
   readonly faults: FaultStore;

@@ -35,6 +35,8 @@ export interface ConfigOptions {
   readonly objectives?: NonNullable<Config['objectives']>;
   readonly heartbeat?: NonNullable<Config['heartbeat']>;
   readonly requestsPerSecond?: number;
+  /** Whether Birds may be started again. */
+  readonly fly?: true;
   /** Globs of Nests that are not watched. */
   readonly excludedNests?: readonly string[];
 }
@@ -88,6 +90,7 @@ export function stageConfig(regions: readonly string[], options: ConfigOptions =
       concurrency: 8,
       timeoutMs: 15_000,
       nests: { include: ['*'], exclude: options.excludedNests ?? [] },
+      ...(options.fly && { fly: options.fly }),
     })),
     store: { url: 'sqlite::memory:', retentionMs: 30 * 86_400_000 },
     poll: { ...BASE, ...options.poll },

@@ -10,9 +10,15 @@ import { mistakeInPasswordHash } from '../../http/password-hash.ts';
 import { LIMITS } from '../../limits.ts';
 import type { Secret } from '../../secret.ts';
 
-/** `metrics` allows `/metrics`, `read` all other reading, `write` everything that changes something. */
-export const SCOPES = ['read', 'metrics', 'write'] as const;
+/**
+ * `metrics` allows `/metrics`, `read` all other reading, `write` everything that changes something in nestwatch, and
+ * `fly` starting Birds, where `regions.<name>.fly` allows it.
+ */
+export const SCOPES = ['read', 'metrics', 'write', 'fly'] as const;
 export type Scope = (typeof SCOPES)[number];
+
+/** Those of whoever is given no scopes. */
+export const USUAL_SCOPES: readonly Scope[] = ['read', 'metrics', 'write'];
 
 export interface AccessConfig {
   readonly tokens: readonly {
@@ -31,9 +37,11 @@ export interface AccessConfig {
 }
 
 const scopes = (preset: readonly Scope[] | undefined) => {
-  const list = z.array(z.enum(SCOPES)).min(1, { error: 'must name at least one of read, metrics, write' });
+  const list = z
+    .array(z.enum(SCOPES))
+    .min(1, { error: 'must name at least one of read, metrics, write, fly' });
   return (preset ? list.prefault([...preset]) : list).describe(
-    '`metrics` allows `/metrics`, `read` all other reading, `write` everything that changes something.',
+    '`metrics` allows `/metrics`, `read` all other reading, `write` everything that changes something in nestwatch, and `fly` starting Birds again where `fly` of the region allows it.',
   );
 };
 
@@ -48,7 +56,7 @@ const tokenShape = z.strictObject({
 
 const userShape = z.strictObject({
   ...twins('password_hash', 'What `nestwatch hash-password` prints for the password. Required.'),
-  scopes: scopes(SCOPES),
+  scopes: scopes(USUAL_SCOPES),
 });
 
 /** Headers of requests that say something else than who a person is. */
@@ -78,7 +86,7 @@ const proxyShape = z.strictObject({
 export const accessShape = z.strictObject({
   ...twins(
     'bearer_token',
-    'Token with all scopes, sent as `Authorization: Bearer` or as the password of any user. As soon as this or another key of `auth` is set, requests without valid credentials are refused, except health checks.',
+    'Token with all scopes except `fly`, sent as `Authorization: Bearer` or as the password of any user. As soon as this or another key of `auth` is set, requests without valid credentials are refused, except health checks.',
   ),
   tokens: z.array(tokenShape).prefault([]).describe('Further tokens, each limited to its scopes.'),
   users: z

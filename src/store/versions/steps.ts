@@ -14,6 +14,7 @@ import { NestwatchError } from '../../errors.ts';
 import { VERSION } from '../../version.ts';
 import { TABLES } from '../postgres/tables.ts';
 import { SCHEMA } from '../sqlite/schema.ts';
+import { ACTIONS } from './action-step.ts';
 
 export type Engine = 'sqlite' | 'postgres';
 
@@ -134,6 +135,7 @@ export const STEPS: readonly Step[] = [
   },
   { sql: { sqlite: onSqlite(HALF_HOURS), postgres: HALF_HOURS }, oldest: 2 },
   { sql: { sqlite: onSqlite(LISTED), postgres: onPostgres(LISTED) }, oldest: 2 },
+  { sql: { sqlite: onSqlite(ACTIONS), postgres: onPostgres(ACTIONS) }, oldest: 2 },
 ];
 
 /** The table of the steps that a store has done. */

@@ -1,6 +1,7 @@
 /** Authenticates and authorizes requests, and records those that change something. */
 import type { HttpBindings } from '@hono/node-server';
 import type { Context, Hono } from 'hono';
+import type { Scope } from '../../config/sections/access-section.ts';
 import type { WebConfig } from '../../config/sections/web-section.ts';
 import type { AcknowledgeLinks } from '../../operator/acknowledge-link.ts';
 import type { Report, WriteRecord } from '../../report.ts';
@@ -68,13 +69,13 @@ export function createAdmission({ config, links, store, clock, report }: Admissi
           return refuse(c, 401, config.access?.users.size ? NEEDED + OR_USER : NEEDED);
         }
         if (!identity.scopes.has(scope)) {
-          if (scope === 'write' && isFirstRefusal(identity)) await note(c, identity, 403);
+          if (isChange(scope) && isFirstRefusal(identity)) await note(c, identity, 403);
           const scopes = [...identity.scopes].join(', ');
           return refuse(c, 403, `This needs the scope ${scope}; ${identity.name} has ${scopes}.`);
         }
         c.set('identity', identity);
         await next();
-        if (scope === 'write') await note(c, identity, c.res.status);
+        if (isChange(scope)) await note(c, identity, c.res.status);
         return;
       });
     },
@@ -104,6 +105,8 @@ export function createAdmission({ config, links, store, clock, report }: Admissi
     }
   }
 }
+
+const isChange = (scope: Scope) => scope === 'write' || scope === 'fly';
 
 const HOUR_MS = 3_600_000;
 

@@ -42,8 +42,9 @@ export function addOrigins(app: Hono, { externalUrl }: WebConfig): void {
 /** The requests that change something. */
 const WRITES = [
   /^POST \/-\/reload$/,
-  /^POST \/(silence|expire-silence|acknowledge|resolve|deliveries\/(retry|test))$/,
+  /^POST \/(fly|silence|expire-silence|acknowledge|resolve|deliveries\/(retry|test))$/,
   /^POST \/api\/v1\/(deliveries\/retry|alerts\/(acknowledge|resolve))$/,
+  /^POST \/api\/v1\/birds\/[^/]+\/[^/]+\/fly$/,
   /^POST \/api\/v2\/(alerts|silences)$/,
   /^DELETE \/api\/v2\/silence\/[^/]+$/,
 ];

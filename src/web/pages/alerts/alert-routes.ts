@@ -1,22 +1,27 @@
 /** Serves the pages of alerts, and those that ask for confirmation before an alert is acknowledged or resolved. */
 import type { Context, Hono } from 'hono';
+import { flightFailed } from '../../../domain/kinds/flight-failed.ts';
 import { isAcknowledgementOver } from '../../../domain/muting/silence.ts';
 import { madeTogether } from '../../../domain/muting/silence-change.ts';
 import { idOfPath } from '../../../http/page-path.ts';
 import type { AcknowledgeLinks } from '../../../operator/acknowledge-link.ts';
-import { readAlertRecord } from '../../../operator/alert-record.ts';
+import { type AlertRecord, readAlertRecord } from '../../../operator/alert-record.ts';
 import { readAlertSurroundings } from '../../../operator/alert-surroundings.ts';
+import { mayFly } from '../../../operator/ask-to-fly.ts';
 import { countFiring } from '../../../operator/count-firing.ts';
 import type { MeantAlert } from '../../../operator/edit-silences.ts';
 import type { Signature } from '../../../operator/find-alert.ts';
+import type { BirdOverview } from '../../../store/bird-store.ts';
 import { loadMuting } from '../../../store/load-muting.ts';
-import type { Store } from '../../../store/store.ts';
+import type { Store, Transaction } from '../../../store/store.ts';
 import type { Clock } from '../../../time/clock.ts';
 import { refuse } from '../../requests/query.ts';
+import { birdPlace } from '../../service-place.ts';
 import type { PagesOptions } from '../../web-options.ts';
+import { flyLink } from '../frame/fly-link.ts';
 import { checkSignature, fieldsOf, problemOf, sentence, signatureOf } from '../frame/form.ts';
 import { addListPage } from '../frame/list-page.ts';
-import { pageOf } from '../frame/page.ts';
+import { type Page, pageOf } from '../frame/page.ts';
 import { unknownPage } from '../frame/page-frame.ts';
 import { renderAcknowledgePage, renderResolvePage } from './acknowledge-page.ts';
 import { renderAlertPage } from './alert-page.ts';
@@ -46,7 +51,22 @@ function addList(pages: Hono, options: PagesOptions): void {
   });
 }
 
-function addOne(pages: Hono, { store, alerting, recurrences, messages, clock }: PagesOptions): void {
+function addOne(pages: Hono, options: PagesOptions): void {
+  const { store, alerting, recurrences, messages, clock, serviceLinks } = options;
+
+  /** The Bird of failed Flights, if it may be started again. */
+  async function failedBird(tx: Transaction, { alert: { alertname, state, labels } }: AlertRecord) {
+    const { region = '', bird_id: birdId = '' } = labels;
+    const isFailing = alertname === flightFailed.name && state === 'firing' && mayFly(alerting, region);
+    return isFailing ? tx.birds.find(region, birdId) : undefined;
+  }
+
+  function again(page: Page, { record, bird }: { record: AlertRecord; bird: BirdOverview | undefined }) {
+    if (!bird) return '';
+    const flightId = String(record.events[0]?.event.attributes.flight_id ?? '');
+    return flyLink(page, bird, flightId, serviceLinks(birdPlace(bird)).bird);
+  }
+
   pages.get('/alerts/*', async (c) => {
     const page = pageOf(c, clock);
     const { unknown, unknownLead } = page.words.alert;
@@ -58,10 +78,21 @@ function addOne(pages: Hono, { store, alerting, recurrences, messages, clock }: 
         : await store.transaction(async (tx) => {
             const muting = await loadMuting(tx, alerting, recurrences, page.nowUs);
             const record = await readAlertRecord(tx, id, alerting, muting);
-            return record && { record, around: await readAlertSurroundings(tx, record) };
+            return (
+              record && {
+                record,
+                around: await readAlertSurroundings(tx, record),
+                bird: await failedBird(tx, record),
+              }
+            );
           });
     return found
-      ? c.html(renderAlertPage(page, found.record, found.around, messages.nameOf))
+      ? c.html(
+          renderAlertPage(page, found.record, found.around, {
+            nameOf: messages.nameOf,
+            again: again(page, found),
+          }),
+        )
       : c.html(unknownPage(page, 'alerts', unknown, unknownLead), 404);
   });
 }

@@ -45,7 +45,10 @@ const SUPPRESSIONS: Readonly<Record<SuppressionReason, string>> = {
 function withoutCodes(text: string): string {
   return text
     .replaceAll(/`?\b([A-Z][a-z]+[A-Z]\w+)\b`?/g, (code, name) => kindOf(name)?.words.firing ?? code)
-    .replaceAll(/\b(?:flight|bird_log|notification|inventory)\.\w+/g, (type) => eventTitle(type) ?? type);
+    .replaceAll(
+      /\b(?:flight|bird_log|notification|inventory|action)\.\w+/g,
+      (type) => eventTitle(type) ?? type,
+    );
 }
 
 function isOrAre(count: number): string {
@@ -234,6 +237,7 @@ export const ENGLISH = {
     bird_log: 'Bird logs',
     flight: 'Flights',
     inventory: 'Nests and Birds',
+    action: 'What nestwatch did',
   },
   severities: { critical: 'critical', warning: 'warning', info: 'info' },
   birdStatuses: { active: 'active', unpublished: 'unpublished', suspended: 'suspended' },
@@ -677,6 +681,20 @@ export const ENGLISH = {
     button: 'Acknowledge',
     undo: (isOneOfMany: boolean): string => (isOneOfMany ? 'Undo only this one' : 'Undo'),
     undoAll: (alerts: number): string => `Undo all ${alerts}`,
+  },
+
+  fly: {
+    button: 'Fly again',
+    question: 'Fly again:',
+    starts: (bird: string): string => `This starts a new Flight of ${bird} from its beginning.`,
+    again: 'Steps that the failed Flight had done are done again',
+    failedAt: 'it failed in step',
+    manualOnly: 'The interface starts Birds with a manual trigger only.',
+    why: 'Why',
+    last: 'Flown again',
+    noScope: (name: string): string =>
+      `${name === '' ? 'This' : name} needs the scope \`fly\` to start Birds: \`web.auth\` gives it.`,
+    oldForm: 'This form is no longer valid: open the page again.',
   },
 
   resolve: {
