@@ -59,7 +59,7 @@ interface AlertingOptions {
     Config,
     'route' | 'receivers' | 'rules' | 'inhibitRules' | 'timeIntervals' | 'context' | 'objectives'
   > & {
-    readonly regions: readonly Pick<RegionConfig, 'name' | 'links'>[];
+    readonly regions: readonly Pick<RegionConfig, 'name' | 'links' | 'fly'>[];
     readonly poll: Pick<Config['poll'], 'maxAlertAgeMs' | 'initialLookbackMs'>;
   };
   readonly clock: Clock;

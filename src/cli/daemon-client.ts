@@ -33,7 +33,7 @@ interface DaemonRequest {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   /** An answer with this status has the expected shape and is not a failure. */
-  readonly alsoAnswers?: 404;
+  readonly alsoAnswers?: 404 | 409;
 }
 
 /**
@@ -131,7 +131,7 @@ export async function daemonJson<Shape extends z.ZodType>(
       `the daemon asks for its token: give --token-file${options.url === undefined ? ' or --config.file' : ''}`,
     );
   }
-  const isAnswer = status === 200 || status === request.alsoAnswers;
+  const isAnswer = status === 200 || status === 202 || status === request.alsoAnswers;
   if (!isAnswer && (status === 400 || status === 403 || status === 404)) {
     throw new NestwatchError('usage', refusalOf(jsonOf(body)) || 'the daemon does not accept this');
   }

@@ -7,13 +7,13 @@
  * (`tx.events`, `tx.alerts`, …) is described in its own file. Every store passes `test/store/contract.ts` unchanged.
  */
 
+import type { Action } from '../domain/action/action.ts';
 import type { Event } from '../domain/alert/event.ts';
 import type { ReceiverPace } from '../domain/grouping/throttle.ts';
 import type { Silence } from '../domain/muting/silence.ts';
 import type { Suppression } from '../domain/muting/suppression.ts';
 import type { WriteRecord } from '../report.ts';
 import type { StoreClock } from '../time/store-clock.ts';
-import type { ActionStore } from './action-store.ts';
 import type { AlertStore } from './alert-store.ts';
 import type { AuditStore } from './audit-store.ts';
 import type { BirdStore } from './bird-store.ts';
@@ -176,6 +176,19 @@ export interface ForwardStore {
   receivers(): Promise<string[]>;
   /** Takes the oldest `limit` events from a receiver's queue; they are removed when the transaction commits. */
   take(receiver: string, limit: number): Promise<Event[]>;
+}
+
+/** Stores what nestwatch does to the service. */
+export interface ActionStore {
+  /** Adds one. False, and nothing is added, if its id is known, or if it is open and so is another one of the Bird. */
+  add(action: Action): Promise<boolean>;
+  /** Replaces those with these ids. */
+  put(actions: readonly Action[]): Promise<void>;
+  find(id: string): Promise<Action | undefined>;
+  /** Those of a region that are open, oldest first. */
+  open(region: string): Promise<Action[]>;
+  /** The newest of a Bird, newest first. */
+  ofBird(region: string, birdId: string, limit: number): Promise<Action[]>;
 }
 
 export interface WriteStore {

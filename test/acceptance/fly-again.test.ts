@@ -1,6 +1,8 @@
 /** A person flies a Bird again: one request for each wish, and what came of it is known afterwards. */
 import { expect, onTestFinished, test } from 'vitest';
+import { linksOf } from '../../src/channels/message/frame/links.ts';
 import type { Scope } from '../../src/config/sections/access-section.ts';
+import type { Action } from '../../src/domain/action/action.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import type { HttpRequest, HttpResponse, Transport } from '../../src/http/transport.ts';
 import { secret } from '../../src/secret.ts';
@@ -30,7 +32,10 @@ interface Again {
 
 interface Wished {
   readonly status: number;
-  readonly json: { readonly error?: string; readonly action: { readonly id: string; readonly state: string } };
+  readonly json: {
+    readonly error?: string;
+    readonly action: { readonly id: string; readonly state: string };
+  };
 }
 
 type Between = (request: HttpRequest, service: Transport) => Promise<HttpResponse>;
@@ -45,7 +50,7 @@ async function openAgain(options: StageOptions & { readonly onPost?: Between } =
     ...options,
     before(world) {
       const nest = world.addNest({ name: 'Prod EU' });
-      for (const triggerType of ['manual', 'event', 'scheduled']) {
+      for (const triggerType of ['manual', 'event', 'scheduled'] as const) {
         birds[triggerType] = world.addBird(nest.id, { name: `By ${triggerType}`, triggerType }).id;
       }
     },
@@ -104,7 +109,10 @@ test('a manual Bird that failed is started once, the write is recorded, and the 
   const { stage, birds, posts, web } = again;
   const failed = again.fail(birds.manual!);
   await stage.minutesPass(2);
-  const { status, json } = await again.wish(birds.manual!, 'flyer', { flight: failed, comment: 'app is back' });
+  const { status, json } = await again.wish(birds.manual!, 'flyer', {
+    flight: failed,
+    comment: 'app is back',
+  });
   expect([status, json.action.state]).toEqual([202, 'wanted']);
   await stage.minutesPass(1);
   expect(posts).toEqual([expect.stringMatching(new RegExp(`/birds/${birds.manual}$`))]);
@@ -112,12 +120,21 @@ test('a manual Bird that failed is started once, the write is recorded, and the 
   const [, done] = await actionEvents(again);
   const flight = [...stage.worlds.eu!.birds.get(birds.manual!)!.flights.values()].at(-1)!;
   expect(done!.attributes).toMatchObject({
-    ...{ flight_id: flight.id.toLowerCase(), failed_flight_id: failed, initiator: 'Ann', comment: 'app is back' },
+    ...{
+      flight_id: flight.id.toLowerCase(),
+      failed_flight_id: failed,
+      initiator: 'Ann',
+      comment: 'app is back',
+    },
   });
   expect(done!.message).toMatch(/^Flown again at .* by Ann\. A Flight started at .*\. Why: app is back$/);
   const { writes } = await stage.store.transaction((tx) => tx.writes.page({ limit: 10 }));
   expect(writes).toEqual([
-    expect.objectContaining({ who: 'flyer', action: `POST /api/v1/birds/eu/${birds.manual}/fly`, status: 202 }),
+    expect.objectContaining({
+      who: 'flyer',
+      action: `POST /api/v1/birds/eu/${birds.manual}/fly`,
+      status: 202,
+    }),
   ]);
   expect(stage.happenings).toContainEqual(
     expect.objectContaining({ what: 'action', region: 'eu', action: 'fly_again', outcome: 'done' }),
@@ -139,7 +156,10 @@ test('the scope `write` does not start Birds, and what it tried is recorded', as
 test('Birds that start by events or a schedule, or are suspended, have no button but the reason', async () => {
   const again = await openAgain();
   const { stage, birds, web } = again;
-  for (const [trigger, which] of [['event', 'Event'], ['scheduled', 'Scheduled']] as const) {
+  for (const [trigger, which] of [
+    ['event', 'Event'],
+    ['scheduled', 'Scheduled'],
+  ] as const) {
     const flight = again.fail(birds[trigger]!);
     await stage.minutesPass(6);
     const why = `${which} Birds cannot be started from outside: use Fly again in the service.`;
@@ -184,7 +204,9 @@ test('a broken connection before the service did anything is unknown, and no Fli
   await again.stage.minutesPass(20);
   expect(again.posts).toHaveLength(1);
   const [, unknown] = await actionEvents(again);
-  expect(unknown!.message).toMatch(/the service did not answer\. No Flight was seen to start within 2 minutes\.$/);
+  expect(unknown!.message).toMatch(
+    /the service did not answer\. No Flight was seen to start within 2 minutes\.$/,
+  );
   expect(unknown!.attributes.flight_id).toBeUndefined();
 });
 
@@ -223,13 +245,16 @@ test('a wish that is sent twice is one, and another one is refused while the fir
 });
 
 test('what was asked and not answered when the process died is unknown; what was not asked is asked, or refused if it is old', async () => {
-  const again = await openAgain({ storePath: `${process.env.TMPDIR ?? '/tmp'}/fly-${process.pid}-${Date.now()}.db` });
+  const again = await openAgain({
+    storePath: `${process.env.TMPDIR ?? '/tmp'}/fly-${process.pid}-${Date.now()}.db`,
+  });
   const { stage, birds } = again;
   const nowUs = stage.clock.nowUs();
-  const wish = {
-    ...{ region: 'eu', nestId: '1', nest: 'Prod EU', name: 'fly_again', by: ['Ann'], rule: '', comment: '' },
-    ...{ failedFlightId: '', wantedAtUs: nowUs, askedAtUs: 0, settledAtUs: 0, reason: '', bird: '' },
-  } as const;
+  const wish: Action = {
+    ...{ id: '', name: 'fly_again', state: 'wanted', by: ['Ann'], rule: '', comment: '', reason: '' },
+    ...{ region: 'eu', nestId: '1', nest: 'Prod EU', birdId: '', bird: '', failedFlightId: '' },
+    ...{ wantedAtUs: nowUs, askedAtUs: 0, settledAtUs: 0 },
+  };
   const { nestId } = (await stage.store.transaction((tx) => tx.birds.find('eu', birds.manual!)))!;
   await stage.restart(async () => {});
   await again.stage.store.transaction(async (tx) => {
@@ -276,4 +301,27 @@ test('opening the page that asks changes nothing; sending its form twice starts 
   const other = await web.ask(`/${query}`, { authorization: 'Bearer token of writer' });
   expect(other.body).toContain('writer needs the scope');
   expect(other.body).not.toContain('name="wish"');
+});
+
+test('a message about a failed manual Bird links to the page that asks; following all its links starts nothing', async () => {
+  const again = await openAgain();
+  const { stage, birds, web } = again;
+  const flight = again.fail(birds.manual!);
+  await stage.minutesPass(3);
+  const [mail] = stage.mails;
+  const links = linksOf(mail!.notification, web.web.url);
+  const asks = `${web.web.url}/fly?region=eu&bird=${birds.manual}&flight=${flight}`;
+  expect(links).toContainEqual({ text: 'Fly again', url: asks });
+  for (const { url } of links) {
+    const { pathname, search } = new URL(url);
+    const { status } = await web.ask(pathname + search, { authorization: 'Bearer token of flyer' });
+    expect(status).toBe(200);
+  }
+  again.fail(birds.event!);
+  await stage.minutesPass(8);
+  const ofEvent = stage.mails.find(
+    ({ notification }) => notification.alerts[0]?.labels.bird_id === birds.event,
+  );
+  expect(linksOf(ofEvent!.notification, '').map(({ text }) => text)).not.toContain('Fly again');
+  expect(again.posts).toEqual([]);
 });

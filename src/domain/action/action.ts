@@ -69,15 +69,9 @@ interface StartedBird {
 /** Why the interface cannot start a Bird, for people; undefined if it can. */
 export function whyNotStarted({ status, triggerType, present }: StartedBird): string | undefined {
   if (!present) return 'The service no longer lists this Bird.';
-  const which =
-    triggerType !== 'manual'
-      ? { event: 'Event', scheduled: 'Scheduled' }[triggerType]
-      : status === 'active'
-        ? 'Manual'
-        : { suspended: 'Suspended', unpublished: 'Unpublished' }[status];
-  if (which === 'Manual') return undefined;
-  const said = plainText(triggerType === 'manual' ? status : triggerType, NAME_CODE_POINTS);
-  return `${which ? `${which} Birds` : `Birds that are ${said}`} cannot be started from outside: use Fly again in the service.`;
+  if (triggerType === 'manual' && status === 'active') return undefined;
+  const of = plainText(triggerType === 'manual' ? status : triggerType, NAME_CODE_POINTS);
+  return `${of.charAt(0).toUpperCase()}${of.slice(1)} Birds cannot be started from outside: use Fly again in the service.`;
 }
 
 /** Who or what wanted it: `ann`, `ann and bob`, `rule app-did-not-respond`. */

@@ -1,5 +1,5 @@
 import { type Action, isOpen } from '../../../domain/action/action.ts';
-import type { ActionStore } from '../../action-store.ts';
+import type { ActionStore } from '../../store.ts';
 import { type RowStatement, type Sql, upsertRows } from '../sql.ts';
 
 const COLUMNS = 'id text, region text, bird_id text, open bigint, wanted_us bigint, body text';
