@@ -139,6 +139,7 @@ export function createDaemon(given: DaemonParts): Daemon {
       part.ring('delivery');
       return stages.delivery.wake();
     },
+    act,
     regions: () => regions,
     // Replicas recover each other's leases.
     recovery: part.isShared ? async () => {} : createLeaseRecovery(store, clock),
@@ -190,6 +191,11 @@ export function createDaemon(given: DaemonParts): Daemon {
   function wake(): void {
     inForce.wakeAlerting();
     inForce.wakeDelivery();
+  }
+
+  function act(region: string): void {
+    regions.find(({ name }) => name === region)?.act();
+    part.ring(`act ${region}`);
   }
 
   /** Passes on a wake-up from another replica. */
@@ -277,10 +283,7 @@ export function createDaemon(given: DaemonParts): Daemon {
       part.ring(`probe ${region}`);
     },
 
-    act(region) {
-      regions.find(({ name }) => name === region)?.act();
-      part.ring(`act ${region}`);
-    },
+    act,
 
     async flightLog(place) {
       const region = regions.find(({ name }) => name === place.region);

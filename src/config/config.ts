@@ -3,6 +3,7 @@ import type { Rule } from '../domain/alert/rule.ts';
 import type { InhibitRule } from '../domain/muting/inhibit.ts';
 import type { TimeIntervals } from '../domain/muting/time-interval.ts';
 import type { Route } from '../domain/routing/route.ts';
+import type { ActionRule } from '../domain/action/action.ts';
 import type { ContextConfig } from './sections/context-section.ts';
 import type { DigestConfig } from './sections/digests-section.ts';
 import type { Forward } from './sections/forward-section.ts';
@@ -30,6 +31,8 @@ export interface Config {
   readonly digests: readonly DigestConfig[];
   /** Absent for none. */
   readonly objectives?: readonly Objective[];
+  /** Absent for none. */
+  readonly actions?: readonly ActionRule[];
   readonly context: ContextConfig;
   /** Absent for none. */
   readonly heartbeat?: HeartbeatConfig;

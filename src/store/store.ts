@@ -178,6 +178,11 @@ export interface ForwardStore {
   take(receiver: string, limit: number): Promise<Event[]>;
 }
 
+interface Pause {
+  readonly atUs: number;
+  readonly by: string;
+}
+
 /** Stores what nestwatch does to the service. */
 export interface ActionStore {
   /** Adds one. False, and nothing is added, if its id is known, or if it is open and so is another one of the Bird. */
@@ -187,6 +192,11 @@ export interface ActionStore {
   find(id: string): Promise<Action | undefined>;
   /** Those of a region that are open, oldest first. */
   open(region: string): Promise<Action[]>;
+  /** Those of a region that were wanted since then, newest first. */
+  since(region: string, sinceUs: number): Promise<Action[]>;
+  /** Since when no rule may act, and who said so; undefined if rules may. */
+  paused(): Promise<Pause | undefined>;
+  putPause(pause: Pause | undefined): Promise<void>;
   /** The newest of a Bird, newest first. */
   ofBird(region: string, birdId: string, limit: number): Promise<Action[]>;
 }

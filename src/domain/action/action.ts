@@ -18,6 +18,7 @@ import { plainText } from '../../text/plain-text.ts';
 import { formatInstant } from '../../time/instant.ts';
 import type { Event } from '../alert/event.ts';
 import type { Place } from '../alert/fact.ts';
+import type { Matcher } from '../matchers/matcher.ts';
 
 export const ACTION_OUTCOMES = ['done', 'refused', 'unknown', 'withheld'] as const;
 export type ActionOutcome = (typeof ACTION_OUTCOMES)[number];
@@ -34,6 +35,10 @@ export interface Action extends Place {
   readonly rule: string;
   /** Why it is wanted, in a person's words; may be empty. */
   readonly comment: string;
+  /** What a rule decides by; absent for a person's wish. */
+  readonly plan?: Plan;
+  /** The guard rail that withheld it. */
+  readonly guard?: string;
   /** The Flight that failed; empty if none is meant. */
   readonly failedFlightId: string;
   readonly wantedAtUs: number;
@@ -44,6 +49,33 @@ export interface Action extends Place {
   /** Where the new Flight is looked for, by its start on the service's clock. */
   readonly seeks?: { readonly afterUs: number; readonly untilUs: number };
   readonly newFlight?: { readonly flightId: string; readonly startedAtUs: number };
+}
+
+/** A rule that starts Birds again whose alerts fit. */
+export interface ActionRule {
+  readonly name: string;
+  readonly match: readonly Matcher[];
+  readonly waitMs: number;
+  /** Starts for one episode of an alert. */
+  readonly atMost: number;
+  /** Starts by this rule within an hour in each region. */
+  readonly perHour: number;
+  /** How long the first message waits for the outcome; 0 for not. */
+  readonly holdMs: number;
+  /** How many people have to approve. */
+  readonly approvals: 0 | 1 | 2;
+  readonly isDryRun: boolean;
+}
+
+interface Plan {
+  readonly alertId: string;
+  /** The episode of that alert. */
+  readonly alertStartsAtUs: number;
+  readonly dueAtUs: number;
+  /** 1 for the first of this episode. */
+  readonly attempt: number;
+  readonly atMost: number;
+  readonly approvals: number;
 }
 
 /** A wish that could not be asked of the service for this long is refused: nobody expects it any more. */
@@ -84,7 +116,7 @@ export function wantedBy({ by, rule }: Action): string {
 /** How it stands, as sentences. `at` writes an instant. */
 export function sayAction(action: Action, at: (us: number) => string): string {
   const { state, wantedAtUs, askedAtUs, newFlight, seeks, comment } = action;
-  const by = `by ${wantedBy(action)}`;
+  const by = `by ${wantedBy(action)}${action.plan ? ` (${action.plan.attempt} of ${action.plan.atMost})` : ''}`;
   const reason = plainText(action.reason, SENTENCE_CODE_POINTS);
   const why = comment === '' ? '' : ` Why: ${plainText(comment, SENTENCE_CODE_POINTS)}`;
   const started = newFlight
@@ -108,7 +140,7 @@ export function sayAction(action: Action, at: (us: number) => string): string {
     case 'refused':
       return `Not flown again at ${at(action.settledAtUs)} ${by}: ${reason}${why}`;
     case 'withheld':
-      return `Not flown again by ${wantedBy(action)}: ${reason}`;
+      return `Not flown again ${by}: ${reason}`;
   }
 }
 

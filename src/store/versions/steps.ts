@@ -88,7 +88,7 @@ const CONTEXT = `
     WHERE state = 'firing' AND alertname = 'FlightFailed';`;
 
 const onSqlite = (text: string) =>
-  text.replaceAll('BIGINT', 'INTEGER').replace('\n  );', '\n  ) STRICT, WITHOUT ROWID;');
+  text.replaceAll('BIGINT', 'INTEGER').replaceAll('\n  );', '\n  ) STRICT, WITHOUT ROWID;');
 const onPostgres = (text: string) => text.replaceAll('TEXT', 'TEXT COLLATE "C"');
 
 const NOT_NOTED_BEFORE = {

@@ -23,6 +23,15 @@ export function createActions(sql: Sql): ActionStore {
     },
     find: async (id) => (await read('id = $1', id))[0],
     open: (region) => read('region = $1 AND open = 1 ORDER BY wanted_us, id', region),
+    since: (region, sinceUs) => read('wanted_us >= $2 AND region = $1 ORDER BY wanted_us DESC, id', region, sinceUs),
+    async paused() {
+      const row = await sql.first<{ at_us: number; who: string }>('SELECT at_us, who FROM action_pause');
+      return row && { atUs: row.at_us, by: row.who };
+    },
+    async putPause(pause) {
+      await sql.run('DELETE FROM action_pause');
+      if (pause) await sql.run('INSERT INTO action_pause (at_us, who) VALUES ($1, $2)', pause.atUs, pause.by);
+    },
     ofBird: (region, birdId, limit) =>
       read('region = $1 AND bird_id = $2 ORDER BY wanted_us DESC, id LIMIT $3', region, birdId, limit),
   };

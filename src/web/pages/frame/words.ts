@@ -739,6 +739,7 @@ export const ENGLISH = {
       user: 'with a password',
       token: 'with a token',
       link: 'with a link of a mail',
+      rule: 'a rule of `actions`',
       nobody_asked: 'without authentication',
     } satisfies Record<WriteRecord['by'], string>,
   },
