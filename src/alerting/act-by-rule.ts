@@ -72,7 +72,12 @@ export async function decideActions(
       const decided =
         state === 'planned'
           ? await decide(tx, rules, action, nowUs)
-          : ({ ...action, state: 'withheld', guard: 'lapsed', reason: 'nobody approved it within 4 hours.' } as const);
+          : ({
+              ...action,
+              state: 'withheld',
+              guard: 'lapsed',
+              reason: 'nobody approved it within 4 hours.',
+            } as const);
       const isOver = decided.state === 'withheld';
       await tx.actions.put([{ ...decided, ...(isOver ? { settledAtUs: nowUs } : { wantedAtUs: nowUs }) }]);
       if (isOver) {
@@ -99,7 +104,9 @@ async function decide(
   const { region, birdId } = action;
   const plan = action.plan!;
   const alert = await tx.alerts.find(plan.alertId);
-  const rule = rules.find(({ name, match }) => name === action.rule && alert && matchesAll(match, alert.labels));
+  const rule = rules.find(
+    ({ name, match }) => name === action.rule && alert && matchesAll(match, alert.labels),
+  );
   const [bird, flights, paused] = [
     await tx.birds.find(region, birdId),
     await tx.birds.latestFlights(region, birdId, MOST_ACTIONS),
@@ -140,13 +147,18 @@ async function startsOf(tx: Transaction, { id, startsAtUs, labels }: Alert, { na
   const ofBird = await tx.actions.ofBird(region, birdId, MOST_ACTIONS);
   return ofBird.filter(
     (one) =>
-      one.rule === name && isStart(one) && one.plan?.alertId === id && one.plan.alertStartsAtUs === startsAtUs,
+      one.rule === name &&
+      isStart(one) &&
+      one.plan?.alertId === id &&
+      one.plan.alertStartsAtUs === startsAtUs,
   ).length;
 }
 
 /** The same for every try to plan the same failure; in the form of a UUID, as a silence needs. */
 function idOf({ name }: ActionRule, key: string): string {
-  const hash = createHash('sha256').update(JSON.stringify([name, key])).digest('hex');
+  const hash = createHash('sha256')
+    .update(JSON.stringify([name, key]))
+    .digest('hex');
   return hash.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-8$3-8$4-$5');
 }
 

@@ -160,6 +160,24 @@ export function addBirds(line: CommandLine): void {
   );
 }
 
+export function addActions(line: CommandLine): void {
+  const actions = line.program
+    .command('actions')
+    .description('stop the rules of `actions`, or let them go on');
+  for (const [what, description] of [
+    ['pause', 'let no rule start Birds, in any region; what people want is done all the same'],
+    ['resume', 'let rules start Birds again'],
+  ] as const) {
+    const command = actions.command(what).description(description);
+    actsOnDaemon(
+      line,
+      command.option('-a, --author <name>', 'who says so; default: $USER'),
+      async (edge, given) =>
+        (await import('./commands/birds-fly-command.ts')).pauseActions(edge, what, given),
+    );
+  }
+}
+
 export function addNests(line: CommandLine): void {
   const command = line.program.command('nests').description('list Nests with their outcomes of 24 hours');
   addList(line, command, { list: 'nests', example: 'region=eu' });

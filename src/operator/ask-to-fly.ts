@@ -17,6 +17,8 @@ export interface FlyWish {
   /** Empty if no failed Flight is meant. */
   readonly failedFlightId: string;
   readonly by: string;
+  /** Whether that is the name under which they logged in. */
+  readonly isLoggedIn: boolean;
   readonly comment: string;
 }
 
@@ -35,7 +37,7 @@ export function notAllowed(region: string): string {
 export async function askToFly(
   store: Store,
   config: FlyConfig,
-  { id, region, birdId, failedFlightId, by, comment }: FlyWish,
+  { id, region, birdId, failedFlightId, by, isLoggedIn, comment }: FlyWish,
   nowUs: number,
 ): Promise<Taken> {
   if (!mayFly(config, region)) return { ok: false, status: 403, message: notAllowed(region) };
@@ -51,8 +53,42 @@ export async function askToFly(
       ...{ name: 'fly_again', state: 'wanted', by: [by], rule: '', comment, failedFlightId, reason: '' },
       ...{ wantedAtUs: nowUs, askedAtUs: 0, settledAtUs: 0 },
     };
-    if (await tx.actions.add(action)) return { ok: true, action };
     const other = (await tx.actions.ofBird(region, birdId, 10)).find(isOpen);
+    if (other?.state === 'proposed') {
+      const approved = approve(other, by, isLoggedIn, nowUs);
+      if (approved.ok) await tx.actions.put([approved.action]);
+      return approved;
+    }
+    // A person need not wait as long as a rule.
+    if (other?.state === 'planned')
+      await tx.actions.put([
+        {
+          ...other,
+          state: 'withheld',
+          guard: 'by_hand',
+          reason: 'a person did it first.',
+          settledAtUs: nowUs,
+        },
+      ]);
+    if (await tx.actions.add(action)) return { ok: true, action };
     return { ok: false, status: 409, message: other ? sayAction(other, dayAndTime) : 'Try again.' };
   });
+}
+
+/** Approves what a rule proposed, by one more person. */
+function approve(proposed: Action, name: string, isLoggedIn: boolean, nowUs: number): Taken {
+  const { by, plan } = proposed;
+  const needed = plan?.approvals ?? 1;
+  if (needed > 1 && !isLoggedIn)
+    return {
+      ok: false,
+      status: 403,
+      message: 'Two people have to approve this, each logged in by their own name.',
+    };
+  if (by.includes(name))
+    return { ok: false, status: 409, message: `${name} has approved this already: another person has to.` };
+  const all = [...by, name];
+  const isEnough = all.length >= needed;
+  const action: Action = { ...proposed, by: all, ...(isEnough && { state: 'wanted', wantedAtUs: nowUs }) };
+  return { ok: true, action };
 }

@@ -33,6 +33,7 @@ export interface ConfigOptions {
   readonly forward?: readonly Forward[];
   readonly digests?: Config['digests'];
   readonly objectives?: NonNullable<Config['objectives']>;
+  readonly actions?: NonNullable<Config['actions']>;
   readonly heartbeat?: NonNullable<Config['heartbeat']>;
   readonly requestsPerSecond?: number;
   /** Whether Birds may be started again. */
@@ -128,6 +129,7 @@ export function stageConfig(regions: readonly string[], options: ConfigOptions =
     timeIntervals: options.timeIntervals ?? new Map(),
     forward: options.forward ?? [{ matchers: [], receiver: 'lake' }],
     digests: options.digests ?? [],
+    ...(options.actions && { actions: options.actions }),
     ...(options.objectives && { objectives: options.objectives }),
     ...(options.heartbeat && { heartbeat: options.heartbeat }),
     metrics: { birds: 'all', maxBirds: 10_000 },

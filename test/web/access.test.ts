@@ -70,7 +70,7 @@ describe('scopes', () => {
     const wrong: string[] = [];
     const seen = new Set<Scope>();
     for (const [method, path] of all) {
-      const change = path.endsWith('/fly') ? 'fly' : 'write';
+      const change = /\/(fly|resume)$/.test(path) ? 'fly' : 'write';
       const needed: Scope = method !== 'GET' ? change : path === '/metrics' ? 'metrics' : 'read';
       const isOpen = HEALTH.has(path);
       if (!isOpen) seen.add(needed);

@@ -4,9 +4,15 @@
  * every try of a delivery says the same. Nothing is asked of the service.
  */
 import type { ServiceLinks } from '../../config/service-links.ts';
-import { whyNotStarted } from '../../domain/action/action.ts';
+import { sayFlown, whyNotStarted } from '../../domain/action/action.ts';
 import type { Alert, Labels } from '../../domain/alert/alert.ts';
-import { annotationsOf, contextOf, type FindingSort, type Past } from '../../domain/context/findings.ts';
+import {
+  annotationsOf,
+  contextOf,
+  type FindingSort,
+  FLOWN_AGAIN,
+  type Past,
+} from '../../domain/context/findings.ts';
 import type { NotifiedAlert } from '../../domain/grouping/notification.ts';
 import { birdDeactivated } from '../../domain/kinds/bird-deactivated.ts';
 import { birdTriggerFailing } from '../../domain/kinds/bird-trigger-failing.ts';
@@ -60,7 +66,32 @@ export async function withContext(
       annotations: { ...addressesOf(alert, serviceLinks), ...annotations, ...alert.annotations },
     });
   }
-  return withFlyAgain(tx, found, mayFly);
+  return withFlyAgain(tx, await withFlown(tx, found, mayFly), mayFly);
+}
+
+/** What nestwatch did about the failures of these episodes, or why not. */
+async function withFlown(
+  tx: Transaction,
+  alerts: readonly NotifiedAlert[],
+  mayFly: About['mayFly'],
+): Promise<readonly NotifiedAlert[]> {
+  let left = MOST_ALERTS;
+  const found: NotifiedAlert[] = [];
+  for (const alert of alerts) {
+    const { region = '', bird_id: birdId = '', alertname } = alert.labels;
+    const isMeant = alertname === flightFailed.name && left > 0 && mayFly(region);
+    if (isMeant) left -= 1;
+    const [action] = isMeant ? await tx.actions.ofBird(region, birdId, 1) : [];
+    if (!action || action.wantedAtUs < alert.startsAtUs) {
+      found.push(alert);
+      continue;
+    }
+    const flight = action.newFlight && (await tx.birds.findFlight(region, action.newFlight.flightId));
+    const hasHelped = alert.status === 'resolved' && flight?.status === 'succeeded';
+    const said = hasHelped ? 'recovered after flying again' : sayFlown(action, flight, dayAndTime);
+    found.push({ ...alert, annotations: { [FLOWN_AGAIN]: said, ...alert.annotations } });
+  }
+  return found;
 }
 
 /** Only a message about one alert has room for what can be done about it. */

@@ -79,3 +79,24 @@ async function isConfirmed(edge: Edge, name: string): Promise<boolean> {
   const answer = await askLine(question, { input: edge.stdin, output: edge.stderr });
   return /^y(es)?$/i.test(answer?.trim() ?? '');
 }
+
+interface PauseOptions extends DaemonOptions {
+  readonly author: string | undefined;
+  readonly json: boolean;
+}
+
+/** Stops all rules that start Birds, or lets them go on. */
+export async function pauseActions(
+  edge: Edge,
+  what: 'pause' | 'resume',
+  options: PauseOptions,
+): Promise<number> {
+  const author = (options.author ?? edge.environment.USER ?? '').trim();
+  if (author === '') throw new NestwatchError('usage', 'say with --author who you are: others see it');
+  const request = { method: 'POST', path: `/api/v1/actions/${what}`, body: { author } } as const;
+  const { json, data } = await daemonJson(edge, options, request, z.object({ paused: z.boolean() }));
+  edge.stdout.write(
+    options.json ? jsonText(json) : `rules ${data.paused ? 'start no Birds' : 'may start Birds'}\n`,
+  );
+  return 0;
+}

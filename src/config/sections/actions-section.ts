@@ -48,7 +48,10 @@ export function readActions(check: Check, regions: readonly RegionConfig[]): Act
     );
     for (const { name } of meant.filter(({ fly }) => !fly)) {
       const less = regions.some(({ fly }) => fly) ? ', or leave the region out by `match`' : '';
-      check.problem(path, `acts in ${name}, which does not allow it: set \`regions.${name}.fly: true\`${less}`);
+      check.problem(
+        path,
+        `acts in ${name}, which does not allow it: set \`regions.${name}.fly: true\`${less}`,
+      );
     }
     if (!action) return [];
     if (names.has(action.name)) check.problem([...path, 'name'], 'another action has this name already');

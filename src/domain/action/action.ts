@@ -144,6 +144,20 @@ export function sayAction(action: Action, at: (us: number) => string): string {
   }
 }
 
+/** What was done about a failure, as a clause; `flight` is the new one, as far as it is known. */
+export function sayFlown(
+  action: Action,
+  flight: { readonly status: string; readonly endedAtUs: number } | undefined,
+  at: (us: number) => string,
+): string {
+  const words = sayAction({ ...action, comment: '' }, at);
+  const first = words.slice(0, words.indexOf('.'));
+  const isEnded = flight !== undefined && flight.endedAtUs > 0;
+  const end = isEnded ? `: ${plainText(flight.status, NAME_CODE_POINTS)} at ${at(flight.endedAtUs)}` : '';
+  const clause = action.state === 'done' && action.newFlight ? `${first}${end}` : words;
+  return clause.charAt(0).toLowerCase() + clause.slice(1);
+}
+
 /** The event that says what has just become of an action. */
 export function eventOf(action: Action, what: 'asked' | ActionOutcome, at: (us: number) => string): Event {
   const { id, region, nestId, nest, birdId, bird, name, newFlight, failedFlightId } = action;

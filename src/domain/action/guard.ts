@@ -45,11 +45,17 @@ export function withheldBy(rule: ActionRule | undefined, seen: Seen): Withheld |
     return withheld('at_most', `this was done ${howMany(rule.atMost, 'time')} already, which is the most`);
   if (seen.isInAir) return withheld('in_air', 'a Flight of the Bird is in the air');
   if (seen.lastStatus === 'cancelled') return withheld('cancelled', 'a person cancelled its last Flight');
-  if (seen.isChanged) return withheld('changed', 'the Bird was published or activated after that Flight started');
+  if (seen.isChanged)
+    return withheld('changed', 'the Bird was published or activated after that Flight started');
   if (failingAlike >= SHARED_BY)
     return withheld('shared_cause', `${failingAlike} Birds of the region fail with the same error`);
   if (seen.impairedBy !== '') return withheld('impaired', `the watch is impaired: ${seen.impairedBy}`);
   if (withinHour >= rule.perHour)
-    return withheld('per_hour', `the rule started ${howMany(withinHour, 'Flight')} of the region within an hour, which is the most`);
-  return rule.isDryRun ? withheld('dry_run', 'it would have been flown again now, but `dry_run` is on') : undefined;
+    return withheld(
+      'per_hour',
+      `the rule started ${howMany(withinHour, 'Flight')} of the region within an hour, which is the most`,
+    );
+  return rule.isDryRun
+    ? withheld('dry_run', 'it would have been flown again now, but `dry_run` is on')
+    : undefined;
 }

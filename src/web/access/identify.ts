@@ -97,7 +97,8 @@ function pairOf(base64: string): Pair | undefined {
 
 const digestOf = (text: string | Buffer) => createHash('sha256').update(text).digest();
 
-const STARTS_BIRDS = /^(?:\/fly|\/api\/v1\/birds\/[^/]+\/[^/]+\/fly)$/;
+/** Whoever may write may also stop rules that start Birds, but not let them go on. */
+const STARTS_BIRDS = /^(?:\/fly|\/api\/v1\/(?:birds\/[^/]+\/[^/]+\/fly|actions\/resume))$/;
 
 /** The scope that a request needs. It covers every route, even one that is added later. */
 export function scopeFor(method: string, path: string): Scope {
@@ -105,9 +106,14 @@ export function scopeFor(method: string, path: string): Scope {
   return path === '/metrics' ? 'metrics' : 'read';
 }
 
+/** Whether it is the name of a person who logged in. */
+export function isLogin({ by }: Identity): boolean {
+  return by === 'proxy' || by === 'user';
+}
+
 /** A person's authenticated name replaces the typed one. The holder of a token may act for somebody else. */
-export function signedBy({ by, name }: Identity, typed: string): string {
-  return by === 'proxy' || by === 'user' ? name : typed;
+export function signedBy(identity: Identity, typed: string): string {
+  return isLogin(identity) ? identity.name : typed;
 }
 
 /**

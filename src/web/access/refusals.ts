@@ -43,7 +43,7 @@ export function addOrigins(app: Hono, { externalUrl }: WebConfig): void {
 const WRITES = [
   /^POST \/-\/reload$/,
   /^POST \/(fly|silence|expire-silence|acknowledge|resolve|deliveries\/(retry|test))$/,
-  /^POST \/api\/v1\/(deliveries\/retry|alerts\/(acknowledge|resolve))$/,
+  /^POST \/api\/v1\/(deliveries\/retry|alerts\/(acknowledge|resolve)|actions\/(pause|resume))$/,
   /^POST \/api\/v1\/birds\/[^/]+\/[^/]+\/fly$/,
   /^POST \/api\/v2\/(alerts|silences)$/,
   /^DELETE \/api\/v2\/silence\/[^/]+$/,

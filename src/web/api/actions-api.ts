@@ -3,7 +3,7 @@ import type { Hono } from 'hono';
 import * as z from 'zod';
 import { wireText } from '../../domain/alert/event-json.ts';
 import { askToFly } from '../../operator/ask-to-fly.ts';
-import { signedBy } from '../access/identify.ts';
+import { isLogin, signedBy } from '../access/identify.ts';
 import { readQuery, refuse } from '../requests/query.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../requests/silence-request.ts';
 import type { ApiOptions } from '../web-options.ts';
@@ -26,7 +26,9 @@ export function addActions(api: Hono, options: ApiOptions): void {
     const { success, data } = wishShape.safeParse(jsonIn(await c.req.text()));
     if (!success) throw refuse(EXPECTED);
     const { author, comment, flight: failedFlightId, id = newId() } = data;
-    const wish = { id, region, birdId, failedFlightId, by: signedBy(c.get('identity'), author), comment };
+    const identity = c.get('identity');
+    const who = { by: signedBy(identity, author), isLoggedIn: isLogin(identity) };
+    const wish = { id, region, birdId, failedFlightId, ...who, comment };
     const taken = await askToFly(store, alerting, wish, clock.nowUs());
     if (!taken.ok) return c.json({ error: taken.message }, taken.status);
     act(region);
@@ -40,6 +42,23 @@ export function addActions(api: Hono, options: ApiOptions): void {
       ? c.json({ action: actionJson(action) })
       : c.json({ error: 'No such action is stored.' }, 404);
   });
+}
+
+const pauseShape = z.object({ author: wishShape.shape.author });
+
+/** Rules of `actions` only: what people want is done all the same. */
+export function addPausing(api: Hono, { store, clock, changed }: ApiOptions): void {
+  for (const what of ['pause', 'resume'] as const) {
+    api.post(`/actions/${what}`, async (c) => {
+      const { success, data } = pauseShape.safeParse(jsonIn(await c.req.text()));
+      if (!success) throw refuse('the body must be {"author": "…"}');
+      const by = signedBy(c.get('identity'), data.author);
+      const pause = what === 'pause' ? { atUs: clock.nowUs(), by } : undefined;
+      await store.transaction((tx) => tx.actions.putPause(pause));
+      changed();
+      return c.json({ paused: pause !== undefined });
+    });
+  }
 }
 
 /** Undefined for what is not JSON. */

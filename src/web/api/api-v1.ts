@@ -22,7 +22,7 @@ import { readQuery, refuse } from '../requests/query.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../requests/silence-request.ts';
 import { type ConfigurationView, reasonOf, stateOf } from '../status-view.ts';
 import type { ApiOptions } from '../web-options.ts';
-import { addActions } from './actions-api.ts';
+import { addActions, addPausing } from './actions-api.ts';
 import { deliveryJson, faultJson, instantJson } from './alert-json.ts';
 import { addAlerts } from './alerts-api.ts';
 import { addBird, addFlight, addInventory } from './birds-api.ts';
@@ -219,6 +219,7 @@ const ROUTES = [
   addAcknowledge,
   addResolve,
   addBird,
+  addPausing,
   addActions,
   addFlight,
   addInventory,

@@ -23,7 +23,8 @@ export function createActions(sql: Sql): ActionStore {
     },
     find: async (id) => (await read('id = $1', id))[0],
     open: (region) => read('region = $1 AND open = 1 ORDER BY wanted_us, id', region),
-    since: (region, sinceUs) => read('wanted_us >= $2 AND region = $1 ORDER BY wanted_us DESC, id', region, sinceUs),
+    since: (region, sinceUs) =>
+      read('wanted_us >= $2 AND region = $1 ORDER BY wanted_us DESC, id', region, sinceUs),
     async paused() {
       const row = await sql.first<{ at_us: number; who: string }>('SELECT at_us, who FROM action_pause');
       return row && { atUs: row.at_us, by: row.who };

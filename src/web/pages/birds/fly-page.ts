@@ -1,10 +1,11 @@
 /** Serves the page that asks before a Bird is started again. Opening it changes nothing. */
 import type { Context, Hono } from 'hono';
 import { html } from 'hono/html';
-import { isOpen, sayAction, whyNotStarted } from '../../../domain/action/action.ts';
+import { type Action, isOpen, sayAction, whyNotStarted } from '../../../domain/action/action.ts';
 import { birdPath } from '../../../http/page-path.ts';
 import { askToFly, mayFly, notAllowed } from '../../../operator/ask-to-fly.ts';
 import type { Signature } from '../../../operator/find-alert.ts';
+import { isLogin } from '../../access/identify.ts';
 import { refuse } from '../../requests/query.ts';
 import { birdPlace } from '../../service-place.ts';
 import type { PagesOptions } from '../../web-options.ts';
@@ -34,19 +35,20 @@ export function addFlying(pages: Hono, options: PagesOptions): void {
     const { name, scopes } = c.get('identity');
     const why = mayFly(alerting, asked.region)
       ? (whyNotStarted(bird) ??
-        (open && sayAction(open, (us) => exactly(page, us))) ??
+        (open && isTaken(open) ? sayAction(open, (us) => exactly(page, us)) : undefined) ??
         (scopes.has('fly') ? undefined : words.fly.noScope(name)))
       : notAllowed(asked.region);
+    const proposed = open?.state === 'proposed' ? sayAction(open, (us) => exactly(page, us)) : '';
     const title = birdTitle(words, bird.name, bird.birdId);
     const step = flight && (flight.scope || flight.step) ? saidStep(flight) : undefined;
-    const lead = html`${words.fly.starts(title)} ${step ? html`${words.fly.again} (${words.fly.failedAt} ${step}).` : `${words.fly.again}.`} ${words.fly.manualOnly}`;
+    const lead = html`${proposed} ${words.fly.starts(title)} ${step ? html`${words.fly.again} (${words.fly.failedAt} ${step}).` : `${words.fly.again}.`} ${words.fly.manualOnly}`;
     const body: Html = html`${heading(page, {
       title: html`${words.fly.question} <bdi>${said(title, NAME_LENGTH)}</bdi>`,
       lead: html`${nestLink(page, bird)} · <a href="${page.root}${birdPath(bird.region, bird.birdId)}"><bdi>${title}</bdi></a>${inService(page, serviceLinks(birdPlace(bird)).bird)}`,
       problem,
     })}
 <main id="main" class="narrow"><p>${why ?? lead}</p>
-${why === undefined ? signatureForm(page, { action: `fly?${flyQuery(asked)}`, ...fieldsBy(by), why: words.fly.why, button: words.fly.button, hidden: { wish } }) : ''}
+${why === undefined ? signatureForm(page, { action: `fly?${flyQuery(asked)}`, ...fieldsBy(by), why: words.fly.why, button: proposed ? words.fly.approve : words.fly.button, hidden: { wish } }) : ''}
 </main>`;
     const status = problem === '' ? 200 : 400;
     return c.html(
@@ -65,7 +67,8 @@ ${why === undefined ? signatureForm(page, { action: `fly?${flyQuery(asked)}`, ..
     const problem = await problemOf(c.get('words'), async () => {
       checkSignature(c.get('words'), by);
       if (!/^[\w-]{1,64}$/.test(id)) throw refuse(c.get('words').fly.oldForm);
-      const wish = { id, region, birdId, failedFlightId, by: by.createdBy, comment: by.comment };
+      const who = { by: by.createdBy, isLoggedIn: isLogin(c.get('identity')), comment: by.comment };
+      const wish = { id, region, birdId, failedFlightId, ...who };
       const taken = await askToFly(store, alerting, wish, clock.nowUs());
       if (!taken.ok) throw refuse(taken.message);
       act(region);
@@ -73,6 +76,9 @@ ${why === undefined ? signatureForm(page, { action: `fly?${flyQuery(asked)}`, ..
     return problem === '' ? c.redirect(birdPath(region, birdId), 303) : show(c, by, id || newId(), problem);
   });
 }
+
+/** Whether a person can neither do it before a rule does nor approve it. */
+const isTaken = ({ state }: Action) => state !== 'planned' && state !== 'proposed';
 
 const fieldsBy = ({ createdBy, comment }: Signature) => ({ author: createdBy, comment });
 

@@ -122,6 +122,8 @@ export const ENGLISH = {
       before: 'The configuration file has mistakes, so the configuration read',
       after: 'stays in force:',
     },
+    actionsPaused: (by: string, instant: string): string =>
+      `Rules start no Bird again since ${instant}: paused by ${by}. \`nestwatch actions resume\` lets them go on.`,
     needsRestart: 'Changed in the configuration, but takes effect only after a restart:',
     wall: 'for a screen on a wall',
     alerts: 'Active alerts',
@@ -685,6 +687,7 @@ export const ENGLISH = {
 
   fly: {
     button: 'Fly again',
+    approve: 'Approve flying again',
     question: 'Fly again:',
     starts: (bird: string): string => `This starts a new Flight of ${bird} from its beginning.`,
     again: 'Steps that the failed Flight had done are done again',

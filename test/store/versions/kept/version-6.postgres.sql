@@ -1,4 +1,8 @@
 CREATE SCHEMA nestwatch;
+CREATE TABLE nestwatch.action_pause (
+    at_us bigint NOT NULL,
+    who text NOT NULL COLLATE pg_catalog."C"
+);
 CREATE TABLE nestwatch.alert (
     alert bigint NOT NULL,
     id text NOT NULL COLLATE pg_catalog."C",
@@ -599,13 +603,13 @@ INSERT INTO nestwatch.region_rate VALUES ('eu', 8.22586870571227, 17829981300000
 INSERT INTO nestwatch.region_rate VALUES ('us', 8.22586870571227, 1782998130000000);
 INSERT INTO nestwatch.region_start VALUES ('eu', 1782993600000000);
 INSERT INTO nestwatch.region_start VALUES ('us', 1782993600000000);
-INSERT INTO nestwatch.schema_step VALUES (1, '0.1.0', '2026-11-29 17:09:35.689058+00', 1, '85c49bd1d9f27b23');
-INSERT INTO nestwatch.schema_step VALUES (2, '0.1.0', '2026-11-29 17:09:35.689058+00', 2, 'c586668c5a6f65cd');
-INSERT INTO nestwatch.schema_step VALUES (3, '0.1.0', '2026-11-29 17:09:35.689058+00', 2, '292c12cdc0961e35');
-INSERT INTO nestwatch.schema_step VALUES (4, '0.1.0', '2026-11-29 17:09:35.689058+00', 2, 'be9546ed684a3739');
-INSERT INTO nestwatch.schema_step VALUES (5, '0.1.0', '2026-11-29 17:09:35.689058+00', 2, 'f0c612ba6c47aab5');
-INSERT INTO nestwatch.schema_step VALUES (6, '0.1.0', '2026-11-29 17:09:35.689058+00', 2, '27ee1ed2c860380b');
-INSERT INTO nestwatch.server VALUES (true, '7713641741930336449 00000001', 0);
+INSERT INTO nestwatch.schema_step VALUES (1, '0.1.0', '2026-11-29 17:26:15.16359+00', 1, '85c49bd1d9f27b23');
+INSERT INTO nestwatch.schema_step VALUES (2, '0.1.0', '2026-11-29 17:26:15.16359+00', 2, 'c586668c5a6f65cd');
+INSERT INTO nestwatch.schema_step VALUES (3, '0.1.0', '2026-11-29 17:26:15.16359+00', 2, '292c12cdc0961e35');
+INSERT INTO nestwatch.schema_step VALUES (4, '0.1.0', '2026-11-29 17:26:15.16359+00', 2, 'be9546ed684a3739');
+INSERT INTO nestwatch.schema_step VALUES (5, '0.1.0', '2026-11-29 17:26:15.16359+00', 2, 'f0c612ba6c47aab5');
+INSERT INTO nestwatch.schema_step VALUES (6, '0.1.0', '2026-11-29 17:26:15.16359+00', 2, '6973ec3c68b98a22');
+INSERT INTO nestwatch.server VALUES (true, '7713646044532696113 00000001', 0);
 INSERT INTO nestwatch.silence VALUES ('5f0c0000-0000-4000-8000-000000000001', 1783084620000000, NULL, NULL, '{"id":"5f0c0000-0000-4000-8000-000000000001","matchers":[{"name":"bird","op":"=","value":"Sync terms"}],"startsAtUs":1782998220000000,"endsAtUs":1783084620000000,"createdBy":"ann@example.com","comment":"known","recurrence":null,"alertId":null,"alertStartsAtUs":null,"updatedAtUs":1782998220000000}');
 INSERT INTO nestwatch.stream VALUES (1, 'eu', 'notification', '', 0, 0);
 INSERT INTO nestwatch.stream VALUES (2, 'us', 'notification', '', 0, 0);
@@ -629,6 +633,8 @@ SELECT pg_catalog.setval('nestwatch.replica_replica_seq', 1, false);
 SELECT pg_catalog.setval('nestwatch.stream_stream_seq', 10, true);
 SELECT pg_catalog.setval('nestwatch.suppression_suppression_seq', 1, false);
 SELECT pg_catalog.setval('nestwatch.write_request_seq_seq', 1, false);
+ALTER TABLE ONLY nestwatch.action_pause
+    ADD CONSTRAINT action_pause_pkey PRIMARY KEY (at_us);
 ALTER TABLE ONLY nestwatch.alert_event
     ADD CONSTRAINT alert_event_pkey PRIMARY KEY (alert, seq);
 ALTER TABLE ONLY nestwatch.alert_group

@@ -437,6 +437,10 @@ CREATE TABLE bird_action (
     body TEXT NOT NULL,
     PRIMARY KEY (id)
   ) STRICT, WITHOUT ROWID;
+CREATE TABLE action_pause (
+    at_us INTEGER NOT NULL PRIMARY KEY,
+    who TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX bird_action_open ON bird_action (region, bird_id) WHERE open = 1;
 CREATE INDEX bird_action_of_bird ON bird_action (region, bird_id, wanted_us);
 CREATE INDEX bird_action_by_age ON bird_action (wanted_us);
@@ -601,11 +605,11 @@ INSERT INTO listed (region, sort, id, said) VALUES ('eu', 'nest', '891', 'read')
 INSERT INTO listed (region, sort, id, said) VALUES ('us', 'member', '918', '[]');
 INSERT INTO listed (region, sort, id, said) VALUES ('us', 'nest', '', 'listed');
 INSERT INTO listed (region, sort, id, said) VALUES ('us', 'nest', '918', 'read');
-INSERT INTO schema_step (step, version, done_at, oldest, digest) VALUES (1, '0.1.0', '2026-11-29 17:09:20', 1, 'ea6dfd1e08e7f71e');
-INSERT INTO schema_step (step, version, done_at, oldest, digest) VALUES (2, '0.1.0', '2026-11-29 17:09:20', 2, 'ef3c816837c87664');
-INSERT INTO schema_step (step, version, done_at, oldest, digest) VALUES (3, '0.1.0', '2026-11-29 17:09:20', 2, 'febbebf1c053d80d');
-INSERT INTO schema_step (step, version, done_at, oldest, digest) VALUES (4, '0.1.0', '2026-11-29 17:09:20', 2, 'aa3b7e9d0a5a0504');
-INSERT INTO schema_step (step, version, done_at, oldest, digest) VALUES (5, '0.1.0', '2026-11-29 17:09:20', 2, 'fa1088a6cc53029f');
-INSERT INTO schema_step (step, version, done_at, oldest, digest) VALUES (6, '0.1.0', '2026-11-29 17:09:20', 2, 'caf33049325638fc');
+INSERT INTO schema_step (step, version, done_at, oldest, digest) VALUES (1, '0.1.0', '2026-11-29 17:26:07', 1, 'ea6dfd1e08e7f71e');
+INSERT INTO schema_step (step, version, done_at, oldest, digest) VALUES (2, '0.1.0', '2026-11-29 17:26:07', 2, 'ef3c816837c87664');
+INSERT INTO schema_step (step, version, done_at, oldest, digest) VALUES (3, '0.1.0', '2026-11-29 17:26:07', 2, 'febbebf1c053d80d');
+INSERT INTO schema_step (step, version, done_at, oldest, digest) VALUES (4, '0.1.0', '2026-11-29 17:26:07', 2, 'aa3b7e9d0a5a0504');
+INSERT INTO schema_step (step, version, done_at, oldest, digest) VALUES (5, '0.1.0', '2026-11-29 17:26:07', 2, 'fa1088a6cc53029f');
+INSERT INTO schema_step (step, version, done_at, oldest, digest) VALUES (6, '0.1.0', '2026-11-29 17:26:07', 2, 'd2a92b2589b49bc7');
 PRAGMA application_id = 1853060215;
 PRAGMA user_version = 6;
