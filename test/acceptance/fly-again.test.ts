@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { linksOf } from '../../src/channels/message/frame/links.ts';
 import type { Action } from '../../src/domain/action/action.ts';
 import { NestwatchError } from '../../src/errors.ts';
+import { nestwatch, tempFile } from '../cli/test-io.ts';
 import { type Again, openAgain } from './fly-stage.ts';
 
 const actionEvents = async ({ stage }: Again) =>
@@ -228,4 +229,54 @@ test('a message about a failed manual Bird links to the page that asks; followin
   );
   expect(linksOf(ofEvent!.notification, '').map(({ text }) => text)).not.toContain('Fly again');
   expect(again.posts).toEqual([]);
+});
+
+test('the command starts a Bird and says what came of it; for others it exits with 4 and the reason', async () => {
+  const again = await openAgain();
+  const { stage, birds, web, posts } = again;
+  const token = tempFile('token', 'token of flyer');
+  const fly = (bird: string, ...more: string[]) =>
+    nestwatch(
+      ['birds', 'fly', bird, '--url', web.web.url, '--token-file', token, '--author', 'Ann', ...more],
+      {
+        clock: stage.clock,
+      },
+    );
+  const refused = await fly('By event', '--yes');
+  expect(refused).toMatchObject({ exit: 4, stdout: '' });
+  expect(refused.stderr).toBe(
+    'nestwatch: By event: Event Birds cannot be started from outside: use Fly again in the service.\n',
+  );
+  expect((await fly('By manual')).exit).toBe(2);
+  expect(posts).toEqual([]);
+  let done: Awaited<ReturnType<typeof fly>> | undefined;
+  const running = fly(birds.manual!, '--yes', '--region', 'eu').then((end) => {
+    done = end;
+  });
+  while (!done) {
+    await new Promise((resolve) => setImmediate(resolve));
+    await stage.secondsPass(0.5);
+  }
+  await running;
+  expect(done).toMatchObject({ exit: 0, stderr: '' });
+  expect(done.stdout).toMatch(/^By manual: Flown again at .* by Ann\. A Flight started at .*\.\n$/);
+  expect(posts).toHaveLength(1);
+});
+
+test('rules are paused by whoever may write, and resumed by whoever may fly', async () => {
+  const { web, stage } = await openAgain();
+  const send = (what: string, by: string) =>
+    web.post<unknown>(
+      `/api/v1/actions/${what}`,
+      { author: 'Ann' },
+      { authorization: `Bearer token of ${by}` },
+    );
+  const paused = () => stage.store.transaction((tx) => tx.actions.paused());
+  expect((await send('pause', 'writer')).status).toBe(200);
+  expect(await paused()).toEqual({ atUs: stage.clock.nowUs(), by: 'Ann' });
+  const { body } = await web.ask('/', { authorization: 'Bearer token of flyer' });
+  expect(body).toContain('paused by Ann');
+  expect((await send('resume', 'writer')).status).toBe(403);
+  expect((await send('resume', 'flyer')).status).toBe(200);
+  expect(await paused()).toBeUndefined();
 });

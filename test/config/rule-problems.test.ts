@@ -54,8 +54,8 @@ objectives:
   - { name: b, on: FlightFailed, do: fly_again, per_hour: 10, approval: two, match: ['region="us"'] }
   - { name: b, on: FlightFailed, do: fly_again, per_hour: 10, match: ['region="us"'] }`,
       [
-        '3:5: actions[0]: acts in eu, which does not allow it: set `regions.eu.fly: true`',
         '3:5: actions[0].per_hour: is missing',
+        '3:5: actions[0]: acts in eu, which does not allow it: set `regions.eu.fly: true`',
         '3:58: actions[0].at_most: must be at least 1',
         '4:5: actions[1]: acts in eu, which does not allow it: set `regions.eu.fly: true`',
         '4:38: actions[1].do: must be one of those known: fly_again',

@@ -279,6 +279,7 @@ test('a message that is held back for longer than an escalation waits', () => {
 actions: [{ name: a, on: FlightFailed, do: fly_again, per_hour: 1, hold_notification: ${hold} }]
 route: { receiver: a, escalate_to: a, escalate_after: 10m }
 receivers: [{ name: a, webhook_configs: [{ url: "http://localhost" }] }]`;
-  const isLate = (text: string) => warningsOf(text).some((one) => one.includes('actions[0].hold_notification'));
+  const isLate = (text: string) =>
+    warningsOf(text).some((one) => one.includes('actions[0].hold_notification'));
   expect([isLate(config('10m')), isLate(config('11m'))]).toEqual([false, true]);
 });

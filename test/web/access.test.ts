@@ -25,7 +25,7 @@ const CONFIG = {
   enableLifecycle: true,
 };
 
-const SCOPES: readonly Scope[] = ['read', 'metrics', 'write'];
+const SCOPES: readonly Scope[] = ['read', 'metrics', 'write', 'fly'];
 const NOBODY: AccessConfig = { tokens: [], users: new Map() };
 
 const token = (text: string, ...scopes: Scope[]) => ({

@@ -4,7 +4,7 @@ import type { Edge } from '../../process-io.ts';
 import { howMany } from '../../text/counts.ts';
 import { durationWords } from '../../text/duration-words.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
-import { jsonText, type Layout, layoutOf, shown, shownTime } from '../terminal-text.ts';
+import { jsonText, type Layout, layoutOf, shown, shownSentence, shownTime } from '../terminal-text.ts';
 import { BIRDS, EVENTS, FLIGHTS, listText, readList } from './printed-lists.ts';
 
 const SHOWN_FLIGHTS = 10;
@@ -94,7 +94,7 @@ function linesOf(data: Report): string[] {
     `id         ${shown(data.bird_id)}`,
     `status     ${shown(data.status)}, first seen ${shownTime(data.status_since)}, trigger ${shown(data.trigger_type)}`,
     ...(off ? [`off        ${eventLine(off)}`] : []),
-    ...(data.action ? [`flown      ${shown(data.action.summary)}`] : []),
+    ...(data.action ? [`flown      ${shownSentence(data.action.summary)}`] : []),
     ...data.alerts.map((one) => {
       const at = one.state === 'firing' ? one.startsAt : one.endsAt;
       return `alert      ${shown(one.id)}, ${one.state} since ${shownTime(at)}`;

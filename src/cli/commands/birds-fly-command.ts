@@ -6,7 +6,7 @@ import type { Edge } from '../../process-io.ts';
 import { sleep } from '../../time/clock.ts';
 import { askLine } from '../ask-line.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
-import { jsonText, shown } from '../terminal-text.ts';
+import { jsonText, shown, shownSentence } from '../terminal-text.ts';
 import { findBird } from './birds-command.ts';
 
 interface FlyOptions extends DaemonOptions {
@@ -57,10 +57,10 @@ export async function birdsFly(edge: Edge, bird: string, options: FlyOptions): P
     ({ json, data } = await daemonJson(edge, options, asked, answerShape));
   }
   if ('error' in data) {
-    edge.stderr.write(`nestwatch: ${name}: ${shown(data.error)}\n`);
+    edge.stderr.write(`nestwatch: ${name}: ${shownSentence(data.error)}\n`);
     return UPSTREAM;
   }
-  edge.stdout.write(options.json ? jsonText(json) : `${name}: ${shown(data.action.summary)}\n`);
+  edge.stdout.write(options.json ? jsonText(json) : `${name}: ${shownSentence(data.action.summary)}\n`);
   return data.action.state === 'done' ? 0 : UPSTREAM;
 }
 

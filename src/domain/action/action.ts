@@ -161,11 +161,13 @@ export function sayFlown(
 /** The event that says what has just become of an action. */
 export function eventOf(action: Action, what: 'asked' | ActionOutcome, at: (us: number) => string): Event {
   const { id, region, nestId, nest, birdId, bird, name, newFlight, failedFlightId } = action;
+  // What it says stays true when the service has answered.
+  const said: Action = what === 'asked' ? { ...action, state: 'wanted' } : action;
   const occurredAtUs = what === 'asked' ? action.askedAtUs : action.settledAtUs;
   return {
     ...{ key: `${region}/action/${id}/${what}`, region, feed: 'action', type: `action.${what}` },
     ...{ occurredAt: formatInstant(occurredAtUs), occurredAtUs, observedAtUs: occurredAtUs },
-    ...{ nestId, nest, birdId, bird, message: sayAction(action, at) },
+    ...{ nestId, nest, birdId, bird, message: sayAction(said, at) },
     attributes: {
       ...{ action: name, action_id: id, initiator: wantedBy(action) },
       ...(action.rule !== '' && { rule: action.rule }),

@@ -8,6 +8,7 @@ export function actionJson(action: Action) {
   return {
     ...{ id, action: name, state, region, bird_id: birdId, bird: wireText(bird) },
     ...{ by: by.map(wireText), rule, comment: wireText(comment), reason: wireText(reason) },
+    withheld_by: action.guard ?? null,
     failed_flight_id: action.failedFlightId,
     wanted_at: instantJson(action.wantedAtUs),
     asked_at: instantJson(action.askedAtUs),

@@ -1,5 +1,7 @@
 /** Serves the pages of alerts, and those that ask for confirmation before an alert is acknowledged or resolved. */
 import type { Context, Hono } from 'hono';
+import { html } from 'hono/html';
+import { sayAction } from '../../../domain/action/action.ts';
 import { flightFailed } from '../../../domain/kinds/flight-failed.ts';
 import { isAcknowledgementOver } from '../../../domain/muting/silence.ts';
 import { madeTogether } from '../../../domain/muting/silence-change.ts';
@@ -11,7 +13,6 @@ import { mayFly } from '../../../operator/ask-to-fly.ts';
 import { countFiring } from '../../../operator/count-firing.ts';
 import type { MeantAlert } from '../../../operator/edit-silences.ts';
 import type { Signature } from '../../../operator/find-alert.ts';
-import type { BirdOverview } from '../../../store/bird-store.ts';
 import { loadMuting } from '../../../store/load-muting.ts';
 import type { Store, Transaction } from '../../../store/store.ts';
 import type { Clock } from '../../../time/clock.ts';
@@ -22,7 +23,7 @@ import { flyLink } from '../frame/fly-link.ts';
 import { checkSignature, fieldsOf, problemOf, sentence, signatureOf } from '../frame/form.ts';
 import { addListPage } from '../frame/list-page.ts';
 import { type Page, pageOf } from '../frame/page.ts';
-import { unknownPage } from '../frame/page-frame.ts';
+import { exactly, unknownPage } from '../frame/page-frame.ts';
 import { renderAcknowledgePage, renderResolvePage } from './acknowledge-page.ts';
 import { renderAlertPage } from './alert-page.ts';
 import { listEntries, renderAlertsPage } from './alerts-page.ts';
@@ -54,17 +55,18 @@ function addList(pages: Hono, options: PagesOptions): void {
 function addOne(pages: Hono, options: PagesOptions): void {
   const { store, alerting, recurrences, messages, clock, serviceLinks } = options;
 
-  /** The Bird of failed Flights, if it may be started again. */
-  async function failedBird(tx: Transaction, { alert: { alertname, state, labels } }: AlertRecord) {
-    const { region = '', bird_id: birdId = '' } = labels;
-    const isFailing = alertname === flightFailed.name && state === 'firing' && mayFly(alerting, region);
-    return isFailing ? tx.birds.find(region, birdId) : undefined;
-  }
-
-  function again(page: Page, { record, bird }: { record: AlertRecord; bird: BirdOverview | undefined }) {
+  /** What can be done about failed Flights, and what was done, or not, and why; empty for other alerts. */
+  async function again(tx: Transaction, page: Page, { alert, events }: AlertRecord) {
+    const { region = '', bird_id: birdId = '' } = alert.labels;
+    const isMeant =
+      alert.alertname === flightFailed.name && alert.state === 'firing' && mayFly(alerting, region);
+    const bird = isMeant ? await tx.birds.find(region, birdId) : undefined;
     if (!bird) return '';
-    const flightId = String(record.events[0]?.event.attributes.flight_id ?? '');
-    return flyLink(page, bird, flightId, serviceLinks(birdPlace(bird)).bird);
+    const flightId = String(events[0]?.event.attributes.flight_id ?? '');
+    const [last] = await tx.actions.ofBird(region, birdId, 1);
+    const done =
+      last && last.wantedAtUs >= alert.startsAtUs ? sayAction(last, (us) => exactly(page, us)) : '';
+    return html`${done && html`<p class="small soft"><bdi>${done}</bdi></p>`}${flyLink(page, bird, flightId, serviceLinks(birdPlace(bird)).bird)}`;
   }
 
   pages.get('/alerts/*', async (c) => {
@@ -82,7 +84,7 @@ function addOne(pages: Hono, options: PagesOptions): void {
               record && {
                 record,
                 around: await readAlertSurroundings(tx, record),
-                bird: await failedBird(tx, record),
+                fly: await again(tx, page, record),
               }
             );
           });
@@ -90,7 +92,7 @@ function addOne(pages: Hono, options: PagesOptions): void {
       ? c.html(
           renderAlertPage(page, found.record, found.around, {
             nameOf: messages.nameOf,
-            again: again(page, found),
+            again: found.fly,
           }),
         )
       : c.html(unknownPage(page, 'alerts', unknown, unknownLead), 404);

@@ -14,7 +14,7 @@ export function flyLink(
   address: string | undefined,
 ): Html {
   const why = whyNotStarted(bird);
-  if (why !== undefined) return html`<p class="small soft">${why}${inService(page, address)}</p>`;
+  if (why !== undefined) return html`<p class="small soft after">${why}${inService(page, address)}</p>`;
   const query = flyQuery({ region: bird.region, bird: bird.birdId, flight: failedFlightId });
   return html`<p class="actions"><a class="button" href="${page.root}fly?${query}">${page.words.fly.button}</a></p>`;
 }
