@@ -5,7 +5,7 @@
  * there is nothing more to wait for.
  */
 import { createHash } from 'node:crypto';
-import { type Action, type ActionRule, isOpen } from '../domain/action/action.ts';
+import type { Action, ActionRule } from '../domain/action/action.ts';
 import { type Seen, withheldBy } from '../domain/action/guard.ts';
 import type { Alert } from '../domain/alert/alert.ts';
 import { placeOf } from '../domain/alert/labels.ts';
@@ -37,12 +37,20 @@ export async function planActions(
     const { event } = last;
     const attempt = 1 + (await startsOf(tx, alert, rule));
     const dueAtUs = attempt > rule.atMost ? nowUs : nowUs + rule.waitMs * 1000;
-    const { atMost, approvals } = rule;
+    const { atMost, approvals, isDryRun } = rule;
     const action: Action = {
       ...{ ...placeOf(event), id: idOf(rule, event.key), name: 'fly_again', state: 'planned', by: [] },
       ...{ rule: rule.name, comment: '', reason: '', wantedAtUs: nowUs, askedAtUs: 0, settledAtUs: 0 },
       failedFlightId: String(event.attributes.flight_id ?? ''),
-      plan: { alertId: alert.id, alertStartsAtUs: alert.startsAtUs, dueAtUs, attempt, atMost, approvals },
+      plan: {
+        alertId: alert.id,
+        alertStartsAtUs: alert.startsAtUs,
+        dueAtUs,
+        attempt,
+        atMost,
+        approvals,
+        isDryRun,
+      },
     };
     const isNew = await tx.actions.add(action);
     if (isNew && attempt === 1 && rule.holdMs > 0 && !rule.isDryRun)
@@ -180,8 +188,9 @@ async function releaseHolds(tx: Transaction, nowUs: number): Promise<void> {
     const first = hold.createdBy.startsWith('rule ') ? await tx.actions.find(hold.id) : undefined;
     if (!first?.plan) continue;
     const [last] = await tx.actions.ofBird(first.region, first.birdId, 1);
-    const hasGivenUp = last && !isOpen(last) && (last.state === 'refused' || last.state === 'withheld');
-    if (!hasGivenUp || last.guard === 'over') continue;
+    // Whoever is to approve it has to be told.
+    const isTold = last && ['refused', 'withheld', 'proposed'].includes(last.state);
+    if (!isTold || last.guard === 'over') continue;
     await tx.silences.put(ended(hold, nowUs));
     const members = await tx.groups.membersOfAlerts([first.plan.alertId]);
     const groups = await tx.groups.list(members.map(({ groupKey }) => groupKey));

@@ -184,11 +184,14 @@ export function createAlerting(options: AlertingOptions): Alerting {
         judgeObjectives(tx, objectives, names, rules, clock.nowUs()),
       );
     }
-    if (actions.length > 0) await decideAll();
+    if (isActing()) await decideAll();
     if (watchFacts() !== heard) await steps.run('watchHealth', watchHealth);
     if (clock.monotonicMs() - allStepsMs >= EVERY_STEP_MS || steps.isResting()) return ALL_WORK;
     return work();
   }
+
+  /** Rules that are gone may have left something to decide. */
+  const isActing = () => actions.length > 0 || actionsUs < Number.POSITIVE_INFINITY;
 
   async function decideAll(): Promise<void> {
     const regions = config.regions.filter(({ fly }) => fly).map(({ name }) => name);
@@ -219,6 +222,7 @@ export function createAlerting(options: AlertingOptions): Alerting {
     const routes = routesAsText(config);
     if (routes === undefined || routes !== options.routed?.by) await reroute();
     if (options.routed) options.routed.by = routes;
+    if (config.regions.some(({ fly }) => fly)) await decideAll();
     await steps.run('releaseHeldBack', (tx) => releaseHeldBack(tx, config.receivers));
     // A storm may be under way, and each step would wait for the store behind it.
     allStepsMs = clock.monotonicMs();
@@ -311,7 +315,7 @@ export function createAlerting(options: AlertingOptions): Alerting {
           const judgeMs = Math.min(overdue.nextMs(), regions.nextMs()) - clock.monotonicMs();
           const objectiveMs =
             objectives.length > 0 ? objectivesMs + OBJECTIVES_EVERY_MS - clock.monotonicMs() : judgeMs;
-          if (actions.length > 0) await decideAll();
+          if (isActing()) await decideAll();
           const dueUs = Math.min(nextUs(todo), actionsUs);
           const waitMs = Math.min((dueUs - clock.nowUs()) / 1000, judgeMs, objectiveMs);
           // The work of a resting step stays due. Without a shortest wait this loop would spin.

@@ -120,12 +120,15 @@ test.each<[string, Partial<ActionRule>, (again: Again) => Promise<unknown> | unk
 });
 
 test('an action that two have to approve waits for two who logged in, lapses after four hours, and is told meanwhile', async () => {
-  const again = await stageWith({ approvals: 2, holdMs: 0 });
+  const again = await stageWith({ approvals: 2 });
   const { stage, birds, web, posts } = again;
   const approve = (headers: Record<string, string>) =>
     web.post<{ error?: string }>(`/api/v1/birds/eu/${birds.manual}/fly`, { author: 'X' }, headers);
   again.fail(birds.manual!);
   await stage.minutesPass(3);
+  expect(stage.received().at(-1)!.alerts[0]!.annotations.flown_again).toMatch(
+    /^waits for approval since .*: to be flown again by rule app-did-not-respond \(1 of 2\)\.$/,
+  );
   expect((await approve({ authorization: 'Bearer token of flyer' })).status).toBe(403);
   expect((await approve({ 'x-person': 'ann' })).status).toBe(202);
   const twice = await approve({ 'x-person': 'ann' });
@@ -143,4 +146,23 @@ test('an action that two have to approve waits for two who logged in, lapses aft
   await stage.minutesPass(300);
   expect(await guardsOf(again)).toEqual(['lapsed', '']);
   expect(posts).toHaveLength(1);
+});
+
+test('a person need not wait for a rule; what a removed rule had planned is withheld, and its message sent', async () => {
+  const again = await stageWith({ waitMs: 600_000 });
+  const { stage, birds, posts } = again;
+  again.fail(birds.manual!);
+  await stage.minutesPass(2);
+  expect((await again.wish(birds.manual!)).status).toBe(202);
+  await stage.minutesPass(2);
+  expect(posts).toHaveLength(1);
+  expect((await actionsOf(again)).map(({ state, guard }) => guard ?? state)).toEqual(['done', 'by_hand']);
+  ends(again, 'failed');
+  await stage.minutesPass(2);
+  expect(stage.received()).toEqual([]);
+  await stage.follows(({ actions: _, ...config }) => config);
+  await stage.minutesPass(12);
+  expect((await guardsOf(again))[0]).toBe('rule_gone');
+  expect(posts).toHaveLength(1);
+  expect(stage.received().length).toBeGreaterThan(0);
 });

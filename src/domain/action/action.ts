@@ -76,6 +76,7 @@ interface Plan {
   readonly attempt: number;
   readonly atMost: number;
   readonly approvals: number;
+  readonly isDryRun: boolean;
 }
 
 /** A wish that could not be asked of the service for this long is refused: nobody expects it any more. */
@@ -126,7 +127,9 @@ export function sayAction(action: Action, at: (us: number) => string): string {
       : ' No Flight was seen to start within 2 minutes.';
   switch (state) {
     case 'planned':
-      return `Will be flown again ${by}.`;
+      return action.plan?.isDryRun
+        ? `Would be flown again ${by}, but for \`dry_run\`.`
+        : `Will be flown again ${by}.`;
     case 'proposed':
       return `Waits for approval since ${at(wantedAtUs)}: to be flown again ${by}.${why}`;
     case 'wanted':
