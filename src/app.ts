@@ -31,6 +31,7 @@ import type { Step } from './store/versions/steps.ts';
 import { exactTime } from './text/instant-words.ts';
 import type { Clock } from './time/clock.ts';
 import { VERSION } from './version.ts';
+import { createSigner } from './web/access/sessions.ts';
 import { openFilesAllowed } from './web/connections.ts';
 import { type Door, openDoor, type Web } from './web/server.ts';
 
@@ -276,6 +277,7 @@ async function assemble(
 
   try {
     const served = door.serve({
+      signer: createSigner(secret(linkKey)),
       ...webOf(setup),
       openFiles: openFilesAllowed(),
       store: promptStore,

@@ -9,7 +9,7 @@ import type { Action, ActionRule } from '../domain/action/action.ts';
 import { type Seen, withheldBy } from '../domain/action/guard.ts';
 import type { Alert } from '../domain/alert/alert.ts';
 import { placeOf } from '../domain/alert/labels.ts';
-import { flightFailed } from '../domain/kinds/flight-failed.ts';
+import { flightFailed } from '../domain/kinds/failures/flight-failed.ts';
 import { kindOf } from '../domain/kinds/kinds.ts';
 import { createMatcher, matchesAll } from '../domain/matchers/matcher.ts';
 import type { Silence } from '../domain/muting/silence.ts';
@@ -134,7 +134,7 @@ async function decide(
     lastStatus: flights.find(({ status }) => status !== 'active')?.status ?? '',
     isInAir: flights.some(({ status }) => status === 'active'),
     isChanged: (await tx.birds.changes(region, birdId, startedAtUs, nowUs, 1)).length > 0,
-    failingAlike: error === '' ? 0 : (await tx.alerts.failingWith(region, error, 1)).birds,
+    failingAlike: error === '' ? 0 : (await tx.alerts.failingWith([region], error, 1)).birds,
     impairedBy: watch?.alertname ?? '',
     attempt: plan.attempt,
     withinHour: recent.filter((one) => one.rule === action.rule && isStart(one)).length,

@@ -34,7 +34,7 @@ import { deliveryFailing } from '../domain/kinds/delivery-failing.ts';
 import { createRecurrences } from '../domain/muting/recurrence.ts';
 import type { InventoryRead } from '../region-progress.ts';
 import type { Report } from '../report.ts';
-import { applyFacts, writeDecision } from '../store/change-alerts.ts';
+import { applyFacts, writeDecision } from '../store/alerts/change-alerts.ts';
 import type { AlertingWork } from '../store/group-store.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { type Clock, createBell, sleep } from '../time/clock.ts';
@@ -357,6 +357,7 @@ async function updateDueAlerts(tx: Transaction, rules: Config['rules'], nowUs: n
   const idle = due
     .filter((alert) => !changed.has(alert.id))
     .map((alert) => ({ ...alert, dueAtUs: laterUs(alert) }));
-  const { happenings } = await writeDecision(tx, due, { alerts: [...alerts, ...idle], links, faults }, nowUs);
+  const decision = { alerts: [...alerts, ...idle], links, faults };
+  const { happenings } = await writeDecision(tx, due, decision, rules, nowUs);
   return { done: due.length, queued: 0, happenings };
 }

@@ -3,7 +3,7 @@ import { isOfNoRegion } from '../domain/alert/fact.ts';
 import type { Rule } from '../domain/alert/rule.ts';
 import { endAtOnce } from '../domain/evaluate/resolve-by-hand.ts';
 import type { Happening } from '../report.ts';
-import { writeDecision } from '../store/change-alerts.ts';
+import { writeDecision } from '../store/alerts/change-alerts.ts';
 import { type OwnershipView, regionOf } from '../store/ownership-store.ts';
 import type { Transaction } from '../store/store.ts';
 import type { Step } from './step.ts';
@@ -38,7 +38,7 @@ export async function endRemovedRegions(
   for (let from = 0; from < scopes.length; from += AT_ONCE) {
     const known = await tx.alerts.ofScopes(scopes.slice(from, from + AT_ONCE));
     const ended = known.flatMap((alert) => endAtOnce(alert, by, 'gone', rules, nowUs) ?? []);
-    const written = await writeDecision(tx, known, { alerts: ended, links: [] }, nowUs);
+    const written = await writeDecision(tx, known, { alerts: ended, links: [] }, rules, nowUs);
     happenings.push(...written.happenings);
     await tx.pause();
   }

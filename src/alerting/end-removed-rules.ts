@@ -4,7 +4,7 @@ import { presentRule } from '../domain/evaluate/choose-rule.ts';
 import { endAtOnce } from '../domain/evaluate/resolve-by-hand.ts';
 import { KINDS } from '../domain/kinds/kinds.ts';
 import type { Happening } from '../report.ts';
-import { writeDecision } from '../store/change-alerts.ts';
+import { writeDecision } from '../store/alerts/change-alerts.ts';
 import type { Transaction } from '../store/store.ts';
 import type { Step } from './step.ts';
 
@@ -23,7 +23,9 @@ export async function endRemovedRules(tx: Transaction, rules: readonly Rule[], n
       const { alerts, next } = await tx.alerts.page({ ...query, cursor });
       const lost = alerts.filter((alert) => !presentRule(alert, kind, rules));
       const ended = lost.flatMap((alert) => endAtOnce(alert, reasonOf(alert), 'gone', rules, nowUs) ?? []);
-      happenings.push(...(await writeDecision(tx, lost, { alerts: ended, links: [] }, nowUs)).happenings);
+      happenings.push(
+        ...(await writeDecision(tx, lost, { alerts: ended, links: [] }, rules, nowUs)).happenings,
+      );
       if (next === undefined) break;
       cursor = next;
     }

@@ -3,6 +3,7 @@ import type { Alert } from '../domain/alert/alert.ts';
 import { assignGroups, groupKeysFor } from '../domain/grouping/assign-groups.ts';
 import { type Group, type GroupMember, HAS_LEFT, isSettled } from '../domain/grouping/group.ts';
 import { awaitSummary, catchUpKey, leaveToSummary } from '../domain/grouping/sorts/catch-up-sort.ts';
+import { sharedCause } from '../domain/kinds/failures/shared-cause.ts';
 import { isAcknowledgementOver } from '../domain/muting/silence.ts';
 import { ended } from '../domain/muting/silence-change.ts';
 import type { Suppression } from '../domain/muting/suppression.ts';
@@ -151,6 +152,9 @@ async function leaveOldToSummary(
       .filter((member) => member.sort === 'route' && member.notifiedSeq < alert.lastSeq)
       .map((member) => ({ alert, members, member })),
   );
+  for (const { alert, member } of news) {
+    if (alert.alertname === sharedCause.name) await sortEvents(tx, alert, member.notifiedSeq);
+  }
   // Read together, since on a server each read costs a request.
   const olds = await tx.alerts.oldEvents(
     news.map(({ alert, member }) => ({
@@ -168,14 +172,16 @@ async function leaveOldToSummary(
     const old = olds[index];
     const own = groups.get(member.groupKey);
     if (!old || !own) continue;
+    const ofAlert = changed.getOrInsertComputed(alert.id, () => new Map<string, GroupMember>());
+    ofAlert.set(member.groupKey, leaveToSummary(member, alert, old));
+    // Its events are those of other alerts, with which they are counted.
+    if (alert.alertname === sharedCause.name) continue;
     const receiver = receiverOf(root, own);
     const key = catchUpKey(receiver);
     const stored = groups.get(key) ?? (await tx.groups.list([key]))[0];
     const summary = awaitSummary(stored, receiver, old, root, nowUs);
     groups.set(key, summary);
     summaries.set(key, summary);
-    const ofAlert = changed.get(alert.id) ?? new Map<string, GroupMember>();
-    changed.set(alert.id, ofAlert);
     const before = ofAlert.get(key) ?? members.get(key);
     const notifiedSeq = Math.min(before?.notifiedSeq ?? member.notifiedSeq, member.notifiedSeq);
     ofAlert.set(key, {
@@ -185,7 +191,6 @@ async function leaveOldToSummary(
       notifiedSeq,
       notifiedState: 'none',
     });
-    ofAlert.set(member.groupKey, leaveToSummary(member, alert, old));
     suppressions.push({
       alertId: alert.id,
       afterSeq: member.notifiedSeq,
@@ -202,4 +207,17 @@ async function leaveOldToSummary(
     members: [...changed.values()].flatMap((ofAlert) => [...ofAlert.values()]),
     suppressions,
   };
+}
+
+/** The newest events that are sorted. */
+const MOST_SORTED = 500;
+
+/** Sorts the untold events of a cause by when they occurred. They come Bird by Bird, and old ones are left out as the first. */
+async function sortEvents(tx: Transaction, { id }: Alert, afterSeq: number): Promise<void> {
+  const links = (await tx.alerts.events(id, afterSeq, MOST_SORTED)).toReversed();
+  const sorted = links.map(({ event }) => event).toSorted((a, b) => a.occurredAtUs - b.occurredAtUs);
+  const moved = links.flatMap((link, index) =>
+    sorted[index] === link.event ? [] : [{ ...link, event: sorted[index]! }],
+  );
+  if (moved.length > 0) await tx.alerts.linkEvents(moved);
 }

@@ -8,12 +8,13 @@ import type { RuledFact } from '../domain/alert/fact.ts';
 import type { Rule } from '../domain/alert/rule.ts';
 import { rulesFor } from '../domain/evaluate/choose-rule.ts';
 import { asKindSees } from '../domain/evaluate/flapping.ts';
+import { byActivity } from '../domain/grouping/member-recipients.ts';
 import { birdDeactivated } from '../domain/kinds/bird-deactivated.ts';
 import type { RegionToJudge } from '../domain/kinds/judge.ts';
 import { KINDS } from '../domain/kinds/kinds.ts';
 import type { InventoryRead } from '../region-progress.ts';
 import type { Happening } from '../report.ts';
-import { applyFacts } from '../store/change-alerts.ts';
+import { applyFacts } from '../store/alerts/change-alerts.ts';
 import { createHistories, type HistoryOptions, readListedBirds } from '../store/read-history.ts';
 import type { Transaction } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
@@ -104,7 +105,7 @@ async function regionToJudge(
     ({ alertname, state }) => alertname === birdDeactivated.name && state === 'firing',
   );
   const membersOf = new Map(
-    (await tx.inventory.nestMembers(region)).map(({ nestId, addresses }) => [nestId, addresses]),
+    (await tx.inventory.nestMembers(region)).map(({ nestId, addresses }) => [nestId, byActivity(addresses)]),
   );
   return {
     region,
@@ -112,7 +113,8 @@ async function regionToJudge(
     readBeforeUs: before?.readAtUs,
     nests: nests.map(({ nestId, name: nest }) => ({
       place: { region, nestId, nest, birdId: '', bird: '' },
-      members: membersOf.get(nestId),
+      members: membersOf.get(nestId)?.active,
+      maybeActive: membersOf.get(nestId)?.unknown ?? [],
       membersBefore: before?.members.get(nestId),
     })),
     birds: await readListedBirds(tx, region),

@@ -59,7 +59,7 @@ interface Digests {
 
 interface DigestsOptions {
   readonly store: Store;
-  readonly config: Pick<Config, 'digests' | 'receivers'> & {
+  readonly config: Pick<Config, 'digests' | 'receivers' | 'objectives'> & {
     readonly regions?: readonly Pick<Config['regions'][number], 'name' | 'fly'>[];
   } & DeadlineConfig;
   readonly clock: Clock;
@@ -200,9 +200,11 @@ class DigestLoop implements Digests {
     const { store, clock, config } = this.#options;
     const nowUs = clock.nowUs();
     const month = exactZoneTime(dueUs - DAY_US, timezone).slice(0, '2026-11'.length);
+    const { objectives = [] } = config;
     const asked = { month, zone: timezone, keptMs: config.store.retentionMs, nestId: undefined, nowUs };
     const read = await readMonth(store, {
       ...asked,
+      objectives,
       regions: this.#options.regions().map((one) => one.region),
     });
     // Nothing is known of a month before the first start.

@@ -182,7 +182,8 @@ export type Outcome =
     };
 
 /** Why an integration that takes notifications of groups does not take single events. */
-export const ONLY_CLOUDEVENTS = 'single events are forwarded only to webhooks with format cloudevents';
+export const ONLY_CLOUDEVENTS =
+  'single events are forwarded only to webhooks with format cloudevents or otlp';
 
 /** Why an integration that only knows alerts does not take a digest. */
 export const NO_DIGEST = 'a digest is not an alert: it is sent only by mail, chat and webhook';

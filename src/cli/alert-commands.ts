@@ -1,4 +1,4 @@
-/** Defines the commands that list, resolve, silence and acknowledge alerts of the running daemon. */
+/** Defines the commands that list, resolve, annotate, silence and acknowledge alerts of the running daemon. */
 import { Option } from 'commander';
 import { actsOnDaemon, type CommandLine, utcOption } from './command-options.ts';
 
@@ -7,7 +7,7 @@ const EXAMPLE = 'e.g. FlightFailed \'nest=~"Prod.*"\'; a first word alone is the
 export function addAlerts(line: CommandLine): void {
   const alerts = line.program
     .command('alerts')
-    .description('list alerts as amtool does; resolve them by hand');
+    .description('list alerts as amtool does; resolve them by hand, and add notes');
   actsOnDaemon(
     line,
     alerts
@@ -56,6 +56,18 @@ export function addAlerts(line: CommandLine): void {
       .option('-a, --author <name>', 'who says so; default: $USER'),
     async (edge, given, matchers: string[]) =>
       (await import('./commands/signed-alerts.ts')).resolve(edge, matchers, given),
+  );
+  actsOnDaemon(
+    line,
+    alerts
+      .command('note')
+      .description('add a note to what happened around an alert, firing or resolved, and print its id')
+      .argument('<id>', 'as for `alerts show`')
+      .argument('<text>', 'what was found, or is being done')
+      .option('-a, --author <name>', 'who writes it; default: $USER')
+      .option('--public', 'show it on the public page of the Nest while the alert fires', false),
+    async (edge, given, id: string, text: string) =>
+      (await import('./commands/signed-alerts.ts')).note(edge, id, text, given),
   );
 }
 

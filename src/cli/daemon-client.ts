@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
 import { guessListen, loadWebConfig } from '../config/load-web-config.ts';
-import { SCOPES, type Scope } from '../config/sections/access-section.ts';
+import { SCOPES, type Scope, USUAL_SCOPES } from '../config/sections/scopes.ts';
 import { reachable, type WebConfig } from '../config/sections/web-section.ts';
 import { DaemonError, NestwatchError } from '../errors.ts';
 import type { TlsSettings } from '../http/http-settings.ts';
@@ -34,6 +34,8 @@ interface DaemonRequest {
   readonly headers?: Readonly<Record<string, string>>;
   /** An answer with this status has the expected shape and is not a failure. */
   readonly alsoAnswers?: 404 | 409;
+  /** What a change needs; `write` by default. */
+  readonly scope?: Scope;
 }
 
 /**
@@ -46,7 +48,8 @@ export async function askDaemon(
   request: DaemonRequest,
   timeoutMs: number,
 ): Promise<HttpResponse> {
-  return ask(addressOf(edge, options, request.method === 'GET' ? 'read' : 'write'), request, timeoutMs);
+  const needed = request.method === 'GET' ? 'read' : (request.scope ?? 'write');
+  return ask(addressOf(edge, options, needed), request, timeoutMs);
 }
 
 /**
@@ -212,10 +215,10 @@ interface Address {
 
 /** The configured token that allows what is needed; among several, the one that allows most. */
 function tokenFor({ bearerToken, access }: WebConfig, needed: Scope): Secret | undefined {
-  if (bearerToken) return bearerToken;
+  if (bearerToken && USUAL_SCOPES.includes(needed)) return bearerToken;
   const rank = ({ scopes }: { readonly scopes: ReadonlySet<Scope> }) =>
     (scopes.has(needed) ? SCOPES.length : 0) + scopes.size;
-  return access?.tokens.toSorted((a, b) => rank(b) - rank(a))[0]?.token;
+  return access?.tokens.toSorted((a, b) => rank(b) - rank(a))[0]?.token ?? bearerToken ?? undefined;
 }
 
 function tokenOf(file: string | undefined): string | undefined {

@@ -34,6 +34,10 @@ const EXAMPLES: ReadonlyMap<string, readonly string[]> = new Map([
   ['status', ['status', 'status --url http://watch.example:9465 --token-file token --json']],
   ['healthcheck', ['healthcheck --url http://127.0.0.1:9465']],
   ['alerts list', ['alerts', 'alerts list FlightFailed \'nest=~"Prod.*"\' --silenced']],
+  [
+    'alerts note',
+    ['alerts note FlightFailed/nightly/eu/bird/148890 "The TMS is down; their support is on it" --public'],
+  ],
   ['alerts resolve', ['alerts resolve \'entity_name="Phrase TMS"\' --comment "Signed in again"']],
   [
     'silence add',

@@ -22,8 +22,9 @@ const COUNTED_NESTS = 50;
 
 const MAX_GLOBS_LENGTH = 200;
 
-/** What is told of each Bird that is listed. */
+/** What is told of all watched Nests, and of each Bird that is listed. */
 interface Listener {
+  nest(place: Pick<Place, 'nestId' | 'nest'>): void;
   bird(place: Omit<Place, 'region'>): void;
   /** Not all Birds were listed. */
   left(): void;
@@ -40,6 +41,7 @@ export async function inspectRegion(
   const watched = new NestSelection(nests).select(listed);
   if (watched.length === 0)
     return { note: 'no Nest is watched', warning: whyNone(listed.length, nests.include) };
+  for (const { id: nestId, name: nest } of watched) listener?.nest({ nestId, nest });
   const counted = watched.slice(0, COUNTED_NESTS);
   let birds = 0;
   for (const { id: nestId, name: nest } of counted) {

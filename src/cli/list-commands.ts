@@ -96,6 +96,15 @@ export function addWatch(line: CommandLine): void {
   );
 }
 
+export function addMcp(line: CommandLine): void {
+  const command = line.program
+    .command('mcp')
+    .description(
+      'serve agents on stdin and stdout (Model Context Protocol): they can ask, and change nothing',
+    );
+  actsOnDaemon(line, command, async (edge, given) => (await import('./mcp/mcp-command.ts')).mcp(edge, given));
+}
+
 export function addOpen(line: CommandLine): void {
   const command = line.program
     .command('open')

@@ -24,6 +24,7 @@ import {
   addExplain,
   addFlights,
   addHealthcheck,
+  addMcp,
   addNests,
   addOpen,
   addStatus,
@@ -45,6 +46,7 @@ const HEARD: ReadonlyMap<string, readonly SignalName[]> = new Map([
   ['backup', ['SIGINT', 'SIGTERM']],
   ['copy', ['SIGINT', 'SIGTERM']],
   ['watch', ['SIGINT', 'SIGTERM']],
+  ['mcp', ['SIGINT', 'SIGTERM']],
 ]);
 /** Used if the width of the terminal is unknown. */
 const HELP_WIDTH = 100;
@@ -120,6 +122,7 @@ function createProgram(edge: Edge, finish: (exit: number) => void): Command {
   addDeliveries(line);
   addExplain(line);
   addOpen(line);
+  addMcp(line);
   addTestReceiver(line);
   addRender(line);
   addSchema(line);

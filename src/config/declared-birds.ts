@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { Check } from '../document/check.ts';
 import { ConfigDocument } from '../document/document.ts';
 import { ConfigError, type Path } from '../document/problem.ts';
+import { readList } from '../document/read-list.ts';
 import { words } from '../document/value-shape.ts';
 import type { DeclaredBird } from '../domain/alert/declared-bird.ts';
 import { nearest } from '../text/nearest.ts';
@@ -18,7 +19,7 @@ const birdShape = z.strictObject({
   published: z.boolean().optional(),
 });
 
-const fileShape = z.strictObject({ birds: z.array(birdShape) });
+const fileShape = z.strictObject({ birds: z.array(z.unknown()) });
 
 /** The service may have others, which are accepted if they are no slip. */
 const KNOWN = [
@@ -28,8 +29,14 @@ const KNOWN = [
 
 export interface DeclaredFile {
   readonly birds: readonly DeclaredBird[];
-  /** What is wrong with a key of an entry, with its place in the file. */
-  refusal(bird: DeclaredBird, key: 'region' | 'bird', message: string): ConfigError;
+  /** Throws `ConfigError` with all mistakes and their places in the file, if there are any. */
+  refuse(mistakes: readonly DeclaredMistake[]): void;
+}
+
+interface DeclaredMistake {
+  readonly bird: DeclaredBird;
+  readonly key: 'region' | 'bird';
+  readonly message: string;
 }
 
 /** Throws `ConfigError` with all mistakes of the file. `regions`: those that may be named, if that is known. */
@@ -37,24 +44,25 @@ export function readDeclaredBirds(file: string, text: string, regions?: readonly
   const document = new ConfigDocument(text, {});
   if (!document.isReadable) throw new ConfigError(file, document.problems);
   const check = new Check({ document, file, environment: {}, readFile: () => '' });
-  const birds: readonly DeclaredBird[] = check.read(fileShape, [])?.birds ?? [];
+  check.read(fileShape, []);
+  const places = new Map<DeclaredBird, Path>();
   const seen = new Map<string, DeclaredBird>();
-  for (const [at, bird] of birds.entries()) {
-    const path = ['birds', at];
+  for (const path of readList(check, ['birds'])) {
+    const bird = check.read(birdShape, path);
+    if (!bird) continue;
+    places.set(bird, path);
     for (const [key, known] of KNOWN) checkWord(check, [...path, key], bird[key], known);
     if (regions && !regions.includes(bird.region))
       check.problem([...path, 'region'], unknownRegion(bird, regions));
     const repeated = repetition(bird, seen);
     if (repeated !== undefined) check.problem([...path, 'bird'], repeated);
   }
-  if (check.problems().length > 0) throw new ConfigError(file, check.problems());
-  return {
-    birds,
-    refusal(bird, key, message) {
-      check.problem(['birds', birds.indexOf(bird), key], message);
-      return new ConfigError(file, check.problems());
-    },
-  };
+  function refuse(mistakes: readonly DeclaredMistake[]): void {
+    for (const { bird, key, message } of mistakes) check.problem([...places.get(bird)!, key], message);
+    if (check.problems().length > 0) throw new ConfigError(file, check.problems());
+  }
+  refuse([]);
+  return { birds: [...places.keys()], refuse };
 }
 
 export function unknownRegion({ region }: DeclaredBird, regions: readonly string[]): string {

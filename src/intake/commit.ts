@@ -17,12 +17,12 @@ import { concernsAlerts, rulesFor, wokenKinds } from '../domain/evaluate/choose-
 import { matchedFacts, rulesOnEvents } from '../domain/evaluate/match-events.ts';
 import { isTriggerFailure } from '../domain/kinds/bird-trigger-failing.ts';
 import { isDisconnection, isRetrying } from '../domain/kinds/connection-disconnected.ts';
-import { endsAskedFor } from '../domain/kinds/flight-failed.ts';
+import { endsAskedFor } from '../domain/kinds/failures/flight-failed.ts';
 import { matchesAll } from '../domain/matchers/matcher.ts';
 import { LIMITS } from '../limits.ts';
 import type { Happening, KeptEvent, Report } from '../report.ts';
+import { applyFacts } from '../store/alerts/change-alerts.ts';
 import type { AuditRecord } from '../store/audit-store.ts';
-import { applyFacts } from '../store/change-alerts.ts';
 import type { FlightRecord } from '../store/flight-store.ts';
 import type { BirdRecord, ListedRecord, NestRecord } from '../store/inventory-store.ts';
 import { noteErrors } from '../store/read-context.ts';

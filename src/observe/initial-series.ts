@@ -107,6 +107,7 @@ export function foreseeRegion(metrics: Instruments, region: string, operations: 
     metrics.missing.inc({ region, feed }, 0);
     metrics.eventDelay.zero({ region, feed });
   }
+  for (const outcome of ['met', 'late', 'missed']) metrics.deadlines.inc({ region, outcome }, 0);
   for (const type of EVENT_TYPES.inventory) metrics.events.inc({ region, feed: 'inventory', type }, 0);
   for (const operation of operations) {
     metrics.requests.inc({ region, operation }, 0);

@@ -1,5 +1,6 @@
 /** Reads everything known about one alert, even after it has been deleted and only its episodes remain. */
 import type { Alert } from '../domain/alert/alert.ts';
+import type { Note } from '../domain/alert/note.ts';
 import { contextOf, type Finding } from '../domain/context/findings.ts';
 import type { Episode } from '../domain/digest/digest.ts';
 import type { Link } from '../domain/evaluate/alert-book.ts';
@@ -21,6 +22,8 @@ export interface AlertRecord {
   readonly silencedBy: readonly Silence[];
   /** The acknowledgements of any of its episodes that are still kept. */
   readonly acknowledgements: readonly Silence[];
+  /** What people wrote about any of its episodes, newest first. */
+  readonly notes: readonly Note[];
   /** Fingerprints of the alerts that inhibit it now. */
   readonly inhibitedBy: readonly string[];
   /** The receivers that it is routed to. */
@@ -41,6 +44,8 @@ const SHOWN_EVENTS = 50;
 const SHOWN_EPISODES = 50;
 const SHOWN_NOTIFICATIONS = 30;
 const SHOWN_SUPPRESSIONS = 20;
+/** All: one alert may have no more. */
+export const SHOWN_NOTES = 100;
 
 /** Undefined if nothing is known about it any more. */
 export async function readAlertRecord(
@@ -61,6 +66,7 @@ export async function readAlertRecord(
     isKept: kept !== undefined,
     silencedBy,
     acknowledgements: (await tx.silences.list()).filter(({ alertId }) => alertId === alert.id),
+    notes: await tx.notes.ofAlert(id, SHOWN_NOTES),
     inhibitedBy,
     receivers: [...new Set(routesFor(route, alert.labels).map(({ receiver }) => receiver))],
     findings: await contextOf(alert, context.show, readPast(tx)),

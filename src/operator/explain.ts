@@ -6,6 +6,7 @@ import type { Alert } from '../domain/alert/alert.ts';
 import { BEFORE_WATCH, type Event } from '../domain/alert/event.ts';
 import type { Fact } from '../domain/alert/fact.ts';
 import { eventLabels } from '../domain/alert/labels.ts';
+import { nameOfRule } from '../domain/alert/rule.ts';
 import { contextOf, type Finding } from '../domain/context/findings.ts';
 import { rulesConcerning } from '../domain/evaluate/choose-rule.ts';
 import { lastLinkedSeq } from '../domain/evaluate/flapping.ts';
@@ -24,7 +25,7 @@ import type { Delivery } from '../store/outbox-store.ts';
 import { readPast } from '../store/read-context.ts';
 import type { Transaction } from '../store/store.ts';
 import { pausing } from '../time/pause-after.ts';
-import { type NoAlert, whyNoAlert } from './no-alert.ts';
+import { alsoCounted, type NoAlert, whyNoAlert } from './no-alert.ts';
 
 export type ExplainConfig = Pick<Config, 'rules' | 'route' | 'forward' | 'context'> & DeadlineConfig;
 
@@ -32,8 +33,13 @@ export interface Explanation {
   readonly event: Event;
   /** Whether it happened before nestwatch first watched the region or the Bird. */
   readonly isHistoric: boolean;
-  /** The kinds of alerts that it can raise, each with the index of the rule that now decides; null if no rule does. */
-  readonly rules: ReturnType<typeof rulesConcerning>;
+  /**
+   * The kinds of alerts that it can raise, each with the index of the rule that now decides, and its name if it has one;
+   * null if no rule does.
+   */
+  readonly rules: readonly (ReturnType<typeof rulesConcerning>[number] & {
+    readonly name?: string | undefined;
+  })[];
   /** The alerts that it belongs to. An alert that ended long ago is no longer kept, but its notifications still are. */
   readonly alerts: readonly {
     readonly alert: Alert;
@@ -41,7 +47,10 @@ export interface Explanation {
     /** Why it fires now and who can act: what was looked for. */
     readonly findings: readonly Finding[];
   }[];
-  /** Why it belongs to no alert; null when it does, or a notification contains it. */
+  /**
+   * Why it belongs to no alert; null when it does, or a notification contains it. Then it is said only of the rules on
+   * request that count it.
+   */
   readonly noAlert: NoAlert | null;
   /** Groups that have not notified of it yet. */
   readonly waiting: readonly Waiting[];
@@ -124,15 +133,16 @@ export async function explain(
   return {
     event,
     isHistoric,
-    rules,
+    rules: rules.map((one) => ({
+      ...one,
+      ...(one.rule !== null && { name: nameOfRule(config.rules[one.rule]!) }),
+    })),
     alerts,
-    noAlert: isKnown
-      ? null
-      : whyNoAlert(event, isHistoric, rules, {
-          awaiting: awaiting.map(({ alert }) => alert),
-          ofScope: await tx.alerts.ofScopes(scopesOfEvent(event, config.rules)),
-          rules: config.rules,
-        }),
+    noAlert: (isKnown ? alsoCounted : whyNoAlert)(event, isHistoric, rules, {
+      awaiting: awaiting.map(({ alert }) => alert),
+      ofScope: await tx.alerts.ofScopes(scopesOfEvent(event, config.rules)),
+      rules: config.rules,
+    }),
     waiting,
     notifications,
     suppressions: suppressions.map((one) => ({

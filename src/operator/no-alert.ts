@@ -1,7 +1,7 @@
 /** Finds out why an event belongs to no alert, as facts that each language can word. */
 import type { Alert } from '../domain/alert/alert.ts';
 import { BEFORE_WATCH, type Event, NEST_EXCLUDED } from '../domain/alert/event.ts';
-import type { Rule } from '../domain/alert/rule.ts';
+import { nameOfRule, type Rule } from '../domain/alert/rule.ts';
 import type { rulesConcerning } from '../domain/evaluate/choose-rule.ts';
 import { asKindSees } from '../domain/evaluate/flapping.ts';
 import { kindOf } from '../domain/kinds/kinds.ts';
@@ -55,6 +55,20 @@ export function whyNoAlert(event: Event, isHistoric: boolean, decisions: Decisio
   return { why: 'not_fired', each: decided.map((rule) => whyNotFired(event, rule, known)) };
 }
 
+/** The rules of kinds of which every rule decides, and that count an event although it is part of another alert. */
+export function alsoCounted(
+  event: Event,
+  isHistoric: boolean,
+  decisions: Decisions,
+  known: Known,
+): NoAlert | null {
+  const each = decisions
+    .filter(({ kind, rule }) => rule !== null && kindOf(kind)?.isOnRequest && !isHistoric)
+    .map(({ rule }) => whyNotFired(event, known.rules[rule!]!, known))
+    .filter(({ isCounted }) => isCounted);
+  return each.length > 0 ? { why: 'not_fired', each } : null;
+}
+
 /** Historic events raise no alerts, but a state that lasted until nestwatch began to watch does. */
 function lastingOf({ occurredAtUs }: Event, decisions: Decisions, ofScope: readonly Alert[]) {
   const lasting = ofScope.find(
@@ -70,15 +84,17 @@ function lastingOf({ occurredAtUs }: Event, decisions: Decisions, ofScope: reado
 /** Why no alert of this rule's kind contains the event. */
 function whyNotFired({ key, feed, attributes }: Event, rule: Rule, { awaiting, ofScope }: Known): NotFired {
   const { kind, forMs } = rule;
-  const own = ofScope.filter(({ alertname }) => alertname === kind);
-  const awaits = awaiting.find(({ alertname }) => alertname === kind)?.flapping?.awaits;
-  const counting = kindOf(kind)?.counting;
+  const { counting, isOnRequest } = kindOf(kind) ?? {};
+  const isOwn = (one: Alert) => one.alertname === kind && (!isOnRequest || one.rule === rule.id);
+  const own = ofScope.filter(isOwn);
+  const awaits = awaiting.find(isOwn)?.flapping?.awaits;
+  const name = isOnRequest && nameOfRule(rule);
   const isCounted = own.some(
     (alert) =>
       asKindSees(alert).state !== 'firing' && counting?.waiting(alert).some((waiting) => waiting.key === key),
   );
   return {
-    kind,
+    kind: name ? `${kind} (rule ${name})` : kind,
     forMs,
     firesAtUs: awaits && awaits.sinceUs + forMs * 1000,
     isCounted,

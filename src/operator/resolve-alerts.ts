@@ -3,7 +3,7 @@
 import type { Rule } from '../domain/alert/rule.ts';
 import { type ResolvedByHand, resolveByHand } from '../domain/evaluate/resolve-by-hand.ts';
 import type { Report } from '../report.ts';
-import { writeDecision } from '../store/change-alerts.ts';
+import { writeDecision } from '../store/alerts/change-alerts.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
 import { type FoundAlert, findAlert, type Signature } from './find-alert.ts';
@@ -39,7 +39,8 @@ export function createAlertResolver({
         if (!meant.ok) return { result: meant, happenings: [] };
         const result = resolveByHand(meant.alert, by, rules, clock.nowUs());
         const alerts = result.ok ? [result.alert] : [];
-        return { result, ...(await writeDecision(tx, [meant.alert], { alerts, links: [] }, clock.nowUs())) };
+        const decision = { alerts, links: [] };
+        return { result, ...(await writeDecision(tx, [meant.alert], decision, rules, clock.nowUs())) };
       });
       if (!result.ok) {
         if ('probes' in result && result.probes !== undefined) probe(result.probes);

@@ -5,6 +5,7 @@
  */
 import type { Alert, Labels } from '../domain/alert/alert.ts';
 import type { Event } from '../domain/alert/event.ts';
+import type { Failing } from '../domain/context/findings.ts';
 import type { Episode } from '../domain/digest/digest.ts';
 import type { Link } from '../domain/evaluate/alert-book.ts';
 import type { OldEvents } from '../domain/grouping/sorts/catch-up-sort.ts';
@@ -69,15 +70,16 @@ export interface AlertStore {
   scopes(region: string): Promise<string[]>;
   /** Firing alerts of this kind and severity in the region, at most `limit`. */
   ofKind(alertname: string, severity: string, region: string, limit: number): Promise<Alert[]>;
+  /** Those of these errors with which at least `least` alerts of kind FlightFailed fire in their region. */
+  shared<T extends { readonly region: string; readonly error: string }>(
+    errors: readonly T[],
+    least: number,
+  ): Promise<T[]>;
   /**
-   * How many Birds of the region have a firing FlightFailed with this error, among `MOST_FAILING` of these alerts, and one
-   * alert of each of `limit` of them.
+   * How many Birds of these regions, in how many Nests, have a firing FlightFailed with this error, among `MOST_FAILING`
+   * of these alerts in each region, and one alert of each of those `limit` that began to fail last, the latest first.
    */
-  failingWith(
-    region: string,
-    error: string,
-    limit: number,
-  ): Promise<{ readonly birds: number; readonly first: Alert[] }>;
+  failingWith(regions: readonly string[], error: string, limit: number): Promise<Failing>;
   /** Alerts whose `dueAtUs` has come, oldest first. */
   due(nowUs: number, limit: number): Promise<Alert[]>;
   /**

@@ -1,10 +1,18 @@
+import type { Labels } from '../domain/alert/alert.ts';
 import { sourceNames, workOfRule } from '../domain/muting/inhibit.ts';
 import { createMuting, type Muting, type MutingOptions } from '../domain/muting/muting.ts';
 import type { Recurrences } from '../domain/muting/silence.ts';
+import { type Route, routesFor } from '../domain/routing/route.ts';
 import { pausing } from '../time/pause-after.ts';
 import type { Transaction } from './store.ts';
 
-export type MutingConfig = Pick<MutingOptions, 'inhibitRules' | 'timeIntervals'>;
+export type MutingConfig = Pick<MutingOptions, 'inhibitRules' | 'timeIntervals'> & {
+  readonly route: Route;
+  readonly receivers?: readonly {
+    readonly name: string;
+    readonly integrations: readonly { readonly kind: string; readonly toNestMembers?: boolean }[];
+  }[];
+};
 
 /** The least work per alert. */
 const LEAST_WORK = 10;
@@ -15,13 +23,18 @@ const STEP = 1_000;
 /** Loads what is muted at this instant, from the stored silences and firing alerts. */
 export async function loadMuting(
   tx: Transaction,
-  { inhibitRules, timeIntervals }: MutingConfig,
+  { inhibitRules, timeIntervals, route, receivers = [] }: MutingConfig,
   recurrences: Recurrences,
   nowUs: number,
 ): Promise<Muting> {
   const silences = await tx.silences.list(nowUs);
   const pauseAfter = pausing(tx);
-  const options = { silences, inhibitRules, firing: [], timeIntervals, recurrences, nowUs };
+  // Members of a Nest are told only of what has its label.
+  const mailsNests = receivers.filter(({ integrations }) => integrations.some((one) => one.toNestMembers));
+  const apart = new Set(mailsNests.map(({ name }) => name));
+  const isTold = (labels: Labels, receiver: string) =>
+    !apart.has(receiver) && routesFor(route, labels).some((one) => one.receiver === receiver);
+  const options = { silences, inhibitRules, firing: [], timeIntervals, recurrences, isTold, nowUs };
   const muting = await createMuting(options, pauseAfter);
   const names = sourceNames(inhibitRules);
   const work = inhibitRules.reduce((sum, rule) => sum + workOfRule(rule), LEAST_WORK);

@@ -5,8 +5,9 @@ import { signature } from '../domain/alert/error-signature.ts';
 import type { Event } from '../domain/alert/event.ts';
 import type { Novelty } from '../domain/alert/fact.ts';
 import { hash64 } from '../domain/alert/fingerprint.ts';
-import { failingBird, LOST, MOST_FLIGHTS, MOST_NAMED, type Past } from '../domain/context/findings.ts';
+import { LOST, MOST_FLIGHTS, type Past } from '../domain/context/findings.ts';
 import { noveltyOf, type SeenError } from '../domain/context/novelty.ts';
+import { MOST_LISTED } from '../domain/kinds/failures/shared-cause.ts';
 import { readingOnce } from './read-history.ts';
 import type { Transaction } from './store.ts';
 
@@ -28,8 +29,8 @@ export function readPast(tx: Transaction): Past {
     ends: (region, birdId) => tx.flights.ends(region, birdId, MOST_FLIGHTS),
     failing: (region, error) =>
       once(`error ${region} ${error}`, async () => {
-        const { birds, first } = await tx.alerts.failingWith(region, error, MOST_NAMED + 1);
-        return { birds, first: first.map(failingBird) };
+        const regions = region === 'all' ? await tx.alerts.regions() : [region];
+        return tx.alerts.failingWith(regions, error, MOST_LISTED);
       }),
     lostConnections: (region) =>
       once(`connections ${region}`, () => tx.alerts.ofKind(LOST.alertname, LOST.severity, region, MOST_LOST)),

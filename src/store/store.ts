@@ -9,6 +9,7 @@
 
 import type { Action } from '../domain/action/action.ts';
 import type { Event } from '../domain/alert/event.ts';
+import type { Note } from '../domain/alert/note.ts';
 import type { ReceiverPace } from '../domain/grouping/throttle.ts';
 import type { Silence } from '../domain/muting/silence.ts';
 import type { Suppression } from '../domain/muting/suppression.ts';
@@ -113,6 +114,7 @@ export interface Transaction {
   readonly alerts: AlertStore;
   readonly groups: GroupStore;
   readonly silences: SilenceStore;
+  readonly notes: NoteStore;
   readonly suppressions: SuppressionStore;
   readonly digests: DigestStore;
   // What is on its way.
@@ -148,6 +150,15 @@ export interface SilenceStore {
   list(endsAfterUs?: number): Promise<Silence[]>;
   put(silences: readonly Silence[]): Promise<void>;
   delete(ids: readonly string[]): Promise<void>;
+}
+
+/** Stores what people wrote about alerts, for as long as the episode is stored that they wrote about. */
+export interface NoteStore {
+  add(note: Note): Promise<void>;
+  /** The notes of all episodes that are stored, newest first. */
+  ofAlert(alertId: string, limit: number): Promise<Note[]>;
+  /** Of each alert that fires in the Nest the newest public note of its current episode, newest first. */
+  publicOf(region: string, nestId: string, limit: number): Promise<Note[]>;
 }
 
 /**

@@ -5,14 +5,17 @@
  */
 import { type Context, Hono } from 'hono';
 import { compress } from 'hono/compress';
+import { isPublicNest } from '../config/sections/web-section.ts';
 import { createRecurrences } from '../domain/muting/recurrence.ts';
 import { isStoreFailure, NestwatchError } from '../errors.ts';
 import { storeSentence } from '../health/judge-health.ts';
 import { LIMITS } from '../limits.ts';
+import { createNoteWriter } from '../operator/add-note.ts';
 import { createSilenceEditor } from '../operator/edit-silences.ts';
 import { createAlertResolver } from '../operator/resolve-alerts.ts';
 import type { Store } from '../store/store.ts';
 import { createAdmission } from './access/admission.ts';
+import { createOidc } from './access/oidc.ts';
 import { addOrigins, addRefusals, answerRefusal } from './access/refusals.ts';
 import { addHealth, addOpeningHealth, HEALTH_PATHS, type KeptHealth, lines } from './answer-health.ts';
 import { answerScrape } from './answer-scrape.ts';
@@ -74,8 +77,11 @@ export function createApp(options: WebOptions, state: ServerState, push: Push): 
     app.route('/public', createPublicPages(publicStatus, { ...options, impairments, store: publicStore }));
   }
   addOrigins(app, options.config);
-  const admission = createAdmission(options);
+  const { access, externalUrl } = options.config;
+  const oidc = access?.oidc && createOidc({ ...options, config: access.oidc, externalUrl });
+  const admission = createAdmission({ ...options, oidc });
   addHealth(app, health, admission);
+  oidc?.addRoutes(app);
   admission.protect(app, answerRefusal);
   addReload(app, options);
   app.get('/metrics', (c) =>
@@ -89,6 +95,10 @@ export function createApp(options: WebOptions, state: ServerState, push: Push): 
     recurrences,
     silenceEditor: createSilenceEditor({ ...options, recurrences }),
     alertResolver: createAlertResolver({ ...options, rules: options.alerting.rules }),
+    noteWriter: createNoteWriter({
+      ...options,
+      isPublicNest: (name, id) => publicStatus !== undefined && isPublicNest(publicStatus, name, id),
+    }),
   };
   app.route('/', createPages(parts));
   app.route('/api/v1', createApi(parts));

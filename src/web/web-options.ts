@@ -2,9 +2,11 @@
 import type { WebConfig } from '../config/sections/web-section.ts';
 import type { ServiceLinks } from '../config/service-links.ts';
 import type { FlightLog, FlightPlace } from '../domain/alert/flight-step.ts';
+import type { ReportedObjective } from '../domain/digest/objective-rows.ts';
 import type { Recurrences } from '../domain/muting/silence.ts';
 import type { HealthAnswer } from '../health/health.ts';
 import type { AcknowledgeLinks } from '../operator/acknowledge-link.ts';
+import type { NoteWriter } from '../operator/add-note.ts';
 import type { FlyConfig } from '../operator/ask-to-fly.ts';
 import type { SilenceEditor } from '../operator/edit-silences.ts';
 import type { ExplainConfig } from '../operator/explain.ts';
@@ -14,6 +16,7 @@ import type { Report } from '../report.ts';
 import type { DeadlineConfig } from '../store/load-deadlines.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
+import type { Signer } from './access/sessions.ts';
 import type { Scrape } from './answer-scrape.ts';
 import type { DeliveryMessages } from './delivery-messages.ts';
 import type { Push } from './push.ts';
@@ -23,7 +26,10 @@ export interface WebOptions {
   readonly config: WebConfig;
   /** How many files the process may have open at the same time. */
   readonly openFiles: number;
-  readonly alerting: AlertingConfig & ExplainConfig & DeadlineConfig & FlyConfig;
+  readonly alerting: AlertingConfig &
+    ExplainConfig &
+    DeadlineConfig &
+    FlyConfig & { readonly objectives?: readonly ReportedObjective[] };
   readonly store: Store;
   /** Whether other processes use the store at the same time. */
   readonly isShared?: boolean;
@@ -33,6 +39,8 @@ export interface WebOptions {
   /** What impairs the watch. */
   readonly impairments: () => Promise<HealthAnswer>;
   readonly links: AcknowledgeLinks;
+  /** Signs the cookies of people who are logged in. */
+  readonly signer: Signer;
   readonly serviceLinks: ServiceLinks;
   readonly messages: DeliveryMessages;
   /** Returns a new UUID. */
@@ -62,6 +70,7 @@ export interface ApiOptions
   readonly recurrences: Recurrences;
   readonly silenceEditor: SilenceEditor;
   readonly alertResolver: AlertResolver;
+  readonly noteWriter: NoteWriter;
   readonly push: Push;
 }
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Config } from '../../src/config/config.ts';
-import { flightFailed } from '../../src/domain/kinds/flight-failed.ts';
+import { flightFailed } from '../../src/domain/kinds/failures/flight-failed.ts';
 import { createMatcher } from '../../src/domain/matchers/matcher.ts';
 import { createAlertResolver } from '../../src/operator/resolve-alerts.ts';
 import type { World } from '../../src/simulator/world/world.ts';

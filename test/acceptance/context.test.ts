@@ -147,7 +147,8 @@ test('says who can act, by the type of the error', async () => {
 
 test('names other Birds with the same error, and no others', async () => {
   const { world, ids } = await birds(6);
-  for (const id of ids.slice(0, 5)) {
+  // At the fifth it would be a cause that they share.
+  for (const id of ids.slice(0, 4)) {
     world.startFlight(id, { endsAs: 'failed', fliesForMs: 1_000, errorMessages: 'Quota 7 exceeded' });
   }
   await stage.minutesPass(4);
@@ -157,7 +158,7 @@ test('names other Birds with the same error, and no others', async () => {
       .toReversed()
       .map(({ labels, annotations }) => [labels.bird, annotations.also_failing]),
   );
-  expect(said.get('Sync 0')).toBe('also failing with this error: Sync 1, Sync 2, Sync 3 and 1 more Bird');
+  expect(said.get('Sync 0')).toBe('also failing with this error: Sync 1, Sync 2, Sync 3');
   expect(said.get('Sync 5')).toBeUndefined();
 });
 

@@ -1,8 +1,9 @@
 /** What the daemon answers when people ask why they were notified of an event, or why not. */
 import { afterEach, describe, expect, test } from 'vitest';
-import { defaultRule } from '../../src/domain/kinds/kinds.ts';
-import { createMatcher } from '../../src/domain/matchers/matcher.ts';
+import { DEFAULT_RULES, defaultRule } from '../../src/domain/kinds/kinds.ts';
+import { createMatcher, parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import { createRecurrences } from '../../src/domain/muting/recurrence.ts';
+import { createNoteWriter } from '../../src/operator/add-note.ts';
 import { createSilenceEditor } from '../../src/operator/edit-silences.ts';
 import type { World } from '../../src/simulator/world/world.ts';
 import type { Transaction } from '../../src/store/store.ts';
@@ -11,7 +12,7 @@ import { createApi } from '../../src/web/api/api-v1.ts';
 import type { explanationJson } from '../../src/web/api/explain-json.ts';
 import { createPush } from '../../src/web/push.ts';
 import type { ApiOptions } from '../../src/web/web-options.ts';
-import { OF_DEFAULT } from '../domain/world.ts';
+import { OF_DEFAULT, rule } from '../domain/world.ts';
 import { aStatus } from '../web/sample.ts';
 import { openStage, type Stage, type StageOptions } from './stage.ts';
 import { stageConfig } from './stage-config.ts';
@@ -62,6 +63,7 @@ async function explain(key: string, change: Partial<ApiOptions['alerting']> = {}
       changed: () => {},
     }),
     alertResolver: { resolve: async () => ({ ok: false, problem: 'not_found', message: '' }) },
+    noteWriter: createNoteWriter({ ...stage, newId: () => 'unused', isPublicNest: () => false }),
     push: createPush(stage.clock, 1024),
     changed: () => {},
     act: () => {},
@@ -425,4 +427,28 @@ describe('an event that was not notified', () => {
     const { no_alert } = await explain(stage.forwarded()[0]!);
     expect(no_alert).toMatch(/^Its Nest is not watched: /);
   });
+});
+
+test('a rule is named, and one that counts an event below its threshold says so beside the alert', async () => {
+  const many = rule('EventMatched', {
+    ...{ id: 'many', threshold: 3, windowMs: 600_000, forEach: 'nest' },
+    match: parseMatchers('type="flight.failed"'),
+  });
+  const other = rule('EventMatched', { ...many, id: 'other', threshold: 2 });
+  const rules = [many, other, ...DEFAULT_RULES];
+  const { minutesPass } = await curtain({ rules });
+  fails();
+  await minutesPass(1);
+  const key = fails();
+  await minutesPass(3);
+  const { rules: decided, alerts, no_alert } = await explain(key, { rules });
+  expect(decided).toMatchObject([
+    { alertname: 'FlightFailed', name: null },
+    { alertname: 'EventMatched', rule: 0, name: 'many', threshold: 3 },
+    { alertname: 'EventMatched', rule: 1, name: 'other', threshold: 2 },
+  ]);
+  expect(alerts.map(({ labels }) => labels.alertname)).toEqual(['EventMatched', 'FlightFailed']);
+  expect(no_alert).toBe(
+    'It is counted for EventMatched (rule many), which fires when the threshold of its rule is reached.',
+  );
 });

@@ -35,7 +35,7 @@ test('counts each Flight of the service once, and how long a Bird failed before 
   await fly(post, 'failed', 'No connection');
 
   const { tables, months } = await readMonthReport(stage.store, {
-    ...{ regions: ['eu'], nestId: undefined, month: undefined, zone: 'UTC' },
+    ...{ regions: ['eu'], objectives: [], nestId: undefined, month: undefined, zone: 'UTC' },
     ...{ keptMs: 30 * 86_400_000, nowUs: stage.clock.nowUs() },
   });
   const ends = stage.worlds.eu!.truth().events.filter(({ key }) => key.includes('/flight/'));

@@ -9,6 +9,12 @@ const NESTS = Array.from({ length: 20 }, (_, at) => `Customer ${at + 1}!`);
 async function reported(report: object, minutes = 70) {
   const stage = await openStage({
     regions: ['eu'],
+    objectives: [
+      {
+        ...{ name: 'customers', match: [], forEach: 'nest', success: 0.75 },
+        ...{ overMs: 28 * 86_400_000, leastFailures: 5 },
+      },
+    ],
     digests: [
       {
         ...{
@@ -45,7 +51,8 @@ async function reported(report: object, minutes = 70) {
 test('the members of each Nest get its own month, as the service counts it, and not a word of another', async () => {
   const { stage, world } = await reported({});
   expect(stage.reports).toHaveLength(19);
-  for (const { digest, to, id } of stage.reports) {
+  for (const report of stage.reports) {
+    const { digest, to, id } = report;
     const { nest, tables } = digest.report;
     const at = NESTS.indexOf(nest.nest!);
     const birdId = [...world.birds.values()][at]!.id;
@@ -54,9 +61,16 @@ test('the members of each Nest get its own month, as the service counts it, and 
       flights: flights.length,
       failed: flights.filter(({ ends }) => ends.at(-1)?.status === 'failed').length,
     });
+    const failed = tables.month![0]!.figures.failed!;
+    const left = Math.floor(flights.length / 4) - failed;
+    expect(tables.objectives).toMatchObject([
+      { text: 'customers', figures: { objective: left < 0 ? 0 : 1, allowance_left: left } },
+    ]);
+    const title = left < 0 ? 'not met' : 'met';
+    expect(JSON.stringify(viewOf(report, ''))).toContain(`"objective ${title}"`);
     expect(to).toEqual([`m${at + 1}@customer.example`]);
     const others = NESTS.filter((_, other) => other !== at);
-    const sent = [JSON.stringify(digest), JSON.stringify(viewOf(stage.reports[at]!, 'http://x.example'))];
+    const sent = [JSON.stringify(digest), JSON.stringify(viewOf(report, 'http://x.example'))];
     expect(others.filter((other) => sent[0]!.includes(other))).toEqual([]);
     // No errors, people or ids.
     expect(sent.join()).not.toMatch(/Secret|@|nest_id|bird_id|x\.example/);
@@ -83,6 +97,7 @@ test('one report of all Nests has the figures and texts of the page', async () =
   expect(view.headline).toMatch(/^\d[\d.]* % of 50 Flights succeeded in July 2026$/);
   expect(view.sections!.map(({ title }) => title)).toEqual([
     'In short',
+    'Objectives',
     'Worst Nests',
     'Worst Birds',
     'Causes',

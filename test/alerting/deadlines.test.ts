@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createOverdue } from '../../src/alerting/overdue.ts';
 import { createTimeInterval } from '../../src/domain/muting/time-interval.ts';
 import type { Happening } from '../../src/report.ts';
-import { applyFacts } from '../../src/store/change-alerts.ts';
+import { applyFacts } from '../../src/store/alerts/change-alerts.ts';
 import type { FlightRecord } from '../../src/store/flight-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';

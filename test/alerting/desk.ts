@@ -17,6 +17,7 @@ import type { Event } from '../../src/domain/alert/event.ts';
 import type { Rule } from '../../src/domain/alert/rule.ts';
 import { FINDING_SORTS } from '../../src/domain/context/findings.ts';
 import type { GroupNotification, Notification } from '../../src/domain/grouping/notification.ts';
+import { sharedCause } from '../../src/domain/kinds/failures/shared-cause.ts';
 import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import type { InhibitRule } from '../../src/domain/muting/inhibit.ts';
@@ -175,7 +176,9 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
     routes: [],
     ...options.route,
   };
-  const rules = [...(options.rules ?? []), ...DEFAULT_RULES];
+  // These stories are about groups and messages of many alerts, each of its own Bird.
+  const own = options.rules ?? [];
+  const rules = [...own, ...DEFAULT_RULES.filter(({ kind }) => kind !== sharedCause.name)];
   let queued = 0;
   let committed = 0;
   let entries = 0;

@@ -11,7 +11,7 @@ import { createCommit } from '../../src/intake/commit.ts';
 import type { Happening } from '../../src/report.ts';
 import { createScenario } from '../../src/simulator/story/scenario.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
-import { writeDecision } from '../../src/store/change-alerts.ts';
+import { writeDecision } from '../../src/store/alerts/change-alerts.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { formatInstant } from '../../src/time/instant.ts';
 import { longStory, say } from '../cases.ts';
@@ -126,7 +126,9 @@ async function alertsIn(birds: readonly string[], flown: readonly Flown[], rules
     judgeMs += performance.now() - beganMs;
     await store.transaction(async (tx) => {
       const due = await tx.alerts.due(clock.nowUs(), 100);
-      if (due.length > 0) await writeDecision(tx, due, tick(due, rules, clock.nowUs()), clock.nowUs());
+      if (due.length > 0) {
+        await writeDecision(tx, due, tick(due, rules, clock.nowUs()), rules, clock.nowUs());
+      }
     });
   }
   await store.close();

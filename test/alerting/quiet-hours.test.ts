@@ -51,3 +51,34 @@ test('what also comes by another route, which is not muted, does not wait', asyn
   await desk.pass(150);
   expect(desk.lines()[1]).toBe('ops@61 firing: A firing +1; B firing +1');
 });
+
+test('a route that speaks once a week tells each week what still fires and nobody has acknowledged', async () => {
+  // Weeks of a hundred minutes, the first of which begins after forty; config/README.md has it with days.
+  const monday = {
+    spec: { location: 'UTC' },
+    contains: (us: number) => us >= at(40) && minuteOf(us) % 100 < 10,
+  };
+  const minuteOf = (us: number) => Math.floor((us - at(40)) / 60_000_000);
+  const weekly = node('region="eu"', {
+    ...{ receiver: 'leads', groupBy: ['region'], continue: true },
+    ...{ activeTimeIntervals: ['monday'], repeatIntervalMs: 80 * MINUTE_MS },
+  });
+  desk = await openDesk({
+    receivers: [hook('ops'), hook('leads')],
+    route: tree(node('', {}, [weekly, node('region="eu"', { groupBy: ['bird'] })])),
+    timeIntervals: new Map([['monday', [monday]]]),
+  });
+  await desk.store.transaction((tx) => tx.inventory.regionSince('eu', desk.clock.nowUs()));
+  await desk.pass(20);
+  await desk.fails('A');
+  await desk.fails('B');
+  await desk.pass(180);
+  await desk.acknowledges('A');
+  await desk.pass(150);
+  expect(desk.lines().filter((line) => line.startsWith('leads'))).toEqual([
+    'leads@40 firing: A firing +1; B firing +1',
+    'leads@140 firing: A firing +0; B firing +0',
+    'leads@240 firing: B firing +0',
+    'leads@340 firing: B firing +0',
+  ]);
+});

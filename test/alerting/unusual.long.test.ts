@@ -10,7 +10,7 @@ import { tick } from '../../src/domain/evaluate/decide.ts';
 import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
 import { createTimeInterval } from '../../src/domain/muting/time-interval.ts';
 import { createCommit } from '../../src/intake/commit.ts';
-import { applyFacts } from '../../src/store/change-alerts.ts';
+import { applyFacts } from '../../src/store/alerts/change-alerts.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store, Transaction } from '../../src/store/store.ts';
 import { unusualFlights } from '../../src/store/unusual-flights.ts';

@@ -36,8 +36,9 @@ const way =
     ? 'email_configs: [{ to: ops@example.com }]'
     : `webhook_configs: [{ url: "http://127.0.0.1:${port}/" }]`;
 const global = `global: { smtp_smarthost: "127.0.0.1:${port}", smtp_from: n@example.com, smtp_require_tls: false }\n`;
+// Each alert is told, as Alertmanager tells it.
 const config = load(
-  `${REGION}${kind === 'email' ? global : ''}route: ${routeYaml(groupBy!)}\nreceivers: [{ name: hook, ${way} }]\n`,
+  `${REGION}rules: [{ kind: SharedCause, birds: 0 }]\n${kind === 'email' ? global : ''}route: ${routeYaml(groupBy!)}\nreceivers: [{ name: hook, ${way} }]\n`,
 );
 const email = openMails({ clock, version: 'bench' });
 const webhook = openWebhooks({ clock, version: 'bench', openTransport });

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { shortId } from '../../src/domain/alert/short-id.ts';
 import { newGroup } from '../../src/domain/grouping/group.ts';
+import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
 import { secret } from '../../src/secret.ts';
 import { alert, group } from '../channels/sample-notifications.ts';
+import { rule } from '../domain/world.ts';
 import {
   aDelivery,
   anAlert,
@@ -160,6 +162,33 @@ describe('alerts resolve', () => {
       stderr: expect.stringContaining('say with --author who says that it is over'),
     });
     expect((await run('alerts', 'resolve')).exit).toBe(2);
+  });
+});
+
+describe('alerts note', () => {
+  test('stands in what is shown of the alert, and in the Markdown', async () => {
+    const { run } = await daemon();
+    const text = 'The | TMS \u001b[2Jis down';
+    expect(await run('alerts', 'note', 'a', text)).toEqual({ exit: 0, stdout: 'a\n', stderr: '' });
+    const { stdout } = await run('alerts', 'note', 'a', 'found', '-a', 'ann', '--json');
+    expect(JSON.parse(stdout)).toMatchObject({ alert_id: 'a', author: 'ann', text: 'found', public: false });
+    const shown = (await run('alerts', 'show', 'a')).stdout;
+    expect(shown).toContain('noted      by ben at 2026-07-02 12:00:00 UTC: The | TMS [2Jis down');
+    expect(shown).toContain('noted      by ann');
+    const page = (await run('alerts', 'show', 'a', '--format', 'markdown')).stdout;
+    expect(page).toContain('| 2026-07-02 12:00:00 UTC | ben notes: The \\| TMS \\[2Jis down |');
+  });
+
+  test.each([
+    [['none', 'x'], 'there is no alert none'],
+    [['a', ' '], 'a note needs a text'],
+    [['a', 'x', '-a', ' '], 'say with --author who writes it'],
+    [['a', 'x', '--public'], 'no public page shows this alert'],
+    [['a'], "missing required argument 'text'"],
+  ])('%j is refused', async (args, words) => {
+    const { run } = await daemon();
+    const { exit, stdout, stderr } = await run('alerts', 'note', ...args);
+    expect([exit, stdout, stderr]).toEqual([2, '', expect.stringContaining(words)]);
   });
 });
 
@@ -508,6 +537,14 @@ describe('explain', () => {
     expect(JSON.parse((await run('explain', 'eu/flight/f1/failed', '--json')).stdout)).toEqual(
       (await ask('/api/v1/events/eu/flight/f1/failed/explain')).json,
     );
+  });
+
+  test('names the rule that decides, besides its number', async () => {
+    const rules = [rule('FlightFailed', { id: 'mine' }), ...DEFAULT_RULES];
+    const { run, store } = await daemon({ alerting: { ...anAlertingConfig(), rules } });
+    await putAlert(store, anAlert({ id: 'c' }), [anEvent({ id: 'f1/failed' })]);
+    const { stdout } = await run('explain', 'eu/flight/f1/failed');
+    expect(stdout).toContain('\nrule       FlightFailed: mine, number 1 of the rules decides now\n');
   });
 
   test('names the refused recipients of a mail, and what was postponed and sent later', async () => {

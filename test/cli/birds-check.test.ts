@@ -113,6 +113,10 @@ describe('birds check', () => {
     expect(elsewhere.stderr).toMatch(
       /b\.yaml:2:15: birds\[0\]\.region: there is no such region; did you mean eu\?\n/,
     );
+    const both = await check(
+      '{ region: ue, nest: M, bird: T }\n  - { region: eu, nest: Marketing, bird: Translate blog }',
+    );
+    expect(both.stderr).toMatch(/b\.yaml:2:15: .*\n.*b\.yaml:3:42: /);
     const none = await run('check', '/nowhere/b.yaml');
     expect([none.exit, none.stderr.split('\n')[0]]).toEqual([
       2,

@@ -31,6 +31,15 @@ describe('web.auth', () => {
       ['tokens[0].token: is missing: give `token` or `token_file`'],
     ],
     [
+      'a provider without encryption, without an id, and a right that nobody knows',
+      '{ oidc: { issuer: "http://login.example.com", groups: { ops: [read, wirte] } } }',
+      [
+        'oidc.client_id: is missing',
+        'oidc.issuer: must begin with https://',
+        'oidc.groups.ops[1]: must be one of read, metrics, write',
+      ],
+    ],
+    [
       'a password in place of its hash',
       '{ users: { anna: { password_hash: hunter2 } } }',
       ['users.anna.password_hash: must be what `nestwatch hash-password` prints: $scrypt$ln=14,r=8,p=1$…$…'],

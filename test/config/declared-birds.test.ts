@@ -58,3 +58,16 @@ test('reads two Birds of one name with their ids, and words that the service may
     { region: 'eu', nest: 'Prod', bird: 'Cost $5', id: '2', status: 'archived' },
   ]);
 });
+
+test('says all mistakes of a file at once', () => {
+  const entries = ['bird: A, statu: x', 'bird: B, status: actve', 'id: 1', 'bird: C', 'bird: C'].map(bird);
+  const text = `birds:\n${entries.join('')}  - { region: ue, nest: Prod, bird: D }\nbrids: []`;
+  expect(problemsOf(text).map((line) => /: ([a-z].*?): /.exec(line)![1])).toEqual([
+    'birds[0].statu',
+    'birds[1].status',
+    'birds[2].bird',
+    'birds[4].bird',
+    'birds[5].region',
+    'brids',
+  ]);
+});

@@ -265,7 +265,7 @@ describe('forward and web', () => {
     [
       'a receiver that does not take events',
       `${REGION}route: { receiver: a }\nreceivers: [{ name: a, webhook_configs: [{ url: http://x }] }]\nforward: [{ receiver: a }]`,
-      ['4:23: forward[0].receiver: must have a webhook with `format: cloudevents`'],
+      ['4:23: forward[0].receiver: must have a webhook with `format: cloudevents` or `otlp`'],
     ],
     [
       'an address without a port',

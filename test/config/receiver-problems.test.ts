@@ -157,7 +157,9 @@ describe('receivers', () => {
     [
       'an unknown format',
       webhook('url: http://x, format: json'),
-      ['5:48: receivers[0].webhook_configs[0].format: must be one of alertmanager, cloudevents, template'],
+      [
+        '5:48: receivers[0].webhook_configs[0].format: must be one of alertmanager, cloudevents, otlp, template',
+      ],
     ],
   ]);
 });

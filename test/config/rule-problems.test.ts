@@ -284,6 +284,18 @@ rules:
       },
     ],
     [
+      'causes of one Bird, or of a Nest',
+      `${REGION}rules:
+  - { kind: SharedCause, birds: 1 }
+  - { kind: SharedCause, across: nest }
+  - { kind: SharedCause, within: 5s }`,
+      [
+        '3:33: rules[0].birds: must be at least 2, since one Bird shares its error with no other; 0 turns it off',
+        '4:34: rules[1].across: must be one of region, all',
+        '5:34: rules[2].within: must be at least 1m',
+      ],
+    ],
+    [
       'members that nobody is, or that are none',
       `${REGION}rules:
   - { kind: NestWithoutOwner, active_members: 0, only: [] }

@@ -13,6 +13,7 @@ import { decide, tick } from '../../src/domain/evaluate/decide.ts';
 import { lastLinkedSeq } from '../../src/domain/evaluate/flapping.ts';
 import { rolledBackAlert, setAheadAlert } from '../../src/domain/evaluate/rolled-back.ts';
 import { scopeOfMatch } from '../../src/domain/kinds/event-matched.ts';
+import { subjectOfCause } from '../../src/domain/kinds/failures/shared-cause.ts';
 import { ALERT_KINDS, type AlertKind, defaultRule, type RuleNamed } from '../../src/domain/kinds/kinds.ts';
 
 const START_US = Date.UTC(2026, 6, 2, 12) * 1000;
@@ -109,6 +110,24 @@ export function notification(
 }
 
 /** An event that fits a rule on events. */
+/** That many Birds fail with one error, which began a minute apart; the last failure is told. */
+export function sharedError(
+  at: number,
+  birds: number,
+  { error = 'Quota # of DeepL exceeded', ...seen }: Seen & { error?: string } = {},
+): FactOf<'shared_error'> {
+  const places = Array.from({ length: birds }, (_, index) => ({
+    ...{ region: 'eu', nestId: String(index % 2), nest: `Nest ${index % 2}` },
+    ...{ birdId: String(index), bird: `Bird ${index}` },
+  }));
+  return {
+    ...{ fact: 'shared_error', region: 'eu', scope: `eu/${subjectOfCause(error)}`, error },
+    ...{ birds, nests: Math.min(2, birds), isAll: true },
+    parts: places.map((place, index) => ({ place, startsAtUs: minute(at - index) })),
+    events: [event({ feed: 'flight', type: 'flight.failed', at, ...seen })],
+  };
+}
+
 export function eventMatched(
   type: string,
   at: number,
@@ -340,7 +359,7 @@ export const OF_DEFAULT = Object.fromEntries(ALERT_KINDS.map((kind) => [kind, ru
 /** The state of nestwatch during a story. After every step it checks what must be true of any decision. */
 export interface Watch {
   /** Tells facts at a minute; several in one call form one batch. */
-  tell(at: number, ...facts: Fact[]): Decision;
+  tell(at: number, ...facts: RuledFact[]): Decision;
   /** Lets time pass; alerts that become due meanwhile are processed, as in the daemon. */
   pass(until: number): void;
   /** Sets our clock back by this many minutes, to a minute. */

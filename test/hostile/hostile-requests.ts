@@ -224,7 +224,7 @@ function form(random: Random, url: string): HostileRequest {
     sig: hostileText(random, 300).toWellFormed(),
     ...(random() < 0.5 && { preview: '1' }),
   });
-  const path = pick(random, ['/silence', '/expire-silence', '/acknowledge', '/resolve']);
+  const path = pick(random, ['/silence', '/expire-silence', '/acknowledge', '/resolve', '/note']);
   const headers = { 'content-type': 'application/x-www-form-urlencoded', origin: url };
   return { method: 'POST', path, headers, body: fields.toString() };
 }
@@ -235,7 +235,12 @@ function strangeForm(random: Random, url: string): HostileRequest {
   const body = Array.from({ length: count }, (_, at) => `${at % 7 === 0 ? name(random) : 'x'}=%E0%A4%A`).join(
     '&',
   );
-  return { method: 'POST', path: pick(random, ['/silence', '/acknowledge', '/resolve']), headers, body };
+  return {
+    method: 'POST',
+    path: pick(random, ['/silence', '/acknowledge', '/resolve', '/note']),
+    headers,
+    body,
+  };
 }
 
 function strangeBody(random: Random): HostileRequest {
@@ -243,6 +248,7 @@ function strangeBody(random: Random): HostileRequest {
     '/api/v2/silences',
     '/api/v1/alerts/acknowledge',
     '/api/v1/alerts/resolve',
+    '/api/v1/alerts/note',
     '/api/v1/deliveries/retry',
   ]);
   const matchers = Array.from({ length: pick(random, [1, 3, 5000]) }, () => hostileValue(random, 500));

@@ -42,8 +42,13 @@ const FIT: Readonly<Record<string, readonly string[]>> = {
   ServiceNotification: [],
 };
 
+/** The kind of alert under which its events count: what a cause stands for is told with it. */
+function ownNameOf(alertname: string): string {
+  return alertname === 'SharedCause' ? 'FlightFailed' : alertname;
+}
+
 function isFit(alertname: string, { type }: TrueEvent, owed: string | undefined): boolean {
-  if (owed !== undefined) return owed === alertname;
+  if (owed !== undefined) return owed === ownNameOf(alertname);
   return FIT[alertname]?.includes(type) ?? true;
 }
 
@@ -85,7 +90,8 @@ export async function checkAlerts(
         last.set(aboutOf(alert), { alert, toldUs: atUs });
         // What a summary counts is recorded event by event.
         if (!isSummary && !heard.has(`${id} ${fingerprint}`)) {
-          omitted.set(`${name} ${labels.region}`, (omitted.get(`${name} ${labels.region}`) ?? 0) + more);
+          const counted = `${ownNameOf(name)} ${labels.region}`;
+          omitted.set(counted, (omitted.get(counted) ?? 0) + more);
         }
         heard.add(`${id} ${fingerprint}`);
         for (const key of eventKeys) {
@@ -110,7 +116,7 @@ export async function checkAlerts(
       const arrival = seen.get(event.key);
       // The last ones may still wait for their group.
       if (!arrival || arrival.atUs > endedAtUs - GROUP_US) continue;
-      if (told.has(`${name} ${event.key}`)) continue;
+      if ([name, 'SharedCause'].some((one) => told.has(`${one} ${event.key}`))) continue;
       const counted = `${name} ${event.world.region}`;
       untold.push({
         news: { of: 'event', event, alertname: name, foundAtUs: arrival.atUs },

@@ -14,6 +14,7 @@ import { describeForwards } from './contract/forwards.ts';
 import { describeGroups } from './contract/groups.ts';
 import { describeInventory } from './contract/inventory.ts';
 import { describeLookedFor } from './contract/looked-for.ts';
+import { describeNotes } from './contract/notes.ts';
 import { describeOutbox } from './contract/outbox.ts';
 import { describeOverdue } from './contract/overdue.ts';
 import { describeOwnWrites } from './contract/own-writes.ts';
@@ -60,6 +61,7 @@ export function describeStore(
     describeOverdue(run);
     describeAlertPages(() => subject, run);
     describeSilences(() => subject, run);
+    describeNotes(run);
     describeErrors(run);
     describeDigests(run);
     describeReceivers(run);

@@ -11,7 +11,7 @@ const TIMES_FASTER = 30;
 
 /** What the demo's story always leads to; how many of a Nest's or Bird's Flights fail is random. */
 const STORY = ['BirdSuspended', 'ConnectionGivenUp'];
-const CHANCE = ['BirdFlightsFailing', 'NestErrorBudgetBurn', 'NestFlightsFailing'];
+const CHANCE = ['BirdFlightsFailing', 'NestFlightsFailing'];
 
 const RULES = readFileSync(join(import.meta.dirname, '../../config/prometheus/rules.yml'), 'utf8');
 const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600 };

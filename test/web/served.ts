@@ -5,6 +5,7 @@ import { createAcknowledgeLinks } from '../../src/operator/acknowledge-link.ts';
 import type { Happening } from '../../src/report.ts';
 import { secret } from '../../src/secret.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { createSigner } from '../../src/web/access/sessions.ts';
 import { openWeb } from '../../src/web/server.ts';
 import type { WebOptions } from '../../src/web/web-options.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
@@ -48,6 +49,7 @@ export async function serve(options: Partial<WebOptions> = {}) {
       impairments: [],
       space: { used: 1_000_000, free: 2_000_000, whole: 3_000_000 },
     }),
+    signer: createSigner(secret('a key')),
     links: createAcknowledgeLinks(secret('a key'), 'http://watch.example.com/nestwatch'),
     flightLog: async () => ({
       steps: [

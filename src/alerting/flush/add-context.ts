@@ -16,7 +16,7 @@ import {
 import type { NotifiedAlert } from '../../domain/grouping/notification.ts';
 import { birdDeactivated } from '../../domain/kinds/bird-deactivated.ts';
 import { birdTriggerFailing } from '../../domain/kinds/bird-trigger-failing.ts';
-import { flightFailed } from '../../domain/kinds/flight-failed.ts';
+import { flightFailed } from '../../domain/kinds/failures/flight-failed.ts';
 import type { Transaction } from '../../store/store.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
 import { firstLines, plainText } from '../../text/plain-text.ts';
@@ -112,9 +112,13 @@ async function withFlyAgain(
 }
 
 /** Most messages hold all events of an episode, which then need not be read again. */
-function withEvents(past: Past, { events, eventsTotal }: NotifiedAlert): Past {
+function withEvents(past: Past, { id, events, eventsTotal }: NotifiedAlert): Past {
   if (events.length < eventsTotal) return past;
-  return { ...past, firstEvent: async () => events.at(-1), lastEvent: async () => events[0] };
+  return {
+    ...past,
+    firstEvent: async (alert) => (alert.id === id ? events.at(-1) : past.firstEvent(alert)),
+    lastEvent: async (alert) => (alert.id === id ? events[0] : past.lastEvent(alert)),
+  };
 }
 
 /** How the Bird's last Flights ended, if all alerts are of one Bird: among several it would only be noise. */

@@ -171,7 +171,7 @@ function messages(
   left: readonly Listed[],
 ): Draft[] {
   // A summary lists no events.
-  const isWhole = what.summary !== undefined || eventsOfEach(what.listed) === MAX_EVENTS;
+  const isWhole = what.summary !== undefined || eventsOfEach(what.listed) >= MAX_EVENTS;
   if (what.listed.length <= MAX_ALERTS && isWhole) {
     return [{ id, what, to, covers: [...what.listed, ...left] }];
   }

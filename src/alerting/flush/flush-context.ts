@@ -10,7 +10,7 @@ import type { Transaction } from '../../store/store.ts';
 import type { PauseAfter } from '../../time/pause-after.ts';
 import type { Tally } from '../step.ts';
 
-export type FlushConfig = MutingConfig &
+export type FlushConfig = Omit<MutingConfig, 'receivers'> &
   Pick<Config, 'route' | 'receivers' | 'context'> & {
     readonly regions: readonly Pick<RegionConfig, 'name' | 'links' | 'fly'>[];
   };

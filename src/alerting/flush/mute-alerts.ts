@@ -1,4 +1,5 @@
 import { alertAsKnown, applyMutes, isToBeMuted } from '../../domain/grouping/apply-mutes.ts';
+import { SORTS } from '../../domain/grouping/sorts/sorts.ts';
 import { timedRoute } from '../../domain/grouping/timed-route.ts';
 import type { Mute } from '../../domain/muting/muting.ts';
 import type { FlushContext, LoadedGroup, MutedGroup } from './flush-context.ts';
@@ -17,7 +18,8 @@ export async function muteAlerts(
     const alert = alertAsKnown(group, standing);
     const timed = timedRoute(group, route, alert.labels, config.route, muting);
     const mute = await muting.why(alert, timed, pauseAfter);
-    if (mute) mutes.set(standing.alert.id, mute);
+    // A summary counts what is old, of which the alert that inhibits it says nothing.
+    if (mute && !(mute.standsIn && SORTS[group.sort].sumsUp)) mutes.set(standing.alert.id, mute);
   }
   const { open, waiting, members, suppressions } = applyMutes(
     group,

@@ -10,7 +10,7 @@ import { regionName } from '../../text/region-name.ts';
 
 export const NAME_CODE_POINTS = 80;
 
-/** What the alert is about: the Bird, entity, receiver, what impairs the watch, the Nest or the region; and its step. */
+/** What the alert is about: the Bird, entity, receiver, what impairs the watch, the error, the Nest or the region; and its step. */
 export function subjectOf({ labels }: NotifiedAlert): string {
   const { alertname = '', step } = labels;
   const isOfStep = step && kindOf(alertname)?.labels.includes('step');
@@ -30,6 +30,7 @@ function nameOf(labels: Labels): string {
     (entity_id && `${entity_type ?? 'entity'} ${entity_id}`) ||
     (receiver && integration && `${receiver} (${integration})`) ||
     (isOfReason && reason?.replaceAll('_', ' ')) ||
+    (kindOf(alertname)?.labels.includes('error') && labels.error) ||
     nest ||
     (nest_id && `Nest ${nest_id}`) ||
     (region && regionName(region)) ||
@@ -164,6 +165,11 @@ export function isNoRecovery({ ending }: Pick<NotifiedAlert, 'ending'>): boolean
 export function eventNoun(alertname = ''): 'failure' | 'message' | 'event' | undefined {
   const noun = kindOf(alertname)?.words.events;
   return noun === null ? undefined : (noun ?? 'message');
+}
+
+/** Whether the description lists what its events are about. */
+export function listsEvents({ alertname = '' }: Labels): boolean {
+  return kindOf(alertname)?.words.listsEvents === true;
 }
 
 /** Whether the description is a sentence of our own. For other kinds it is what the service answered. */

@@ -20,6 +20,7 @@ import {
   commonLabels,
   hasOwnDescription,
   isMoment,
+  listsEvents,
   NAME_CODE_POINTS,
   placeOf,
   sinceOf,
@@ -131,7 +132,7 @@ export function mailView(notification: GroupNotification, externalUrl: string): 
     only && !hasOwnDescription(only.labels)
       ? firstLines(messageOf(only), MESSAGE_LINES, LINE_CODE_POINTS)
       : [];
-  const { lines, more } = only ? linesOf(only, message) : { lines: [], more: 0 };
+  const { lines, more } = only && !listsEvents(only.labels) ? linesOf(only, message) : { lines: [], more: 0 };
   const page = linkable(`${externalUrl}/`);
   const told = only ? sentenceOfOne(milder[0] ?? only, goesOn) : headlineOf(counted, clusters, goesOn);
   const headline = summary ? summaryTitle(summary) : reason === 'repeat' ? `Reminder: ${told}` : told;
@@ -171,7 +172,8 @@ function messageTitleOf({ status, events }: NotifiedAlert, message: readonly str
 }
 
 /** The event whose message is shown, and whose Flight the details are about. */
-function newestEventOf({ events }: NotifiedAlert): Event | undefined {
+function newestEventOf({ events, labels }: NotifiedAlert): Event | undefined {
+  if (listsEvents(labels)) return undefined;
   return events.find(({ message }) => message !== '') ?? events[0];
 }
 
@@ -201,7 +203,7 @@ type Details = readonly [name: string, value: string | number | boolean | undefi
 function detailsOf(alert: NotifiedAlert): [string, string][] {
   const { labels, annotations } = alert;
   const newest = newestEventOf(alert);
-  const explained = newest ?? alert.lastEvent;
+  const explained = newest ?? (listsEvents(labels) ? undefined : alert.lastEvent);
   const [verb, times] = newest && isFlight(newest) ? flightTimes(newest) : ['started', ''];
   const others = Object.entries(labels).filter(([name]) => !OWN_LABELS.has(name));
   return clean([

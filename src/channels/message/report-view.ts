@@ -82,10 +82,12 @@ function figuresOf(row: ReportRow | undefined): Row[] {
 function rowOf({ labels, text = '', figures }: ReportRow): Row {
   const [[first = '', value] = [], ...others] = Object.entries(figures);
   const note = others.map(([name, one]) => `${figureName(name).toLowerCase()} ${figureText(name, one)}`);
-  const about = labels ? placeOf(labels, undefined) : plainText(text, TEXT_CODE_POINTS);
+  const about = [labels ? placeOf(labels, undefined) : '', plainText(text, TEXT_CODE_POINTS)];
+  const words = [figureText(first, value), figureName(first).toLowerCase()];
   return {
-    lead: `${figureText(first, value)} ${figureName(first).toLowerCase()}`,
-    what: about || 'without a message',
+    // The only figure that is no number: objective met.
+    lead: (first === 'objective' ? words.toReversed() : words).join(' '),
+    what: about.filter(Boolean).join(': ') || 'without a message',
     note: note.filter((one) => !one.endsWith(' ')).join(', '),
   };
 }

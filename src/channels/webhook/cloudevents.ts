@@ -24,13 +24,16 @@ const BATCH = 100;
  * The notification's events in batches of up to 100, oldest first. For a group these are its new events. A group that
  * only resolves or repeats has none, and nothing is sent about it.
  */
-export function cloudEventBatches(notification: Exclude<Notification, DigestNotification>): CloudEvent[][] {
+export function eventBatches(notification: Exclude<Notification, DigestNotification>): Event[][] {
   const events = notification.kind === 'forward' ? notification.events : newEvents(notification.alerts);
-  const batches: CloudEvent[][] = [];
-  for (let start = 0; start < events.length; start += BATCH) {
-    batches.push(events.slice(start, start + BATCH).map(cloudEvent));
-  }
+  const batches: Event[][] = [];
+  for (let start = 0; start < events.length; start += BATCH) batches.push(events.slice(start, start + BATCH));
   return batches;
+}
+
+/** The same as CloudEvents. */
+export function cloudEventBatches(notification: Exclude<Notification, DigestNotification>): CloudEvent[][] {
+  return eventBatches(notification).map((batch) => batch.map(cloudEvent));
 }
 
 /** A digest as one event. */

@@ -3,7 +3,7 @@
  * (https://www.standardwebhooks.com).
  */
 import { createHmac } from 'node:crypto';
-import type { Notification } from '../../domain/grouping/notification.ts';
+import type { LeftOut, Notification } from '../../domain/grouping/notification.ts';
 import type { HttpSettings } from '../../http/http-settings.ts';
 import type { Secret } from '../../secret.ts';
 import type { Template } from '../../templates/liquid.ts';
@@ -12,14 +12,15 @@ import { alertmanagerBody } from '../message/alertmanager-body.ts';
 import { renderTexts } from '../message/render-texts.ts';
 import { openSender } from '../post.ts';
 import type { Integration } from '../receiver.ts';
-import { cloudEventBatches, digestEvent } from './cloudevents.ts';
+import { cloudEventBatches, digestEvent, eventBatches } from './cloudevents.ts';
 import { digestBody } from './digest-json.ts';
+import { judgeTraces, tracesOf } from './otlp.ts';
 
 export interface WebhookIntegration extends Integration {
   readonly kind: 'webhook';
   /** A secret, since the URL itself may contain a key. */
   readonly url: Secret;
-  readonly format: 'alertmanager' | 'cloudevents' | 'template';
+  readonly format: 'alertmanager' | 'cloudevents' | 'otlp' | 'template';
   /** The body; only with `format: template`. */
   readonly template?: Template;
   /** Standard Webhooks signing secret (`whsec_…` or base64); null: not signed. */
@@ -45,6 +46,7 @@ export function openWebhooks(options: ChannelOptions): OpenChannel<WebhookIntegr
       contentType: message.contentType,
       body: message.body,
       integration,
+      judge: integration.format === 'otlp' ? judgeTraces : undefined,
       headers: {
         'webhook-id': id,
         'webhook-timestamp': String(timestamp),
@@ -58,14 +60,20 @@ export function openWebhooks(options: ChannelOptions): OpenChannel<WebhookIntegr
     async send(integration, attempt, notification, externalUrl) {
       const messages = webhookMessages(integration, notification, externalUrl);
       if (typeof messages === 'string') return { kind: 'nothing', why: messages };
+      const leftOut: LeftOut[] = [];
       for (const [index, message] of messages.entries()) {
         // Further batches have their own ids, which are also the same on every try.
         const id = index === 0 ? attempt.id : `${attempt.id}.${index + 1}`;
         const outcome = await post(integration, id, message);
         if (outcome.kind !== 'accepted') return outcome;
+        leftOut.push(...(outcome.leftOut ?? []));
       }
       const [templateError] = messages.flatMap((message) => message.templateError ?? []);
-      return { kind: 'accepted', ...(templateError && { templateError }) };
+      return {
+        kind: 'accepted',
+        ...(leftOut.length > 0 && { leftOut }),
+        ...(templateError && { templateError }),
+      };
     },
 
     close: sender.close,
@@ -88,6 +96,12 @@ export function webhookMessages(
   notification: Notification,
   externalUrl: string,
 ): WebhookMessage[] | string {
+  if (format === 'otlp') {
+    if (notification.kind === 'digest') return 'a digest is no trace';
+    const batches = eventBatches(notification).flatMap((batch) => tracesOf(batch) ?? []);
+    if (batches.length === 0) return 'no Flight ended in it';
+    return batches.map((batch) => ({ contentType: 'application/json', body: JSON.stringify(batch) }));
+  }
   if (format === 'cloudevents') {
     const batches =
       notification.kind === 'digest' ? [[digestEvent(notification)]] : cloudEventBatches(notification);

@@ -6,9 +6,13 @@ import { readTemplate } from '../../document/read-template.ts';
 import { refuseTemplates } from '../../document/refuse-templates.ts';
 import { refused } from '../../document/refused-key.ts';
 import { duration, twins, words } from '../../document/value-shape.ts';
+import { NestwatchError } from '../../errors.ts';
+import { openAuthorizedTransport } from '../../http/authorized-transport.ts';
 import { mistakeInHttpUrl } from '../../http/web-address.ts';
+import { secretsIn, withoutSecrets } from '../../secret.ts';
+import { plainText } from '../../text/plain-text.ts';
 import { hostOf, probeAddress } from '../address.ts';
-import type { Channel } from '../channel.ts';
+import type { Channel, Probe } from '../channel.ts';
 import { openWebhooks, type WebhookIntegration, webhookMessages } from './post-webhook.ts';
 
 const WORDS = [
@@ -16,16 +20,17 @@ const WORDS = [
   'A large group is sent whole, in parts of up to 500 alerts and 500 events (`part` and `parts` in the body).',
   'With `format: alertmanager`, each alert contains its newest 20 new events, and `events_omitted` counts the others.',
   'With `format: cloudevents`, each event is sent individually, in batches of up to 100, even one that other receivers get in a summary; alerts are not sent. To drop duplicates of events, use their `source` and `id`, which never change: `webhook-id` identifies the batch, and after a backup was restored events may arrive in different batches.',
+  "With `format: otlp`, each ended Flight is a trace for a collector of OpenTelemetry, whose address ends in `/v1/traces` (OTLP over HTTP, JSON); its ids are made of the Flight's id. Other events are not sent.",
 ].join(' ');
 
 const webhookShape = z
   .strictObject({
     ...twins('url', 'Address to which messages are posted. Required.'),
     format: z
-      .enum(['alertmanager', 'cloudevents', 'template'])
+      .enum(['alertmanager', 'cloudevents', 'otlp', 'template'])
       .prefault('alertmanager')
       .describe(
-        "`alertmanager`: Alertmanager's webhook body. `cloudevents`: the events as a CloudEvents batch. `template`: the JSON that `template` writes.",
+        "`alertmanager`: Alertmanager's webhook body. `cloudevents`: the events as a CloudEvents batch. `otlp`: ended Flights as traces. `template`: the JSON that `template` writes.",
       ),
     template: words.optional().describe('With `format: template`: a Liquid template of the JSON body.'),
     ...twins('secret', 'Signs each message as Standard Webhooks describes.'),
@@ -57,11 +62,11 @@ export const webhookChannel: Channel<WebhookIntegration> = {
     return (path) => readWebhook(check, path, http);
   },
   traits: ({ format, maxAlerts }) => ({
-    takesEvents: format === 'cloudevents',
+    takesEvents: format === 'cloudevents' || format === 'otlp',
     ...(maxAlerts > 0 && { maxAlerts }),
   }),
   destination: ({ url }) => hostOf(url),
-  probe: ({ url, http }) => probeAddress(url, http),
+  probe: (integration) => (integration.format === 'otlp' ? probeTraces : probeAddressOf)(integration),
   preview(integration, notification, externalUrl) {
     const messages = webhookMessages(integration, notification, externalUrl);
     if (typeof messages === 'string') return { text: messages };
@@ -98,6 +103,35 @@ function readWebhook(check: Check, path: Path, readHttp: HttpReader): WebhookInt
     maxAlerts: webhook.max_alerts,
   };
 }
+
+const probeAddressOf = ({ url, http }: WebhookIntegration) => probeAddress(url, http);
+
+/** A collector accepts a request without spans, and answers one that comes to a wrong path or without rights. */
+function probeTraces({ url, http, timeoutMs }: WebhookIntegration): Probe {
+  return {
+    key: `${url.reveal()} otlp`,
+    async run() {
+      // A token that was just made has not expired.
+      const nowUs = () => 0;
+      const options = { connections: 1, timeoutMs, maxBodyBytes: MAX_ANSWER_BYTES, http, nowUs };
+      const transport = openAuthorizedTransport(options);
+      const address = url.reveal();
+      const headers = { 'content-type': 'application/json' };
+      try {
+        const body = JSON.stringify({ resourceSpans: [] });
+        const { status, body: said } = await transport.send({ method: 'POST', url: address, headers, body });
+        if (status >= 200 && status < 300) return;
+        const words = plainText(withoutSecrets(said, secretsIn({ url, http })), MAX_WORDS);
+        throw new NestwatchError('rejected', `${new URL(address).pathname} answered ${status}: ${words}`);
+      } finally {
+        await transport.close();
+      }
+    },
+  };
+}
+
+const MAX_ANSWER_BYTES = 65_536;
+const MAX_WORDS = 200;
 
 /** The template and the format that requires it must be given together. */
 function checkFormat(check: Check, path: Path): void {

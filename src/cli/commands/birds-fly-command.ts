@@ -47,7 +47,7 @@ export async function birdsFly(edge: Edge, bird: string, options: FlyOptions): P
   let { json, data } = await daemonJson(
     edge,
     options,
-    { method: 'POST', path, body, alsoAnswers: 409 },
+    { method: 'POST', path, body, scope: 'fly', alsoAnswers: 409 },
     shape,
   );
   const untilMs = edge.clock.monotonicMs() + PATIENCE_MS;
@@ -93,7 +93,8 @@ export async function pauseActions(
 ): Promise<number> {
   const author = (options.author ?? edge.environment.USER ?? '').trim();
   if (author === '') throw new NestwatchError('usage', 'say with --author who you are: others see it');
-  const request = { method: 'POST', path: `/api/v1/actions/${what}`, body: { author } } as const;
+  const scope = what === 'resume' ? 'fly' : 'write';
+  const request = { method: 'POST', path: `/api/v1/actions/${what}`, body: { author }, scope } as const;
   const { json, data } = await daemonJson(edge, options, request, z.object({ paused: z.boolean() }));
   edge.stdout.write(
     options.json ? jsonText(json) : `rules ${data.paused ? 'start no Birds' : 'may start Birds'}\n`,

@@ -33,11 +33,14 @@ const MAX_REASON_CODE_POINTS = 300;
  * region it also reports what would be watched. Sends nothing.
  */
 export async function* checkOnline(edge: Edge, config: Config): AsyncGenerator<OnlineResult> {
-  const places: Place[] = [];
+  const nests: Place[] = [];
+  const birds: Place[] = [];
   let isWhole = true;
   for (const region of config.regions) {
     const listener = {
-      bird: (place: Omit<Place, 'region'>) => places.push({ ...place, region: region.name }),
+      nest: (place: Pick<Place, 'nestId' | 'nest'>) =>
+        nests.push({ ...place, region: region.name, birdId: '', bird: '' }),
+      bird: (place: Omit<Place, 'region'>) => birds.push({ ...place, region: region.name }),
       left: () => {
         isWhole = false;
       },
@@ -50,7 +53,7 @@ export async function* checkOnline(edge: Edge, config: Config): AsyncGenerator<O
     if (tried.failure !== undefined) isWhole = false;
     yield { what: `regions.${region.name}`, ...tried };
   }
-  yield* fitsOf(config.rules, places, isWhole);
+  yield* fitsOf(config.rules, { Nest: nests, Bird: birds }, isWhole);
   const outcomes = new Map<string, Promise<Tried>>();
   const listed = new Set<string>();
   for (const { name, integrations } of config.receivers) {
@@ -68,23 +71,28 @@ export async function* checkOnline(edge: Edge, config: Config): AsyncGenerator<O
   }
 }
 
-/** How many Birds each rule fits that was written for some of them, of those that were listed. */
+/** How many Birds or Nests each rule fits that was written for some of them, of those that were listed. */
 function* fitsOf(
   rules: readonly Rule[],
-  places: readonly Place[],
+  places: Readonly<Record<'Nest' | 'Bird', readonly Place[]>>,
   isWhole: boolean,
 ): Generator<OnlineResult> {
   for (const kind of KINDS) {
-    if (!kind.isOnRequest || kind.judges?.of !== 'bird') continue;
+    const isOfEach = kind.judges?.of === 'bird';
+    if (!kind.isOnRequest || !(isOfEach || kind.judgeRegion)) continue;
+    const what = kind.labels.includes('bird') ? 'Bird' : 'Nest';
     for (const rule of rules.filter((one) => one.kind === kind.name)) {
-      const count = places.filter((place) => rulesFor(kind, placeLabels(place), [rule]).length > 0).length;
-      const fits = `fits ${howMany(count, 'Bird')}`;
+      const count = places[what].filter(
+        (place) => rulesFor(kind, placeLabels(place), [rule]).length > 0,
+      ).length;
+      const fits = `fits ${howMany(count, what)}`;
       const isLost = count === 0 && isWhole;
       yield {
         what: `rule ${rule.id}, ${kind.name}`,
         note: isWhole ? fits : `${fits} of those that were listed`,
-        ...(isLost && { warning: 'it fits no Bird: check its `match`' }),
-        ...(count > MANY_BIRDS && { warning: `it ${fits}, each of which makes an alert of its own` }),
+        ...(isLost && { warning: `it fits no ${what}: check its \`match\`` }),
+        ...(isOfEach &&
+          count > MANY_BIRDS && { warning: `it ${fits}, each of which makes an alert of its own` }),
       };
     }
   }

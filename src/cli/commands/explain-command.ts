@@ -34,6 +34,7 @@ const explanationShape = z.object({
     z.object({
       alertname: z.string(),
       rule: z.number().nullable(),
+      name: z.string().nullable().default(null),
       built_in: z.boolean(),
       threshold: z.number().nullable(),
     }),
@@ -154,8 +155,8 @@ function linesOf(data: Explanation): string[] {
     ...(event.message ? [`  ${shown(event.message)}`] : []),
     `seen       by feed ${seen.feed}: occurred ${shownTime(seen.occurred_at)}, observed ${shownTime(seen.observed_at)}, ${seen.delay_seconds.toFixed(1)} s later${seen.historic ? ', before the watch began' : ''}`,
     ...rules.map(
-      ({ alertname, rule, built_in }) =>
-        `rule       ${alertname}: ${rule === null ? 'none matches' : `${built_in ? 'the built-in one' : `number ${rule + 1} of the rules`} decides now`}`,
+      ({ alertname, rule, name, built_in }) =>
+        `rule       ${alertname}: ${rule === null ? 'none matches' : `${built_in ? 'the built-in one' : `${name === null ? '' : `${shown(name)}, `}number ${rule + 1} of the rules`} decides now`}`,
     ),
     ...data.deadlines.map(
       ({ rule, at, outcome, late_seconds: late }) =>
@@ -165,7 +166,9 @@ function linesOf(data: Explanation): string[] {
       `alert      ${shown(one.id)}, event ${one.seq} of it, ${one.state} since ${shownTime(one.state === 'resolved' ? one.endsAt : one.startsAt)}`,
       ...findingLines(one.findings),
     ]),
-    ...(no_alert === null ? [] : [`no alert   ${shownSentence(no_alert)}`]),
+    ...(no_alert === null
+      ? []
+      : [`${alerts.length > 0 ? 'counted ' : 'no alert'}   ${shownSentence(no_alert)}`]),
     ...waiting.map((one) =>
       one.muted === null
         ? `waiting    for receiver ${shown(one.receiver)} until ${shownTime(one.next_flush)} in ${shown(one.group_key)}${one.unless_acknowledged ? ', unless it is over or acknowledged before' : ''}`

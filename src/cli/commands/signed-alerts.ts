@@ -1,4 +1,4 @@
-/** Acknowledges or resolves the firing alerts that match, in a person's name. */
+/** Acknowledges or resolves the firing alerts that match, or adds a note to one, in a person's name. */
 import * as z from 'zod';
 import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
@@ -58,6 +58,28 @@ export function resolve(edge: Edge, args: readonly string[], options: SignedOpti
   });
 }
 
+const notedShape = z.object({ id: z.string(), alert_id: z.string() });
+
+interface NoteOptions extends Omit<SignedOptions, 'comment'> {
+  readonly public: boolean;
+}
+
+/** Adds a note to an alert, which may be over. Prints the id of the alert. */
+export async function note(edge: Edge, id: string, text: string, options: NoteOptions): Promise<number> {
+  const author = authorOf(edge, options, 'writes it');
+  const body = { id, text, author, public: options.public };
+  const asked = { method: 'POST', path: '/api/v1/alerts/note', body } as const;
+  const { json, data } = await daemonJson(edge, options, asked, notedShape);
+  edge.stdout.write(options.json ? jsonText(json) : `${shown(data.alert_id)}\n`);
+  return 0;
+}
+
+function authorOf(edge: Edge, options: Pick<SignedOptions, 'author'>, who: string): string {
+  const author = options.author ?? edge.environment.USER ?? '';
+  if (author.trim() !== '') return author;
+  throw new NestwatchError('usage', `say with --author who ${who}: others see it`);
+}
+
 /** Exits with 1 if no alert matches, or if one was refused. */
 async function actOnFiring<Answer extends { readonly refused: z.output<typeof refusedShape> }>(
   edge: Edge,
@@ -69,10 +91,7 @@ async function actOnFiring<Answer extends { readonly refused: z.output<typeof re
   if (matchers.length === 0) {
     throw new NestwatchError('usage', 'name at least one matcher, such as \'nest="Marketing"\'');
   }
-  const author = options.author ?? edge.environment.USER ?? '';
-  if (author.trim() === '') {
-    throw new NestwatchError('usage', `say with --author who ${act.who}: others see it`);
-  }
+  const author = authorOf(edge, options, act.who);
   // All that match: Alertmanager's API has no limit, while nestwatch's own returns the newest.
   const path = `/api/v2/alerts?${filterParameters(matchers)}`;
   const firing = await daemonJson(edge, options, { method: 'GET', path }, firingShape);

@@ -50,21 +50,23 @@ export async function birdsCheck(
   file: string,
   options: DaemonOptions & { readonly json: boolean },
 ): Promise<number> {
-  const { birds: declared, refusal } = readDeclaredBirds(file, readText(file));
+  const { birds: declared, refuse } = readDeclaredBirds(file, readText(file));
   const { regions, birds } = await readInventory(
     edge,
     options,
     new Set(declared.map(({ region }) => region)),
   );
   const names = regions.map(({ region }) => region);
-  const elsewhere = declared.find(({ region }) => !names.includes(region));
-  if (elsewhere) throw refusal(elsewhere, 'region', unknownRegion(elsewhere, names));
   const drifts = compareBirds(
     declared,
     birds.map(({ nest_id: nestId, ...bird }) => ({ ...bird, nestId })),
   );
-  const unclear = drifts.find(({ what }) => what === 'ambiguous');
-  if (unclear) throw refusal(unclear.declared, 'bird', unclear.clauses[0]!);
+  const elsewhere = declared.filter(({ region }) => !names.includes(region));
+  const unclear = drifts.filter(({ what }) => what === 'ambiguous');
+  refuse([
+    ...elsewhere.map((bird) => ({ bird, key: 'region' as const, message: unknownRegion(bird, names) })),
+    ...unclear.map((one) => ({ bird: one.declared, key: 'bird' as const, message: one.clauses[0]! })),
+  ]);
   const found = [];
   for (const drift of drifts) {
     const { region, nest, bird, id } = drift.listed

@@ -9,16 +9,8 @@ import { type AddressRange, addRange, parseRange } from '../../http/address-rang
 import { mistakeInPasswordHash } from '../../http/password-hash.ts';
 import { LIMITS } from '../../limits.ts';
 import type { Secret } from '../../secret.ts';
-
-/**
- * `metrics` allows `/metrics`, `read` all other reading, `write` everything that changes something in nestwatch, and
- * `fly` starting Birds, where `regions.<name>.fly` allows it.
- */
-export const SCOPES = ['read', 'metrics', 'write', 'fly'] as const;
-export type Scope = (typeof SCOPES)[number];
-
-/** Those of whoever is given no scopes. */
-export const USUAL_SCOPES: readonly Scope[] = ['read', 'metrics', 'write'];
+import { type OidcConfig, oidcOf, oidcShape, readClientSecret } from './oidc-section.ts';
+import { SCOPES, type Scope, USUAL_SCOPES } from './scopes.ts';
 
 export interface AccessConfig {
   readonly tokens: readonly {
@@ -34,6 +26,7 @@ export interface AccessConfig {
     readonly isTrusted: (address: string) => boolean;
     readonly scopes: ReadonlySet<Scope>;
   };
+  readonly oidc?: OidcConfig;
 }
 
 const scopes = (preset: readonly Scope[] | undefined) => {
@@ -96,6 +89,7 @@ export const accessShape = z.strictObject({
   proxy: proxyShape
     .optional()
     .describe("An authenticating proxy (OIDC, forward auth) that passes the person's name in a header."),
+  oidc: oidcShape(SCOPES).optional(),
 });
 
 const AT: Path = ['web', 'auth'];
@@ -107,6 +101,7 @@ export function readAccess(check: Check, bearerToken: Secret | null): AccessConf
   );
   refuseRepeated(check, bearerToken, secrets);
   const trusted = readRanges(check, [...AT, 'proxy', 'trusted']);
+  const clientSecret = readClientSecret(check, [...AT, 'oidc']);
   const access = check.read(accessShape.prefault({}), AT);
   const users = readUsers(check, access?.users ?? {});
   if (!access) return undefined;
@@ -115,8 +110,9 @@ export function readAccess(check: Check, bearerToken: Secret | null): AccessConf
     return token ? [{ name: name ?? `token ${index + 1}`, token, scopes: new Set(given) }] : [];
   });
   const proxy = access.proxy && proxyOf(access.proxy, trusted);
-  if (secrets.length === 0 && users.size === 0 && !proxy) return undefined;
-  return { tokens, users, ...(proxy && { proxy }) };
+  const oidc = access.oidc && oidcOf(access.oidc, clientSecret, SCOPES);
+  if (secrets.length === 0 && users.size === 0 && !proxy && !oidc) return undefined;
+  return { tokens, users, ...(proxy && { proxy }), ...(oidc && { oidc }) };
 }
 
 /** One token with two sets of scopes would have only one of them. */

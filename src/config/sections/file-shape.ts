@@ -39,7 +39,7 @@ export const fileShape = z.strictObject({
     .array(forwardShape)
     .optional()
     .describe(
-      'Sends every matching event once, ungrouped, to a CloudEvents webhook, for example of a SIEM or a data lake.',
+      'Sends every matching event once, ungrouped, to a CloudEvents webhook, for example of a SIEM or a data lake; or ended Flights as traces to a collector of OpenTelemetry.',
     ),
   metrics: metricsShape.optional().describe('What `/metrics` contains.'),
   web: webShape.optional().describe('The web page, the API and `/metrics`.'),
@@ -47,7 +47,7 @@ export const fileShape = z.strictObject({
     .array(inhibitRuleShape)
     .optional()
     .describe(
-      'While a source alert fires, no message is sent about its target alerts. One rule is built in: while `RegionDown` or `RegionUnauthorized` fires, no other alert of that region is sent.',
+      'While a source alert fires, no message is sent about its target alerts. Built in: while `RegionDown` or `RegionUnauthorized` fires, no other alert of that region is sent, and while `SharedCause` fires, no `FlightFailed` with its label `error`, to receivers that are told of the cause.',
     ),
   time_intervals: z
     .array(namedTimeIntervalShape)

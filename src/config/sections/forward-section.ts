@@ -12,7 +12,7 @@ export const forwardShape = z.strictObject({
     .describe(
       'Matchers on `region`, `feed`, `type`, `nest_id`, `nest`, `bird_id` and `bird` of an event. The feeds are `notification`, `bird_log`, `flight` and [`inventory`](#events-of-the-inventory).',
     ),
-  receiver: words.describe('A receiver with a webhook of `format: cloudevents`.'),
+  receiver: words.describe('A receiver with a webhook of `format: cloudevents` or `otlp`.'),
 });
 
 /**
@@ -31,7 +31,7 @@ export function readForward(check: Check): Forward[] {
     if (typeof name === 'string') {
       checkReceiver(check, [...path, 'receiver'], name, names);
       if (names.includes(name) && !takesEvents(check, names.indexOf(name))) {
-        check.problem([...path, 'receiver'], 'must have a webhook with `format: cloudevents`');
+        check.problem([...path, 'receiver'], 'must have a webhook with `format: cloudevents` or `otlp`');
       }
     }
     const matchers = readMatchers(check, [...path, 'matchers']);
@@ -43,5 +43,7 @@ export function readForward(check: Check): Forward[] {
 /** Looks at the file itself: a webhook with another mistake still takes events. */
 function takesEvents(check: Check, receiver: number): boolean {
   const webhooks = check.raw(['receivers', receiver, 'webhook_configs']);
-  return Array.isArray(webhooks) && webhooks.some((one) => one?.format === 'cloudevents');
+  return (
+    Array.isArray(webhooks) && webhooks.some((one) => one?.format === 'cloudevents' || one?.format === 'otlp')
+  );
 }

@@ -48,7 +48,7 @@ export const webShape = z.strictObject({
     })
     .optional()
     .describe(
-      'Public status pages at `/public/{region}/{nest id}`, with a badge at `…/badge.svg`, even if `auth` is set. They show the status of the Nest and since when, but no errors, people or ids. Without this key nothing is public.',
+      'Public status pages at `/public/{region}/{nest id}`, with a badge at `…/badge.svg`, even if `auth` is set. They show the status of the Nest and since when, and notes that somebody wrote for everybody (`alerts note --public`), but no errors, people or ids. Without this key nothing is public.',
     ),
   enable_lifecycle: z
     .boolean()
@@ -94,6 +94,8 @@ export function readWeb(check: Check): WebConfig | undefined {
   const mistake = typeof externalUrl === 'string' ? mistakeInBaseUrl(externalUrl) : undefined;
   if (mistake) check.problem(['web', 'external_url'], mistake);
   const web = check.read(webShape.prefault({}), ['web']);
+  if (access?.oidc && web && web.external_url === undefined)
+    check.problem(['web', 'external_url'], 'is missing: `auth.oidc` sends people back to it');
   const listen = web && parseHostPort(web.listen);
   if (!listen) return undefined;
   return {

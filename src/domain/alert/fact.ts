@@ -42,6 +42,22 @@ export type Fact =
       readonly scope: string;
     }
   | {
+      /** Alerts of failed Flights with one error changed: how many Birds fail with it now. */
+      readonly fact: 'shared_error';
+      readonly scope: string;
+      /** `all` for all regions together. */
+      readonly region: string;
+      readonly error: string;
+      readonly birds: number;
+      readonly nests: number;
+      /** False if there are more. */
+      readonly isAll: boolean;
+      /** The Birds that began to fail last, the latest first. */
+      readonly parts: readonly { readonly place: Place; readonly startsAtUs: number }[];
+      /** Failures that are told with the cause, the oldest first. */
+      readonly events: readonly Event[];
+    }
+  | {
       readonly fact: 'flight_started';
       readonly place: Place;
       readonly flightId: string;
@@ -305,7 +321,7 @@ const WATCH_SCOPE = 'all/watch';
 
 /** Whether alerts of a scope belong to no region. */
 export function isOfNoRegion(scope: string): boolean {
-  return scope === DELIVERY_SCOPE || scope === WATCH_SCOPE;
+  return scope.startsWith('all/');
 }
 
 /** The scope whose alerts a fact can change: `region/bird/<id>`, `region/entity/<type>/<id>` or `region`. */

@@ -63,6 +63,12 @@ export function ruleId(kind: string, match: readonly Matcher[]): string {
   return hash64([kind, ...match.map(formatMatcher).toSorted()]).slice(-8);
 }
 
+/** The name that somebody gave it; undefined for none. */
+export function nameOfRule({ id, kind, match }: Rule): string | undefined {
+  const own = ruleId(kind, match);
+  return id === own || id.startsWith(`${own}-`) ? undefined : id;
+}
+
 /** The id itself, or, if taken, the first free one of `id-2`, `id-3`, … */
 export function freeId(id: string, isTaken: (id: string) => boolean): string {
   let free = id;

@@ -5,11 +5,13 @@
  */
 import { howMany } from '../../text/counts.ts';
 import { durationWords } from '../../text/duration-words.ts';
+import { dayAndTime } from '../../text/instant-words.ts';
 import { plainText } from '../../text/plain-text.ts';
 import type { Alert } from '../alert/alert.ts';
 import type { Event } from '../alert/event.ts';
 import { connectionDisconnected } from '../kinds/connection-disconnected.ts';
-import { flightFailed, startOf } from '../kinds/flight-failed.ts';
+import { flightFailed, startOf } from '../kinds/failures/flight-failed.ts';
+import { sharedCause } from '../kinds/failures/shared-cause.ts';
 import { flightSlow, slowSince } from '../kinds/flight-slow.ts';
 
 /** What can be looked for, by the words of `context.show`, with the annotation that says it; in the order of a message. */
@@ -50,17 +52,24 @@ export interface Past {
     region: string,
     birdId: string,
   ): Promise<readonly { startedAtUs: number; failed: boolean; again: boolean }[]>;
-  /** Birds of the region that fail with the error, among `MOST_FAILING` alerts; `MOST_NAMED` of them and one more by name. */
-  failing(
-    region: string,
-    error: string,
-  ): Promise<{ readonly birds: number; readonly first: readonly FailingBird[] }>;
+  /** The Birds of the region that fail with the error, or of all regions for `all`. */
+  failing(region: string, error: string): Promise<Failing>;
   /** Firing alerts of the region about connections that the service has given up. */
   lostConnections(region: string): Promise<readonly Alert[]>;
 }
 
+/** The Birds that fail with one error. */
+export interface Failing {
+  readonly birds: number;
+  readonly nests: number;
+  /** False if only some of the alerts were looked at. */
+  readonly isAll: boolean;
+  /** One alert of each of the Birds that began to fail last, the latest first. */
+  readonly latest: readonly Alert[];
+}
+
 /** A Bird that fails, with names as they are shown. */
-export interface FailingBird {
+interface FailingBird {
   readonly birdId: string;
   readonly nestId: string;
   readonly name: string;
@@ -68,7 +77,7 @@ export interface FailingBird {
   readonly nameInNest: string;
 }
 
-export function failingBird({
+function failingBird({
   labels: { bird_id: birdId = '', bird, nest_id: nestId = '', nest },
 }: Alert): FailingBird {
   const name = plainText(bird ?? `Bird ${birdId}`, NAME_CODE_POINTS);
@@ -79,11 +88,11 @@ export function failingBird({
 /** Flights that are searched for the last success. */
 export const MOST_FLIGHTS = 200;
 
-/** Alerts with one error that are looked at: a storm may have 20,000. */
+/** Alerts of a region with one error that are looked at: a storm may have 20,000. */
 export const MOST_FAILING = 200;
 
 /** Alerts of other Birds that are named. */
-export const MOST_NAMED = 3;
+const MOST_NAMED = 3;
 
 const DAY_US = 86_400_000_000;
 /** An older change is no news. */
@@ -97,6 +106,7 @@ const NAME_CODE_POINTS = 120;
 const SORTS_OF = new Map<string, readonly FindingSort[]>([
   [flightFailed.name, FINDING_SORTS],
   [flightSlow.name, ['change']],
+  [sharedCause.name, ['change', 'who_acts']],
 ]);
 
 /** What to say of an alert, in the order of a message. */
@@ -153,23 +163,11 @@ const FIND: Readonly<Record<FindingSort, Find>> = {
       if (last) return saidOf(last, 1 + others.length, 'slow', slow.sinceUs);
       return 'the log that was read says of no publishing or activation since the last Flight that was not slow';
     }
-    if (!first) return NO_EVENT;
-    const failedUs = startOf(first);
-    const changes = await past.changes(region, birdId, failedUs - LONGEST_BEFORE_US, failedUs);
-    const [last] = changes;
-    if (!last) return 'the log that was read says of no publishing or activation within 14 days before';
-    const ends = await past.ends(region, birdId);
-    if (ends.at(-1)?.startedAtUs === 0) return 'the service does not say when some of its Flights started';
-    const success = ends.find(({ failed, again }) => !failed || again);
-    if (success && success.startedAtUs > last.occurredAtUs)
-      return 'a Flight that started after the last change succeeded, or ended more than once';
-    const before = ends.find(({ startedAtUs }) => startedAtUs <= last.occurredAtUs);
-    if (before?.failed) return 'it had failed before the last change already';
-    if (!before && ends.length >= MOST_FLIGHTS)
-      return `its last ${MOST_FLIGHTS} Flights failed after the last change`;
-    const since = changes.filter(({ occurredAtUs }) => !before || occurredAtUs > before.startedAtUs).length;
-    const { text, eventKey } = saidOf(last, since, 'failed', failedUs);
-    const flown = before
+    if (alert.alertname === sharedCause.name) return changedTogether(alert, past);
+    const change = await changeBefore(past, region, birdId, first);
+    if (typeof change === 'string') return change;
+    const { text, eventKey } = saidOf(change.last, change.since, 'failed', change.failedUs);
+    const flown = change.hasFlown
       ? 'the last Flight before that succeeded'
       : 'it had not flown before, as far as is known';
     return { text: `${text}; ${flown}`, eventKey };
@@ -197,12 +195,15 @@ const FIND: Readonly<Record<FindingSort, Find>> = {
     past,
   ) {
     if (error === '') return 'the failure has no message';
-    const { birds, first } = await past.failing(region, error);
-    const named = first.filter((one) => one.birdId !== birdId).slice(0, MOST_NAMED);
+    const { birds, isAll, latest } = await past.failing(region, error);
+    const named = latest
+      .filter(({ labels }) => labels.bird_id !== birdId)
+      .slice(0, MOST_NAMED)
+      .map(failingBird);
     if (named.length === 0) return 'no other Bird of the region fails with this error';
     const names = named.map((one) => (one.nestId === nestId ? one.name : one.nameInNest));
     const more = birds - 1 - names.length;
-    const atLeast = birds >= MOST_FAILING ? 'at least ' : '';
+    const atLeast = isAll ? '' : 'at least ';
     const others = more > 0 ? ` and ${atLeast}${howMany(more, 'more Bird')}` : '';
     return { text: `also failing with this error: ${names.join(', ')}${others}` };
   },
@@ -225,6 +226,60 @@ const FIND: Readonly<Record<FindingSort, Find>> = {
     return { text: `the connection ${connection}${whose} was lost ${long} before`, alertId: lost.id };
   },
 };
+
+interface ChangeBefore {
+  readonly last: Event;
+  /** How many changes there were since the last Flight before it. */
+  readonly since: number;
+  readonly failedUs: number;
+  readonly hasFlown: boolean;
+}
+
+/** The change after which a Bird fails that had not failed before; a text says why none is named. */
+async function changeBefore(
+  past: Past,
+  region: string,
+  birdId: string,
+  first: Event | undefined,
+): Promise<ChangeBefore | string> {
+  if (!first) return NO_EVENT;
+  const failedUs = startOf(first);
+  const changes = await past.changes(region, birdId, failedUs - LONGEST_BEFORE_US, failedUs);
+  const [last] = changes;
+  if (!last) return 'the log that was read says of no publishing or activation within 14 days before';
+  const ends = await past.ends(region, birdId);
+  if (ends.at(-1)?.startedAtUs === 0) return 'the service does not say when some of its Flights started';
+  const success = ends.find(({ failed, again }) => !failed || again);
+  if (success && success.startedAtUs > last.occurredAtUs)
+    return 'a Flight that started after the last change succeeded, or ended more than once';
+  const before = ends.find(({ startedAtUs }) => startedAtUs <= last.occurredAtUs);
+  if (before?.failed) return 'it had failed before the last change already';
+  if (!before && ends.length >= MOST_FLIGHTS)
+    return `its last ${MOST_FLIGHTS} Flights failed after the last change`;
+  const since = changes.filter(({ occurredAtUs }) => !before || occurredAtUs > before.startedAtUs).length;
+  return { last, since, failedUs, hasFlown: before !== undefined };
+}
+
+/** Whether one person changed all Birds that share an error before they failed. */
+async function changedTogether({ labels: { region = '', error = '' } }: Alert, past: Past) {
+  const { birds, latest } = await past.failing(region, error);
+  if (birds > latest.length) return 'more Birds fail than are looked at';
+  const found: Event[] = [];
+  for (const part of latest) {
+    const { region: own = '', bird_id: birdId = '' } = part.labels;
+    const change = await changeBefore(past, own, birdId, await past.firstEvent(part));
+    if (typeof change === 'string') return `of ${failingBird(part).name}: ${change}`;
+    found.push(change.last);
+  }
+  const [one, ...others] = found.toSorted((a, b) => a.occurredAtUs - b.occurredAtUs);
+  const who = plainText(String(one?.attributes.initiator ?? ''), NAME_CODE_POINTS);
+  const isOne = others.every(({ type, attributes }) => type === one?.type && attributes.initiator === who);
+  if (!one || who === '' || !isOne) return 'they were not all changed by one person';
+  const [from, until] = [one, others.at(-1) ?? one].map(({ occurredAtUs }) => dayAndTime(occurredAtUs));
+  const what = one.type.endsWith('.Published') ? 'published' : 'activated';
+  const then = from === until ? `at ${from}` : `between ${from} and ${until}`;
+  return { text: `all of them were ${what} by ${who} ${then}`, eventKey: one.key };
+}
 
 /** `published by editor@example.com 12 min before the first failed Flight started, the last of 3 changes` */
 function saidOf(

@@ -1,6 +1,6 @@
 /** Computes what a report of a month says of alerts: how long they fired, what failed and why, and how it ended. */
 import type { Period } from '../../time/calendar-period.ts';
-import { flightFailed } from '../kinds/flight-failed.ts';
+import { flightFailed } from '../kinds/failures/flight-failed.ts';
 import { kindOf } from '../kinds/kinds.ts';
 import { type Episode, isRecovery } from './digest.ts';
 

@@ -60,13 +60,15 @@ export function figureName(name: string): string {
     .replaceAll(/^\w|\b(?=nest|bird|flight)\w/g, (letter) => letter.toUpperCase());
 }
 
-/** A figure for people; empty if it is not known. A share is never 100 % if one failed. */
+/** A figure for people; empty if it is not known. A share that succeeded is never 100 % if one failed. */
 export function figureText(name: string, value = Number.NaN): string {
   if (!Number.isFinite(value)) return '';
   if (name === 'success_difference') {
     const points = Math.round(value * 1000) / 10;
     return `${points > 0 ? '+' : ''}${points} points`;
   }
+  if (name === 'objective') return value === 1 ? 'met' : 'not met';
+  if (name === 'target') return `${Number((value * 100).toPrecision(6))} %`;
   if (SHARES.has(name)) return `${Math.floor(value * 1000) / 10} %`;
   return DURATIONS.test(name) ? durationWords(Math.round(value / 1000), 'two units') : String(value);
 }

@@ -5,7 +5,7 @@
  * - The end of an alert is suppressed for good, with the reason. Somebody wanted that, by a silence or a time
  *   interval, even if the receiver was notified that the alert fires.
  * - The exception: an inhibited end waits. Nobody asked for it, and whoever was notified that the alert fires would
- *   believe it fires for ever.
+ *   believe it fires for ever. If it is inhibited by the alert about a shared cause, it does not wait either.
  */
 
 import type { Mute } from '../muting/muting.ts';
@@ -39,7 +39,7 @@ export function applyMutes(
     const fires = isFiringHere(standing);
     const mute = isToBeMuted(standing) ? why(alertAsKnown(group, standing)) : null;
     const wasFiring = member.notifiedState === 'firing' || member.notifiedState === 'hidden';
-    if (mute === null) {
+    if (mute === null || (mute.standsIn && wasFiring && !fires)) {
       open.push(standing);
     } else if (fires || (wasFiring && mute.reason === 'inhibited')) {
       waiting.push(standing);
@@ -56,7 +56,8 @@ export function applyMutes(
         lastSeq: alert.lastSeq,
         groupKey,
         receiver: group.receiver,
-        ...mute,
+        reason: mute.reason,
+        detail: mute.detail,
         atUs: nowUs,
       });
     }

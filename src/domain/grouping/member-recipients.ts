@@ -19,6 +19,7 @@ const SHOWN_CODE_POINTS = 100;
 
 /** In the order in which they are tried. */
 const MISTAKES: readonly (readonly [of: RegExp, why: string])[] = [
+  [/<\?>$/, 'the service does not say whether this member is active'],
   [/^$|<>$/, 'the service has no address of this member'],
   [/\p{Cc}|\p{Cf}/u, 'the address has an invisible character in it'],
   [/[,;].*@|@.*@/, 'this is more than one address'],
@@ -38,16 +39,28 @@ interface Member {
   readonly isActive: boolean | undefined;
 }
 
+/** Follows a member of whom the service does not say whether it is active. */
+const UNKNOWN = ' <?>';
+
 /**
- * The addresses of the active members, each once and in order. A member without one stands there by name, in a form
- * that is never taken for an address.
+ * The addresses of the active members, each once and in order. A member without one stands there by name, and one that
+ * may be active by its address, both in a form that is never taken for an address.
  */
 export function activeMembers(members: readonly Member[]): readonly string[] {
-  const active = members.filter(({ isActive }) => isActive);
-  const names = active.map(
-    ({ id, firstName, lastName, email }) => email.trim() || `${`${firstName} ${lastName}`.trim() || id} <>`,
-  );
+  const active = members.filter(({ isActive }) => isActive !== false);
+  const names = active.map(({ id, firstName, lastName, email, isActive }) => {
+    const name = email.trim() || `${`${firstName} ${lastName}`.trim() || id} <>`;
+    return isActive ? name : `${name}${UNKNOWN}`;
+  });
   return [...new Set(names)].toSorted();
+}
+
+/** Those of `activeMembers` that are active, and the addresses of those that may be. */
+export function byActivity(members: readonly string[]) {
+  const [active = [], unknown = []] = [false, true].map((is) =>
+    members.filter((one) => one.endsWith(UNKNOWN) === is),
+  );
+  return { active, unknown: unknown.map((one) => one.slice(0, -UNKNOWN.length)) };
 }
 
 /** `own`: the configured addresses that are mailed besides, as they are. */

@@ -1,19 +1,26 @@
 /** Splits a large notification for integrations that take parts: each alert or event is in exactly one part. */
+import { kindOf } from '../kinds/kinds.ts';
 import type { Listed } from './flush.ts';
 import { MAX_EVENTS } from './notification.ts';
 
 /** The most alerts in one part. */
 export const PART_ALERTS = 500;
 /**
- * The most events listed in one message; a single alert has at most `MAX_EVENTS`. With messages of maximal length
- * these are 16 MB, written, read and sent as one text.
+ * The most events listed in one message; a single alert has at most `MAX_EVENTS`, unless its events are told nowhere
+ * else. With messages of maximal length these are 16 MB, written, read and sent as one text.
  */
 export const PART_EVENTS = 500;
 
 /** How many events to list for each alert if all of these alerts are in one message. */
 export function eventsOfEach(listed: readonly Listed[]): number {
-  const all = listed.reduce((sum, { newEvents }) => sum + Math.min(newEvents, MAX_EVENTS), 0);
-  return all <= PART_EVENTS ? MAX_EVENTS : Math.max(1, Math.floor(PART_EVENTS / listed.length));
+  const most = Math.max(MAX_EVENTS, ...listed.map(mostEventsOf));
+  const all = listed.reduce((sum, { newEvents }) => sum + Math.min(newEvents, most), 0);
+  return all <= PART_EVENTS ? most : Math.max(1, Math.floor(PART_EVENTS / listed.length));
+}
+
+/** Whoever is told of a cause that many Birds share is told of no other alert with their failures. */
+function mostEventsOf({ alert: { alertname } }: Listed): number {
+  return kindOf(alertname)?.words.listsEvents ? PART_EVENTS : MAX_EVENTS;
 }
 
 /** The most events in one message for integrations that take only events: the size of a batch of CloudEvents. */
@@ -24,7 +31,7 @@ export function partsOf(listed: readonly Listed[]): Listed[][] {
   const parts: Listed[][] = [];
   let events = 0;
   for (const one of listed) {
-    const own = Math.min(one.newEvents, MAX_EVENTS);
+    const own = Math.min(one.newEvents, mostEventsOf(one));
     const last = parts.at(-1);
     if (last && last.length < PART_ALERTS && events + own <= PART_EVENTS) {
       last.push(one);

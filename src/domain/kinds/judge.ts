@@ -123,6 +123,8 @@ export interface NestToJudge {
   readonly place: Place;
   /** Its active members, as the service addresses them; undefined if the service never listed them. */
   readonly members: readonly string[] | undefined;
+  /** Addresses of members of whom the service does not say whether they are active. */
+  readonly maybeActive: readonly string[];
   /** The same at the reading that was judged before. */
   readonly membersBefore: readonly string[] | undefined;
 }

@@ -128,6 +128,8 @@ export interface Words {
   readonly events?: 'failure' | 'event' | null;
   /** The description is our own sentence; for other kinds it is what somebody answered. */
   readonly hasOwnDescription?: true;
+  /** The description has a line for each of those that its events are about, so that messages need not list these. */
+  readonly listsEvents?: true;
   /** The description says all that the summary does. */
   readonly hasWholeDescription?: true;
   /**

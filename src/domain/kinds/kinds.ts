@@ -7,9 +7,10 @@ import { birdTriggerFailing } from './bird-trigger-failing.ts';
 import { connectionDisconnected } from './connection-disconnected.ts';
 import { deliveryFailing } from './delivery-failing.ts';
 import { eventMatched } from './event-matched.ts';
+import { flightFailed } from './failures/flight-failed.ts';
+import { sharedCause } from './failures/shared-cause.ts';
 import { feedBehind } from './feed-behind.ts';
 import { feedIncomplete } from './feed-incomplete.ts';
-import { flightFailed } from './flight-failed.ts';
 import { flightOverdue } from './flight-overdue.ts';
 import { flightSlow } from './flight-slow.ts';
 import { flightStuck } from './flight-stuck.ts';
@@ -47,6 +48,7 @@ const ALL = [
   objectiveBurning,
   birdNotAsDeclared,
   nestWithoutOwner,
+  sharedCause,
 ] as const;
 
 export type AlertKind = (typeof ALL)[number]['name'];

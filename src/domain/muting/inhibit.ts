@@ -1,6 +1,8 @@
 /** Inhibition, with Alertmanager's meaning: while a source fires, its targets are muted. */
 import { type Labels, labelOf } from '../alert/alert.ts';
 import { fingerprint } from '../alert/fingerprint.ts';
+import { flightFailed } from '../kinds/failures/flight-failed.ts';
+import { sharedCause } from '../kinds/failures/shared-cause.ts';
 import { KINDS } from '../kinds/kinds.ts';
 import { createMatcher, type Matcher, matchesAll, workOf } from '../matchers/matcher.ts';
 
@@ -9,18 +11,39 @@ export interface InhibitRule {
   readonly targetMatchers: readonly Matcher[];
   /** Labels whose values must be equal in source and target; a label that both lack counts as equal. */
   readonly equal: readonly string[];
+  /**
+   * The source tells of its targets, so it mutes them only for receivers that are told of the source, and neither the
+   * end of what was told before nor a summary of what is old.
+   */
+  readonly standsIn?: true;
 }
 
 const SOURCES = KINDS.filter((kind) => kind.inhibitsRegion);
 const OTHERS = KINDS.filter((kind) => kind.isOfNoRegion);
 
-/** While a region cannot be read, its other alerts are a consequence of that. Deliveries belong to no region. */
+const causeOf = (region: '=' | '!=', equal: readonly string[]): InhibitRule => ({
+  sourceMatchers: [
+    createMatcher('alertname', '=', sharedCause.name),
+    createMatcher('region', region, 'all'),
+    createMatcher('error', '!=', ''),
+  ],
+  targetMatchers: [createMatcher('alertname', '=', flightFailed.name)],
+  equal,
+  standsIn: true,
+});
+
+/**
+ * While a region cannot be read, its other alerts are a consequence of that. Deliveries belong to no region. While Birds
+ * fail with one error, the alert about that stands for theirs.
+ */
 export const BUILT_IN_INHIBITIONS: readonly InhibitRule[] = [
   {
     sourceMatchers: [createMatcher('alertname', '=~', anyOf(SOURCES))],
     targetMatchers: [createMatcher('alertname', '!~', anyOf([...SOURCES, ...OTHERS]))],
     equal: ['region'],
   },
+  causeOf('!=', ['region', 'error']),
+  causeOf('=', ['error']),
 ];
 
 function anyOf(kinds: typeof KINDS): string {
@@ -57,6 +80,8 @@ export function workOfRule({ sourceMatchers, targetMatchers }: InhibitRule): num
 interface Source {
   readonly fingerprint: string;
   readonly labels: Labels;
+  /** See `InhibitRule`. */
+  readonly standsIn: boolean;
 }
 
 export interface Inhibitor {
@@ -84,7 +109,7 @@ export function createInhibitor(rule: InhibitRule): Inhibitor {
       const known = sources.get(keyOf(rule, labels));
       // Alerts that are both source and target inhibit neither each other nor themselves.
       const source = matchesAll(sourceMatchers, labels) ? known?.noTarget : known?.first;
-      return source && { fingerprint: fingerprint(source), labels: source };
+      return source && { fingerprint: fingerprint(source), labels: source, standsIn: rule.standsIn ?? false };
     },
   };
 }

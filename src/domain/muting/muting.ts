@@ -20,6 +20,8 @@ export interface Mute {
   readonly reason: SuppressionReason;
   /** By whom or what, for people. */
   readonly detail: string;
+  /** See `InhibitRule`. */
+  readonly standsIn?: boolean;
 }
 
 /**
@@ -50,6 +52,8 @@ export interface MutingOptions {
   readonly firing: readonly Labels[];
   readonly timeIntervals: TimeIntervals;
   readonly recurrences: Recurrences;
+  /** Whether a receiver is told of everything of which an alert with these labels tells. Absent: every one is. */
+  readonly isTold?: (labels: Labels, receiver: string) => boolean;
   readonly nowUs: number;
 }
 
@@ -57,7 +61,7 @@ export interface MutingOptions {
 const LEAST_WORK = 50;
 
 export async function createMuting(options: MutingOptions, giveWay: GiveWay): Promise<Muting> {
-  const { silences, inhibitRules, firing, timeIntervals, recurrences, nowUs } = options;
+  const { silences, inhibitRules, firing, timeIntervals, recurrences, isTold = () => true, nowUs } = options;
   const faults = new FaultBox();
   const isHidingNow = (silence: Silence) =>
     faults.guard('silence', silence.id, () => isHiding(silence, nowUs, recurrences), false);
@@ -103,11 +107,18 @@ export async function createMuting(options: MutingOptions, giveWay: GiveWay): Pr
     ofRoute,
     faults: () => faults.all(),
     async why(alert, route, giveWay) {
-      const [source] = inhibitedBy(alert.labels);
+      const source = inhibitedBy(alert.labels).find(
+        ({ standsIn, labels }) => !standsIn || isTold(labels, route.receiver),
+      );
       let pause = giveWay(leastWork);
       if (pause) await pause;
       if (source) {
-        return { reason: 'inhibited', detail: `by ${source.labels.alertname} (${source.fingerprint})` };
+        const { labels, fingerprint, standsIn } = source;
+        return {
+          reason: 'inhibited',
+          detail: `${standsIn ? 'part of' : 'by'} ${labels.alertname} (${fingerprint})`,
+          standsIn,
+        };
       }
       const intervals = ofRoute(route);
       if (intervals.length > 0) return { reason: 'time_interval', detail: intervals.join(', ') };

@@ -53,9 +53,14 @@ export function burning(
 /** What the objective allows in its time, how much of that is used, and when it is used up at this pace. */
 export function allowance({ success, overMs }: Target, ends: readonly Ends[], burn: Burning, nowUs: number) {
   const { succeeded, failed: used } = sumSince(ends, nowUs - overMs * 1000);
-  const allowed = Math.floor((succeeded + used) * (1 - success));
+  const allowed = allowedFailures(success, succeeded + used);
   const left = allowed - used;
   return { allowed, used, usedUpAtUs: left <= 0 ? nowUs : nowUs + (left * burn.windowUs) / burn.failed };
+}
+
+/** How many of these Flights may fail. A tenth of ten is one, although 1 - 0.9 is a little less than a tenth. */
+export function allowedFailures(success: number, flights: number): number {
+  return Math.floor(flights * (1 - success) + 1e-9);
 }
 
 /** Half hours count in full if they end later. */

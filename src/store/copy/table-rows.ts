@@ -2,7 +2,7 @@
  * Defines a store's content as rows of tables, for copying it between engines and checking it.
  *
  * Why rows, rather than the repositories of a transaction: stored records refer to each other by numbers (an alert to
- * its events, a notification to both) that no repository exposes, and each of the nineteen repositories would need a way
+ * its events, a notification to both) that no repository exposes, and each repository would need a way
  * to list and to import everything. Tables and columns with the same name mean the same on each engine, so they need not be
  * listed anywhere: a column added to both schemas is copied, and a test fails if one engine lacks it.
  */

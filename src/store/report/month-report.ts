@@ -5,6 +5,7 @@
 import type { Alert, Labels } from '../../domain/alert/alert.ts';
 import type { Episode } from '../../domain/digest/digest.ts';
 import { alertsOfMonth, impairsWatch } from '../../domain/digest/month-alerts.ts';
+import { objectiveRows, type ReportedObjective } from '../../domain/digest/objective-rows.ts';
 import type { ReportRow } from '../../domain/digest/report-figures.ts';
 import { successRatio } from '../../domain/statistics/flight-statistics.ts';
 import { exactZoneTime } from '../../text/instant-words.ts';
@@ -22,6 +23,7 @@ export interface ReportQuery {
   readonly month: string | undefined;
   /** The one by whose calendar months and days begin. */
   readonly zone: string;
+  readonly objectives: readonly ReportedObjective[];
   /** How long alerts are kept. */
   readonly keptMs: number;
   readonly nowUs: number;
@@ -46,7 +48,7 @@ export async function readMonthReport(store: Store, query: ReportQuery) {
 
 /** What the reports of all Nests are made from (`reportOf`). */
 export async function readMonth(store: Store, query: ReportQuery) {
-  const { regions, zone, keptMs, nowUs } = query;
+  const { regions, zone, objectives, keptMs, nowUs } = query;
   const watched = new Map<string, number>();
   for (const region of regions) {
     watched.set(region, (await store.transaction((tx) => tx.inventory.knownSince(region))) ?? nowUs);
@@ -65,7 +67,7 @@ export async function readMonth(store: Store, query: ReportQuery) {
     ({ alertId, startsAtUs: us }) => alertId !== null && us >= span.fromUs && us < span.untilUs,
   );
   const known = { months, month, earlier, later, watched, flightsUs, alertsUs };
-  return { ...known, span, isComparable, calendar, nests, episodes, silences, zone };
+  return { ...known, span, isComparable, calendar, nests, episodes, silences, zone, objectives };
 }
 
 const aboutOf = ({ regions, nestId }: ReportQuery): Labels =>
@@ -77,7 +79,7 @@ export async function reportOf(
   read: Awaited<ReturnType<typeof readMonth>>,
   { region, nest_id: nestId }: Labels,
 ) {
-  const { month, span, isComparable, calendar, zone, alertsUs } = read;
+  const { month, span, isComparable, calendar, zone, alertsUs, objectives } = read;
   const nests = read.nests.filter(
     ({ labels }) =>
       nestId === undefined ||
@@ -111,9 +113,16 @@ export async function reportOf(
     const own = counts.filter((_, at) => calendar[at]!.fromUs >= month.fromUs);
     return { labels, ...own.reduce(add, { ...NONE }) };
   });
+  // A region has an objective of its own only where all of its Nests are reported.
+  const ofRegion = nestId === undefined ? [...Map.groupBy(ofMonth, ({ labels }) => labels.region!)] : [];
+  const regions = ofRegion.map(([name, own]) => ({
+    labels: { region: name },
+    ...own.reduce(add, { ...NONE }),
+  }));
   const tables = {
     month: [{ text: month.name, figures }],
     days: days.map((day) => ({ text: dayOf(day.fromUs, zone), figures: figuresOf([day]) })),
+    objectives: objectiveRows(objectives, ofMonth, regions),
     worst_nests: ofMonth
       .sort((a, b) => b.failed - a.failed)
       .map((one) => ({ labels: one.labels, figures: figuresOf([one]) })),

@@ -2,6 +2,7 @@ import type { Clock } from '../../time/clock.ts';
 import { createAlerts } from './alerted/alerts.ts';
 import { createDigests } from './alerted/digests.ts';
 import { SqlGroups } from './alerted/groups.ts';
+import { createNotes } from './alerted/notes.ts';
 import { createSilences } from './alerted/silences.ts';
 import { createSuppressions } from './alerted/suppressions.ts';
 import { DeliveryCounts } from './queued/delivery-counts.ts';
@@ -50,6 +51,7 @@ export function createRepositories(sql: Sql, clock: Clock, slot: () => number): 
       alerts: createAlerts(sql, { events, standing, groups }),
       groups,
       silences: createSilences(sql),
+      notes: createNotes(sql),
       suppressions: createSuppressions(sql, events),
       digests: createDigests(sql),
       forwards: createForward(sql),

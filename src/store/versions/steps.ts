@@ -122,6 +122,21 @@ const LISTED = `
     PRIMARY KEY (region, sort, id)
   );`;
 
+/** What people wrote about alerts. */
+const NOTES = `
+  CREATE TABLE alert_note (
+    id TEXT PRIMARY KEY,
+    alert_id TEXT NOT NULL,
+    starts_us BIGINT NOT NULL,
+    at_us BIGINT NOT NULL,
+    author TEXT NOT NULL,
+    text TEXT NOT NULL,
+    -- 1 or 0.
+    is_public BIGINT NOT NULL
+  );
+  CREATE INDEX alert_note_of_alert ON alert_note (alert_id, at_us);
+  CREATE INDEX alert_note_by_age ON alert_note (at_us);`;
+
 /** The first step makes version 1, and so on. */
 export const STEPS: readonly Step[] = [
   { sql: { sqlite: SCHEMA, postgres: TABLES }, oldest: 1 },
@@ -135,6 +150,7 @@ export const STEPS: readonly Step[] = [
   },
   { sql: { sqlite: onSqlite(HALF_HOURS), postgres: HALF_HOURS }, oldest: 2 },
   { sql: { sqlite: onSqlite(LISTED), postgres: onPostgres(LISTED) }, oldest: 2 },
+  { sql: { sqlite: onSqlite(NOTES), postgres: onPostgres(NOTES) }, oldest: 2 },
   { sql: { sqlite: onSqlite(ACTIONS), postgres: onPostgres(ACTIONS) }, oldest: 2 },
 ];
 

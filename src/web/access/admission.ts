@@ -1,7 +1,7 @@
 /** Authenticates and authorizes requests, and records those that change something. */
 import type { HttpBindings } from '@hono/node-server';
 import type { Context, Hono } from 'hono';
-import type { Scope } from '../../config/sections/access-section.ts';
+import type { Scope } from '../../config/sections/scopes.ts';
 import type { WebConfig } from '../../config/sections/web-section.ts';
 import type { AcknowledgeLinks } from '../../operator/acknowledge-link.ts';
 import type { Report, WriteRecord } from '../../report.ts';
@@ -11,6 +11,7 @@ import { plainText } from '../../text/plain-text.ts';
 import type { Clock } from '../../time/clock.ts';
 import { MAX_AUTHOR_LENGTH } from '../requests/silence-request.ts';
 import { BEARER_OF_LINK, createIdentifier, type Identity, scopeFor } from './identify.ts';
+import type { Oidc } from './oidc.ts';
 
 declare module 'hono' {
   interface ContextVariableMap {
@@ -25,6 +26,8 @@ interface AdmissionOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly report: Report;
+  /** Present if people log in at an identity provider. */
+  readonly oidc?: Oidc | undefined;
 }
 
 type Refuse = (c: Context, status: 401 | 403 | 429, message: string) => Response;
@@ -36,11 +39,12 @@ export interface Admission {
   protect(app: Hono, refuse: Refuse): void;
 }
 
-export function createAdmission({ config, links, store, clock, report }: AdmissionOptions): Admission {
+export function createAdmission({ config, links, store, clock, report, oidc }: AdmissionOptions): Admission {
   const identify = createIdentifier(config);
   const isFirstRefusal = oncePerHour(clock);
 
-  const identityOf = (c: Context) =>
+  const identityOf = async (c: Context) =>
+    oidc?.identityOf(c) ??
     identify({
       authorization: c.req.header('authorization'),
       header: (name) => c.req.header(name),
@@ -64,6 +68,7 @@ export function createAdmission({ config, links, store, clock, report }: Admissi
         const isKnown = typeof found === 'object' && found.scopes.has(scope);
         const identity = !isKnown && hasLink(c) ? BEARER_OF_LINK : found;
         if (identity === 'busy') return refuse(c, 429, 'Too many log in at once: try again in a moment.');
+        if (identity === 'unknown' && oidc && isOfBrowser(c)) return c.redirect(oidc.loginPath(c), 303);
         if (identity === 'unknown') {
           c.header('www-authenticate', 'Basic realm="nestwatch", charset="UTF-8", Bearer realm="nestwatch"');
           return refuse(c, 401, config.access?.users.size ? NEEDED + OR_USER : NEEDED);
@@ -104,6 +109,12 @@ export function createAdmission({ config, links, store, clock, report }: Admissi
       report({ what: 'trouble', stage: 'store', error });
     }
   }
+}
+
+/** Whether a person opens a page, and has not tried a password. */
+function isOfBrowser(c: Context): boolean {
+  const isPage = c.req.method === 'GET' && c.req.header('accept')?.includes('text/html');
+  return Boolean(isPage) && c.req.header('authorization') === undefined && !c.req.path.startsWith('/api/');
 }
 
 const isChange = (scope: Scope) => scope === 'write' || scope === 'fly';

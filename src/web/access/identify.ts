@@ -4,7 +4,7 @@
  * revealed at each request, so a rotated file takes effect within seconds.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { SCOPES, type Scope, USUAL_SCOPES } from '../../config/sections/access-section.ts';
+import { SCOPES, type Scope, USUAL_SCOPES } from '../../config/sections/scopes.ts';
 import type { WebConfig } from '../../config/sections/web-section.ts';
 import { isPasswordOf } from '../../http/password-hash.ts';
 import { LIMITS } from '../../limits.ts';
@@ -14,7 +14,7 @@ import { MAX_AUTHOR_LENGTH } from '../requests/silence-request.ts';
 export interface Identity {
   /** The name of a person or token; empty if no credentials are required. */
   readonly name: string;
-  readonly by: 'proxy' | 'user' | 'token' | 'link' | 'nobody_asked';
+  readonly by: 'proxy' | 'user' | 'token' | 'link' | 'oidc' | 'nobody_asked';
   readonly scopes: ReadonlySet<Scope>;
 }
 
@@ -108,7 +108,7 @@ export function scopeFor(method: string, path: string): Scope {
 
 /** Whether it is the name of a person who logged in. */
 export function isLogin({ by }: Identity): boolean {
-  return by === 'proxy' || by === 'user';
+  return by === 'proxy' || by === 'user' || by === 'oidc';
 }
 
 /** A person's authenticated name replaces the typed one. The holder of a token may act for somebody else. */

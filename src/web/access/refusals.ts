@@ -42,8 +42,9 @@ export function addOrigins(app: Hono, { externalUrl }: WebConfig): void {
 /** The requests that change something. */
 const WRITES = [
   /^POST \/-\/reload$/,
-  /^POST \/(fly|silence|expire-silence|acknowledge|resolve|deliveries\/(retry|test))$/,
-  /^POST \/api\/v1\/(deliveries\/retry|alerts\/(acknowledge|resolve)|actions\/(pause|resume))$/,
+  /^POST \/logout$/,
+  /^POST \/(fly|silence|expire-silence|acknowledge|resolve|note|deliveries\/(retry|test))$/,
+  /^POST \/api\/v1\/(deliveries\/retry|alerts\/(acknowledge|resolve|note)|actions\/(pause|resume))$/,
   /^POST \/api\/v1\/birds\/[^/]+\/[^/]+\/fly$/,
   /^POST \/api\/v2\/(alerts|silences)$/,
   /^DELETE \/api\/v2\/silence\/[^/]+$/,

@@ -2,6 +2,7 @@
 
 import type { Alert } from '../../domain/alert/alert.ts';
 import { fingerprint } from '../../domain/alert/fingerprint.ts';
+import type { Note } from '../../domain/alert/note.ts';
 import { ANNOTATION_OF, type Finding } from '../../domain/context/findings.ts';
 import { type Deadline, lateUs } from '../../domain/statistics/deadlines.ts';
 import { alertPath } from '../../http/page-path.ts';
@@ -44,6 +45,10 @@ export function findingJson(finding: Finding) {
     event_key: eventKey,
     alert_id: alertId,
   };
+}
+
+export function noteJson({ id, author, text, isPublic, atUs }: Note) {
+  return { id, author, text, public: isPublic, at: formatInstant(atUs) };
 }
 
 export function deadlineJson(deadline: Deadline) {

@@ -15,7 +15,7 @@ import type { NameOf } from '../delivery-messages.ts';
 import { refuse } from '../requests/query.ts';
 import { listContext, readAlertQuery } from '../requests/read-lists.ts';
 import type { ApiOptions } from '../web-options.ts';
-import { alertJson, deliveryJson, findingJson } from './alert-json.ts';
+import { alertJson, deliveryJson, findingJson, noteJson } from './alert-json.ts';
 import { DEFAULT_LIMIT } from './lists-api.ts';
 
 const ALERT_STATES: readonly AlertState[] = ['firing', 'resolved', 'pending'];
@@ -99,6 +99,7 @@ function recordJson(record: AlertRecord, externalUrl: string, nameOf: NameOf) {
       ...{ author: createdBy, comment },
       at: formatInstant(startsAtUs),
     })),
+    notes: record.notes.map(noteJson),
     inhibited_by: record.inhibitedBy,
     receivers: record.receivers,
     findings: record.findings.map(findingJson),

@@ -1,6 +1,6 @@
 /**
  * Serves the JSON API: what the store and the stages know, in snake_case. It only reads, except that it can retry
- * dead deliveries, acknowledge or resolve alerts, and take wishes to start Birds again.
+ * dead deliveries, acknowledge, resolve or annotate alerts, and take wishes to start Birds again.
  */
 import { Hono } from 'hono';
 import * as z from 'zod';
@@ -10,7 +10,7 @@ import type { Notification } from '../../domain/grouping/notification.ts';
 import { isStoreFailure } from '../../errors.ts';
 import { countFiring } from '../../operator/count-firing.ts';
 import { explain } from '../../operator/explain.ts';
-import { findReference, newestEventOf } from '../../operator/find-reference.ts';
+import { alertOf, findReference, newestEventOf } from '../../operator/find-reference.ts';
 import { type ReplicaView, readReplicas } from '../../operator/read-replicas.ts';
 import type { RegionProgress } from '../../region-progress.ts';
 import { loadMuting } from '../../store/load-muting.ts';
@@ -23,7 +23,7 @@ import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../requests/silence-reque
 import { type ConfigurationView, reasonOf, stateOf } from '../status-view.ts';
 import type { ApiOptions } from '../web-options.ts';
 import { addActions, addPausing } from './actions-api.ts';
-import { deliveryJson, faultJson, instantJson } from './alert-json.ts';
+import { deliveryJson, faultJson, instantJson, noteJson } from './alert-json.ts';
 import { addAlerts } from './alerts-api.ts';
 import { addBird, addFlight, addInventory } from './birds-api.ts';
 import { explanationJson } from './explain-json.ts';
@@ -143,6 +143,23 @@ function addResolve(api: Hono, { alertResolver }: ApiOptions): void {
   });
 }
 
+/** The alert may be named by any id that `/alerts/{id}` takes. */
+function addNote(api: Hono, { store, status, noteWriter }: ApiOptions): void {
+  api.post('/alerts/note', async (c) => {
+    const body = await c.req.text();
+    const { id, author, text, public: isPublic } = readBody(body, noteShape, NOTE_EXPECTED);
+    const regions = status().regions.map(({ region }) => region);
+    const alertId = await store.transaction(async (tx) => {
+      const meant = (await tx.alerts.find(id)) ? undefined : await findReference(tx, id, regions);
+      return (meant && (await alertOf(tx, meant))) ?? id;
+    });
+    const written = { author: signedBy(c.get('identity'), author), text, isPublic };
+    const result = await noteWriter.add(alertId, written);
+    if (!result.ok) return c.json({ error: result.message }, result.problem === 'not_found' ? 404 : 400);
+    return c.json({ alert_id: alertId, ...noteJson(result.note) });
+  });
+}
+
 function addDelivery(api: Hono, { store, messages }: ApiOptions): void {
   api.get('/deliveries/:id', async (c) => {
     readQuery(search(c.req.url), []);
@@ -218,6 +235,7 @@ const ROUTES = [
   addAlerts,
   addAcknowledge,
   addResolve,
+  addNote,
   addBird,
   addPausing,
   addActions,
@@ -237,6 +255,15 @@ const signedShape = idsShape.extend({
   author: z.string().trim().min(1).max(MAX_AUTHOR_LENGTH).transform(wireText),
   comment: z.string().trim().max(MAX_COMMENT_LENGTH).default('').transform(wireText),
 });
+
+const noteShape = z.object({
+  id: z.string().max(500),
+  author: signedShape.shape.author,
+  text: z.string().transform(wireText),
+  public: z.boolean().default(false),
+});
+const NOTE_EXPECTED =
+  '{"id": "…", "author": "…", "text": "…", "public": false} with an id of an alert; only `public` may be missing';
 
 function readSigned(body: string): z.output<typeof signedShape> {
   return readBody(

@@ -26,9 +26,10 @@ export function explanationJson(
       delay_seconds: Math.max(0, event.observedAtUs - event.occurredAtUs) / 1e6,
       historic: explanation.isHistoric,
     },
-    rules: explanation.rules.map(({ kind, rule }) => ({
+    rules: explanation.rules.map(({ kind, rule, name = null }) => ({
       alertname: kind,
       rule,
+      name,
       // The default rules follow the configured ones.
       built_in: rule !== null && rule >= rules.length - DEFAULT_RULES.length,
       threshold: rule === null ? null : thresholdOf(rules[rule]),

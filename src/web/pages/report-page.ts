@@ -43,7 +43,8 @@ async function readReport(c: Context, page: Page, { store, status, alerting }: P
   const regions = status().regions.map(({ region }) => region);
   const region = oneOf('region', given.region, regions);
   const asked = { nestId: given.nest, month: given.month, zone, keptMs: alerting.store.retentionMs, nowUs };
-  const report = await readMonthReport(store, { ...asked, regions: region ? [region] : regions });
+  const { objectives = [] } = alerting;
+  const report = await readMonthReport(store, { ...asked, objectives, regions: region ? [region] : regions });
   const names = report.months.map(({ name }) => name);
   oneOf('month', given.month, names);
   const [nest] = given.nest ? report.tables.worst_nests : [];
@@ -96,7 +97,9 @@ function subject(page: Page, table: string, { labels, text = '' }: ReportRow): H
     const ended = table === 'how_alerts_ended' ? sentence(words.alert.ended(text, '')) : text;
     return said(ended || words.birds.noMessage, MESSAGE_LENGTH);
   }
-  const { region = '', nest_id = '', bird_id } = labels;
+  const { region = '', nest_id, bird_id } = labels;
+  const about = text && html` · ${said(text, MESSAGE_LENGTH)}`;
+  if (nest_id === undefined) return html`${regionWord(words, region)}${about}`;
   const path = bird_id === undefined ? nestPath(region, nest_id) : birdPath(region, bird_id);
-  return html`<a class="plain" href="${root}${path}">${where(page, region, alertPlace(labels))}</a>`;
+  return html`<a class="plain" href="${root}${path}">${where(page, region, alertPlace(labels))}</a>${about}`;
 }

@@ -169,6 +169,9 @@ rules:
   - { kind: FlightOverdue, name: exports, match: ['bird=~"Export.*"'], landed_by: 0 7 * * * }
   - { kind: FlightOverdue, name: nightly, match: ['bird="Nightly"'], landed_by: 0 7 * * * }
   - { kind: FlightFailed, match: ['bird="Nightly"'] }
+  - { kind: BirdNotAsDeclared, name: active, state: active }
+  - { kind: NestWithoutOwner, name: ours }
+  - { kind: NestWithoutOwner, name: prod, match: ['nest=~"Prod.*"'] }
 `,
     );
     const { exit, stdout } = await nestwatch(['check-config', '--online', '--strict', file]);
@@ -178,6 +181,10 @@ rules:
       `${file}: rule exports, FlightOverdue: good: fits 50 Birds`,
       `${file}: rule nightly, FlightOverdue: good: fits 0 Birds`,
       `${file}: rule nightly, FlightOverdue: warning: it fits no Bird: check its \`match\``,
+      `${file}: rule active, BirdNotAsDeclared: good: fits 52 Birds`,
+      `${file}: rule ours, NestWithoutOwner: good: fits 1 Nest`,
+      `${file}: rule prod, NestWithoutOwner: good: fits 0 Nests`,
+      `${file}: rule prod, NestWithoutOwner: warning: it fits no Nest: check its \`match\``,
     ]);
     expect(exit).toBe(3);
     const { stdout: refused } = await nestwatch([

@@ -93,6 +93,31 @@ const OVERVIEW: Dashboard = {
       'Birds with the most failures',
       `topk(15, ${birdNamed(`(sum by (region, nest_id, bird_id) (increase(${BIRDS}{${R},status="failed"}[$__range])) > 0)`)})`,
     ),
+    row('Promises and changes'),
+    lines(
+      'Deadlines per day',
+      {
+        expr: `sum by (region, outcome) (increase(nestwatch_deadlines_total{${R}}[1d]))`,
+        legend: '{{region}} {{outcome}}',
+      },
+      { min: 0, width: 8 },
+    ),
+    lines(
+      'Nests and regions that use up an objective',
+      {
+        expr: `sum by (severity) (nestwatch_alerts_firing{${R},alertname="ObjectiveBurning"}) or vector(0)`,
+        legend: '{{severity}}',
+      },
+      { min: 0, width: 8 },
+    ),
+    lines(
+      'Changes of Nests, Birds and members per hour',
+      {
+        expr: `sum by (type) (increase(nestwatch_events_total{${R},feed="inventory"}[1h]))`,
+        legend: '{{type}}',
+      },
+      { min: 0, width: 8 },
+    ),
     row('Alerts'),
     lines(
       'Firing alerts',

@@ -113,7 +113,7 @@ describe('for each kind', () => {
   const REFUSED: ReadonlySet<string> = new Set([
     ...['RegionDown', 'RegionUnauthorized', 'FeedBehind', 'FeedIncomplete', 'DeliveryFailing'],
     ...['FlightStuck', 'BirdStale', 'WatchImpaired', 'FlightOverdue', 'FlightSlow', 'FlightsUnusual'],
-    ...['FlightWaiting', 'ObjectiveBurning', 'BirdNotAsDeclared', 'NestWithoutOwner'],
+    ...['FlightWaiting', 'ObjectiveBurning', 'BirdNotAsDeclared', 'NestWithoutOwner', 'SharedCause'],
   ]);
 
   test.each(ALERT_KINDS)('%s: an alert that the next look would raise again is refused', (kind) => {

@@ -1,6 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { activeMembers, memberRecipients } from '../../../src/domain/grouping/member-recipients.ts';
+import {
+  activeMembers,
+  byActivity,
+  memberRecipients,
+} from '../../../src/domain/grouping/member-recipients.ts';
 
 const toOf = (...members: string[]) => memberRecipients(members).to;
 
@@ -95,4 +99,28 @@ test('no text of the service becomes two recipients or a header, and none is los
       expect(to).not.toContain('eve@evil.example');
     }),
   );
+});
+
+test('a member who may be active is not mailed, and does not count as active', () => {
+  const member = (email: string, isActive: boolean | undefined) => ({
+    ...{ id: 'u', firstName: 'Ann', lastName: 'Lee', email, isActive },
+  });
+  const members = activeMembers([
+    member('a@example.com', true),
+    member('b@example.com', undefined),
+    member('', undefined),
+    member('c@example.com', false),
+  ]);
+  const why = 'the service does not say whether this member is active';
+  expect(memberRecipients(members)).toEqual({
+    to: ['a@example.com'],
+    leftOut: [
+      { recipient: 'Ann Lee <> <?>', why },
+      { recipient: 'b@example.com <?>', why },
+    ],
+  });
+  expect(byActivity(members)).toEqual({
+    active: ['a@example.com'],
+    unknown: ['Ann Lee <>', 'b@example.com'],
+  });
 });

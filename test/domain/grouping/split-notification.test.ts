@@ -5,13 +5,15 @@ import { MAX_EVENTS } from '../../../src/domain/grouping/notification.ts';
 import {
   BATCH_EVENTS,
   batchesOf,
+  eventsOfEach,
   PART_ALERTS,
   PART_EVENTS,
   partsOf,
 } from '../../../src/domain/grouping/split-notification.ts';
 
-/** Alerts with this many events that were not notified yet; their other content does not matter here. */
-const listed = (untold: readonly number[]) => untold.map((count): Listed => ({ newEvents: count }) as Listed);
+/** Alerts with this many events that were not notified yet. */
+const listed = (untold: readonly number[], alertname = 'FlightFailed') =>
+  untold.map((newEvents): Listed => ({ newEvents, alert: { alertname } }) as Listed);
 const sizes = (untold: readonly number[]) => partsOf(listed(untold)).map((part) => part.length);
 
 test('parts are full of alerts,', () => {
@@ -24,6 +26,13 @@ test('or of events, of which no alert lists more than the newest ones', () => {
   const full = PART_EVENTS / MAX_EVENTS;
   expect(sizes(Array(full).fill(MAX_EVENTS))).toEqual([full]);
   expect(sizes(Array(full + 1).fill(5_000))).toEqual([full, 1]);
+});
+
+test('of a cause that Birds share, all are listed that fit in a message', () => {
+  expect(eventsOfEach(listed([3, 5_000]))).toBe(MAX_EVENTS);
+  expect(eventsOfEach(listed([3, 400], 'SharedCause'))).toBe(PART_EVENTS);
+  expect(eventsOfEach(listed([3, 5_000], 'SharedCause'))).toBe(PART_EVENTS / 2);
+  expect(partsOf(listed([300, 300], 'SharedCause'))).toHaveLength(2);
 });
 
 test('every alert is in exactly one part, in order, and no part is too large', () => {

@@ -17,6 +17,7 @@ import {
   objectiveMeasured,
   regionHealth,
   schemaDrift,
+  sharedError,
   watchHealth,
   wrote,
 } from '../world.ts';
@@ -55,6 +56,7 @@ export const RAISING_FACTS: Readonly<Record<AlertKind, readonly Fact[]>> = {
   FlightOverdue: [deadlineMissed(500), deadlineMissed(560, { outcome: 'near', missed: 0 })],
   FlightSlow: [flightsSlow(539)],
   FlightsUnusual: [flightsCounted(539)],
+  SharedCause: [sharedError(539, 5)],
   EventMatched: [eventMatched('bird_log.Published', 539)],
   ObjectiveBurning: [objectiveMeasured(539), objectiveMeasured(540, { level: 'warning' })],
   NestWithoutOwner: [nestUnowned()],

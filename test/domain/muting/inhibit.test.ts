@@ -10,6 +10,7 @@ import {
 } from '../../../src/domain/muting/inhibit.ts';
 import { createMuting } from '../../../src/domain/muting/muting.ts';
 import { createRecurrences } from '../../../src/domain/muting/recurrence.ts';
+import { node, tree } from '../route-tree.ts';
 
 const rule = (source: string, target: string, equal: string[] = []): InhibitRule => ({
   sourceMatchers: parseMatchers(source),
@@ -102,6 +103,7 @@ describe('the names of sources', () => {
       'A',
       'RegionDown',
       'RegionUnauthorized',
+      'SharedCause',
     ]);
     expect(sourceNames([rule('alertname="A"', 'a="b"'), rule('x="y"', 'a="b"')])).toBeNull();
     expect(sourceNames([])).toEqual([]);
@@ -133,4 +135,21 @@ test('an alert takes the same work however many may inhibit it', async () => {
   const { inhibitedBy } = await muting.of({ id: 'a', labels, state: 'firing', startsAtUs: 0 }, atOnce);
   expect(inhibitedBy).toEqual([]);
   expect(asked).toBeLessThanOrEqual(2);
+});
+
+test('a source that stands in for others mutes them only where it is told itself', async () => {
+  const cause = { alertname: 'SharedCause', region: 'eu', error: 'boom' };
+  const options = {
+    ...{ silences: [], inhibitRules: BUILT_IN_INHIBITIONS, firing: [cause], timeIntervals: new Map() },
+    ...{ recurrences: createRecurrences(), nowUs: 0 },
+    isTold: (labels: Labels, receiver: string) => labels === cause && receiver === 'ops',
+  };
+  const muting = await createMuting(options, () => undefined);
+  const labels = { alertname: 'FlightFailed', region: 'eu', error: 'boom', nest: 'Alfa' };
+  const alert = { id: 'a', labels, state: 'firing', startsAtUs: 0 } as const;
+  const why = (receiver: string) => muting.why(alert, tree(node('', { receiver })), () => undefined);
+  expect(await why('ops')).toMatchObject({ reason: 'inhibited', standsIn: true });
+  expect(await why('owners')).toBeNull();
+  const other = { ...alert, labels: { ...labels, error: 'bang' } };
+  expect(await muting.why(other, tree(node('', { receiver: 'ops' })), () => undefined)).toBeNull();
 });

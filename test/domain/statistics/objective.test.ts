@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { allowance, burning } from '../../../src/domain/statistics/objective.ts';
+import { allowance, allowedFailures, burning } from '../../../src/domain/statistics/objective.ts';
 
 const HALF_HOUR_US = 1_800_000_000;
 const NOW_US = 1_000_000 * HALF_HOUR_US;
@@ -47,4 +47,14 @@ test('says what is allowed and used, and when it is used up at this pace', () =>
     used: 37,
     usedUpAtUs: NOW_US + HALF_HOUR_US,
   });
+});
+
+test.each([
+  [0.9, 10, 1],
+  [0.98, 400, 8],
+  [0.98, 49, 0],
+  [0.9995, 4_000, 2],
+  [0.75, 0, 0],
+])('of %d, %i Flights may fail %i times', (success, flights, allowed) => {
+  expect(allowedFailures(success, flights)).toBe(allowed);
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { Alert } from '../../../src/domain/alert/alert.ts';
 import { ERRORS_KEPT_US } from '../../../src/domain/context/novelty.ts';
-import { flightFailed } from '../../../src/domain/kinds/flight-failed.ts';
+import { flightFailed } from '../../../src/domain/kinds/failures/flight-failed.ts';
 import { alert, event, flight, NOW_US, SECOND_US } from './sample-records.ts';
 import type { Run } from './subject.ts';
 
@@ -106,11 +107,28 @@ export function describeErrors(run: Run): void {
           ...[failing('c', '2', 'eu', 'boom'), failing('d', '3', 'us', 'boom')],
           ...[failing('e', '4', 'eu', 'bang'), failing('f', '5', 'eu', 'boom', { state: 'resolved' })],
         ]);
-        const { birds, first } = await tx.alerts.failingWith('eu', 'boom', 9);
+        const { birds, latest } = await tx.alerts.failingWith(['eu'], 'boom', 9);
+        const all = await tx.alerts.failingWith(['eu', 'us'], 'boom', 2);
+        const errors = [
+          { region: 'eu', error: 'bang' },
+          { region: 'eu', error: 'boom' },
+          { region: 'us', error: 'boom' },
+        ];
+        expect(await tx.alerts.shared(errors, 2)).toEqual([errors[1]]);
+        expect(await tx.alerts.shared(errors, 4)).toEqual([]);
         const warnings = await tx.alerts.ofKind(flightFailed.name, 'warning', 'us', 9);
-        return { birds, first: first.map(({ labels }) => labels.bird_id), warnings: warnings.length };
+        const idsOf = (alerts: readonly Alert[]) => alerts.map(({ labels }) => labels.bird_id);
+        return {
+          birds,
+          latest: idsOf(latest),
+          all: { ...all, latest: idsOf(all.latest) },
+          warnings: warnings.length,
+        };
       });
-      expect(found).toEqual({ birds: 2, first: ['1', '2'], warnings: 1 });
+      expect(found).toEqual({
+        ...{ birds: 2, latest: ['1', '2'], warnings: 1 },
+        all: { birds: 3, nests: 2, isAll: true, latest: ['1', '2'] },
+      });
     });
   });
 }

@@ -406,6 +406,14 @@ test('the status has what clients need, and the route tree without secrets', asy
         target_matchers: ['alertname!~"RegionDown|RegionUnauthorized|DeliveryFailing"'],
         equal: ['region'],
       },
+      ...[
+        { region: 'region!="all"', equal: ['region', 'error'] },
+        { region: 'region="all"', equal: ['error'] },
+      ].map(({ region, equal }) => ({
+        source_matchers: ['alertname="SharedCause"', region, 'error!=""'],
+        target_matchers: ['alertname="FlightFailed"'],
+        equal,
+      })),
     ],
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { EventJson } from '../../../src/domain/alert/event-json.ts';
+import { fingerprint } from '../../../src/domain/alert/fingerprint.ts';
 import { secret } from '../../../src/secret.ts';
 import type { alertJson, deliveryJson } from '../../../src/web/api/alert-json.ts';
 import {
@@ -507,6 +508,69 @@ describe('/api/v1/alerts/resolve', () => {
       config: { host: '127.0.0.1', port: 0, externalUrl, bearerToken, enableLifecycle: false },
     });
     expect((await guarded.post('/api/v1/alerts/resolve', body)).status).toBe(401);
+  });
+});
+
+describe('/api/v1/alerts/note', () => {
+  const HOSTILE = '<img src=x onerror=alert(1)>\u202E half \ud800 of a pair';
+  const notesOf = async ({ ask }: Awaited<ReturnType<typeof serve>>, id: string) =>
+    (await ask<{ notes: unknown[] }>(`/api/v1/alerts/${id}`)).json.notes;
+
+  test('stands with the alert, newest first, whether it fires or is over, and in the record of writes', async () => {
+    const world = await serve();
+    await putAlert(world.store, anAlert({ id: 'a/1' }));
+    const over = { state: 'resolved', endsAtUs: NOW_US } as const;
+    await putAlert(world.store, anAlert({ id: 'b', ...over }));
+    const first = await world.post('/api/v1/alerts/note', { id: 'a/1', author: ' Ben ', text: ' A\r\nB ' });
+    const note = { id: '00000000-0000-4000-8000-000000000001', author: 'Ben', text: 'A\nB', public: false };
+    const at = '2026-07-02T12:00:00.000000Z';
+    expect([first.status, first.json]).toEqual([200, { alert_id: 'a/1', ...note, at }]);
+    world.clock.advance(1_000);
+    // By what another program calls it.
+    const id = fingerprint(anAlert({ id: 'a/1' }).labels);
+    await world.post('/api/v1/alerts/note', { id, author: 'Ann', text: HOSTILE });
+    const text = HOSTILE.toWellFormed();
+    expect(await notesOf(world, 'a/1')).toMatchObject([
+      { author: 'Ann', text },
+      { ...note, at },
+    ]);
+    expect((await world.post('/api/v1/alerts/note', { id: 'b', author: 'Ann', text: 'x' })).status).toBe(200);
+    await world.store.transaction((tx) => tx.alerts.delete(['b']));
+    expect(await notesOf(world, 'b')).toMatchObject([{ author: 'Ann', text: 'x' }]);
+    const { json } = await world.ask<{ writes: unknown[] }>('/api/v1/writes');
+    expect(json.writes).toHaveLength(3);
+    expect(json.writes[0]).toMatchObject({ action: 'POST /api/v1/alerts/note', status: 200 });
+    expect(world.changes).toEqual([]);
+  });
+
+  test.each([
+    [{ text: ' \n\u200B ' }, 400, 'a note needs a text'],
+    [{ text: 'x'.repeat(2_001) }, 400, 'a note has at most 2000 characters; this one has 2001'],
+    [{ id: 'none' }, 404, 'there is no alert none'],
+    [
+      { public: true },
+      400,
+      'no public page shows this alert: it is of no Nest that `web.public.nests` names',
+    ],
+    [{ author: ' ' }, 400, expect.stringContaining('the body must be {"id"')],
+    [{ text: undefined }, 400, expect.stringContaining('the body must be {"id"')],
+  ])('%j is refused', async (change, status, error) => {
+    const { post, store, ask } = await serve();
+    await putAlert(store, anAlert({ id: 'a' }));
+    const body = { id: 'a', author: 'Ben', text: 'x', ...change };
+    expect(await post('/api/v1/alerts/note', body)).toMatchObject({ status, json: { error } });
+    expect((await ask<{ notes: unknown[] }>('/api/v1/alerts/a')).json.notes).toEqual([]);
+  });
+
+  test('is refused once the alert has 100', async () => {
+    const { post, store } = await serve();
+    await putAlert(store, anAlert({ id: 'a' }));
+    const add = () => post('/api/v1/alerts/note', { id: 'a', author: 'Ben', text: 'x' });
+    for (let at = 0; at < 100; at += 1) expect((await add()).status).toBe(200);
+    expect(await add()).toMatchObject({
+      status: 400,
+      json: { error: 'the alert has 100 notes already, the most that one may have' },
+    });
   });
 });
 

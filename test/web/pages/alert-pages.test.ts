@@ -345,3 +345,36 @@ describe('the page of an alert', () => {
     }
   });
 });
+
+describe('a note', () => {
+  test('is added on the page of the alert, stands in what happened, and stays text', async () => {
+    const { ask, submit, store } = await serve();
+    await put(store, failing('FlightFailed/1', 'one'));
+    const text = '<img src=x> found\nnothing';
+    const { status, headers } = await submit('/note?alert=FlightFailed%2F1', { author: 'Ben', text });
+    expect([status, headers.location]).toEqual([303, 'alerts/FlightFailed/1']);
+    const { body } = await ask('/alerts/FlightFailed/1');
+    expect(read(body)).toMatch(
+      /What happened Note of Ben 0 s ago &lt;img src=x&gt; found\s+nothing Add a note/,
+    );
+    expect(body).not.toContain('<img');
+    // No public page shows this Nest.
+    expect(body).not.toContain('name="public"');
+    expect(read((await ask('/writes')).body)).toContain('POST /note?alert=FlightFailed%2F1');
+  });
+
+  test.each([
+    [{ author: 'Ben', text: ' ' }, 'A note needs a text.'],
+    [{ author: ' ', text: 'kept' }, 'Your name is missing'],
+    [{ author: 'Ben', text: 'kept', public: 'true' }, 'No public page shows this alert'],
+  ])('%j is refused, and what was typed is kept', async (fields, problem) => {
+    const { ask, submit, store } = await serve();
+    await put(store, failing('a', 'one'));
+    const { status, body } = await submit('/note?alert=a', fields);
+    expect(status).toBe(400);
+    expect(read(body)).toContain(problem);
+    expect(body).toContain(`>${fields.text.trim()}</textarea>`);
+    expect(read((await ask('/alerts/a')).body)).not.toContain('Note of');
+    expect((await submit('/note?alert=none', { author: 'Ben', text: 'x' })).status).toBe(404);
+  });
+});

@@ -23,6 +23,13 @@ describe('the page of events', () => {
     for (const event of events) expect(body).toContain(shortId(event));
   });
 
+  test('says who did it, if the service does, as text', async () => {
+    const { ask, store } = await serve();
+    const attributes = { initiator: '<b>anna@example.com' };
+    await putEvents(store, [anEvent({ id: 'l1', feed: 'bird_log', type: 'bird_log.Published', attributes })]);
+    expect((await ask('/events')).body).toMatch(/by (?:<[a-z]+>)*&lt;b&gt;anna@example\.com/);
+  });
+
   test('filters, and links to older ones', async () => {
     const { ask, store } = await serve();
     const events = Array.from({ length: 103 }, (_, id) =>

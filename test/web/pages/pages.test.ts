@@ -75,6 +75,16 @@ describe('the time zone of the reader', () => {
     expect(body).toContain('<body data-zone="Europe/Amsterdam"');
   });
 
+  test('applies to what alerts say', async () => {
+    const { ask, store } = await serve();
+    const annotations = { summary: 'Down since 2 Jul 2026, 23:30 UTC', description: '' };
+    await putAlert(store, anAlert({ id: 'a', annotations }));
+    for (const path of ['/', '/alerts', '/alerts/a']) {
+      const { body } = await ask(path, { cookie: 'nestwatch_zone=Europe/Amsterdam' });
+      expect(read(body)).toContain('Down since 3 Jul 2026, 01:30 CEST');
+    }
+  });
+
   test('applies to since and until of lists, and stays in their addresses', async () => {
     const { ask, store } = await serve();
     await putEvents(store, [anEvent({ id: '1', occurredAtUs: Date.parse('2026-07-01T22:30:00Z') * 1000 })]);

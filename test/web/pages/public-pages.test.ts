@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { PublicStatusConfig } from '../../../src/config/sections/web-section.ts';
 import { secret } from '../../../src/secret.ts';
 import { HOSTILE_TEXTS } from '../../store/contract/sample-records.ts';
-import { anAlert, anImpairment } from '../sample.ts';
+import { anAlert, anImpairment, putAlert } from '../sample.ts';
 import { putBirds } from '../sample-birds.ts';
 import { serve } from '../served.ts';
 import { read } from './read.ts';
@@ -42,6 +42,31 @@ describe('a public page', () => {
     const text = read((await ask(PAGE)).body);
     expect(text).toMatch(/failing Translate blog began \d.* well Post news/);
     expect(text).not.toMatch(/429|provider|anna@|Old one/);
+  });
+
+  test('shows what was noted for everybody of what fires, without who did', async () => {
+    const { ask, post, submit, store, clock } = await served();
+    const signed = { authorization: 'Bearer s3cret' };
+    const labels = { ...anAlert({ id: 'a' }).labels, region: 'eu', nest: 'Marketing', nest_id: '682' };
+    await putAlert(store, anAlert({ id: 'a', labels }));
+    const note = (text: string, isPublic: boolean) =>
+      post('/api/v1/alerts/note', { id: 'a', author: 'Anna', text, public: isPublic }, signed);
+    await note('Their support is <b>on it</b>', true);
+    clock.advance(1_000);
+    await note('It was Ben', false);
+    const { body } = await ask(PAGE);
+    expect(read(body)).toMatch(/What is being done Their support is &lt;b&gt;on it&lt;\/b&gt; 1 s ago/);
+    expect(body).not.toMatch(/Anna|Ben|FlightFailed/);
+    // The form, which alone offers to show it, replaces what everybody saw.
+    expect((await ask('/alerts/a', signed)).body).toContain('name="public"');
+    await submit('/note?alert=a', { author: 'Anna', text: 'Mended', public: 'true' }, signed);
+    clock.advance(61_000);
+    const later = read((await ask(PAGE)).body);
+    expect(later).toContain('What is being done Mended');
+    expect(later).not.toContain('support');
+    await putAlert(store, anAlert({ id: 'a', labels, state: 'resolved', endsAtUs: clock.nowUs() }));
+    clock.advance(61_000);
+    expect(read((await ask(PAGE)).body)).not.toMatch(/being done|Mended/);
   });
 
   test('is linked from the list of Nests, for those who may see that', async () => {

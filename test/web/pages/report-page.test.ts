@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import type { ReportedObjective } from '../../../src/domain/digest/objective-rows.ts';
+import { parseMatchers } from '../../../src/domain/matchers/matcher.ts';
 import type { Silence } from '../../../src/domain/muting/silence.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { anAlert, aStatus, NOW_US, putAlert } from '../sample.ts';
+import { anAlert, anAlertingConfig, aStatus, NOW_US, putAlert } from '../sample.ts';
 import { putBirds, putFlights } from '../sample-birds.ts';
 import { serve } from '../served.ts';
 import { read } from './read.ts';
@@ -13,8 +15,8 @@ const links = (body: string) =>
   [...body.matchAll(/href="([^"]*)"/g)].map(([, href]) => href!.replaceAll('&amp;', '&'));
 
 /** It is 2 July, 12:00 UTC; both regions are watched since 20 May. */
-async function twoMonths() {
-  const served = await serve();
+async function twoMonths(objectives: readonly ReportedObjective[] = []) {
+  const served = await serve({ alerting: { ...anAlertingConfig(), objectives } });
   const { store } = served;
   await store.transaction(async (tx) => {
     for (const region of ['eu', 'us']) await tx.inventory.regionSince(region, us('2026-05-20T00:00Z'));
@@ -87,6 +89,29 @@ describe('the report of a month', () => {
     expect(read(july)).toContain('Success the month before 60 % Success difference +13.3 points');
     expect(tableOf(july, 'Worst Nests')).toEqual(['EU · Marketing 14 4 71.4 %', 'US · Sales 1 0 100 %']);
     await store.close();
+  });
+
+  test('says which objectives were met, and what was left of them, as the CSV does', async () => {
+    const { ask } = await twoMonths([
+      { name: '<customers>', match: [], forEach: 'nest', success: 0.9995 },
+      { name: 'EU', match: parseMatchers('region="eu"'), forEach: 'region', success: 0.5 },
+      { name: 'nothing', match: parseMatchers('nest="Nobody"'), forEach: 'nest', success: 0.5 },
+    ]);
+    const { body } = await ask('/report?month=2026-06');
+    expect(tableOf(body, 'Objectives')).toEqual([
+      'EU · Marketing · &lt;customers&gt; not met -2 50 % 99.95 %',
+      'US · Sales · &lt;customers&gt; met 0 100 % 99.95 %',
+      'EU · EU met 0 50 % 50 %',
+    ]);
+    const csv = (await ask('/report.csv?month=2026-06')).body;
+    expect(csv).toContain('objectives,"eu","Marketing","","<customers>",objective,0\r\n');
+    expect(csv).toContain('objectives,"eu","Marketing","","<customers>",allowance_left,-2\r\n');
+    expect(csv).toContain('objectives,"eu","","","EU",objective,1\r\n');
+    // A region is not judged by one of its Nests.
+    const own = (await ask('/report?month=2026-06&region=eu&nest=682')).body;
+    expect(tableOf(own, 'Objectives')).toEqual([
+      'EU · Marketing · &lt;customers&gt; not met -2 50 % 99.95 %',
+    ]);
   });
 
   test("its months begin in the reader's zone", async () => {

@@ -69,7 +69,9 @@ describe('the overview', () => {
     await putAlert(store, anAlert({ id: 'down', labels }));
     const text = read((await ask('/')).body);
     expect(text).toContain('critical Inhibited');
-    expect(text).toContain('Nobody is notified while the alert that explains it is active.');
+    expect(text).toContain(
+      'The alert that explains it is active: who is notified of that is not notified of this one.',
+    );
   });
 });
 

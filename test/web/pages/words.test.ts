@@ -1,6 +1,7 @@
 import { Hono } from 'hono';
 import { describe, expect, test } from 'vitest';
 import { createRecurrences } from '../../../src/domain/muting/recurrence.ts';
+import { createNoteWriter } from '../../../src/operator/add-note.ts';
 import { createSilenceEditor } from '../../../src/operator/edit-silences.ts';
 import { createAlertResolver } from '../../../src/operator/resolve-alerts.ts';
 import { ANYBODY } from '../../../src/web/access/identify.ts';
@@ -73,6 +74,7 @@ async function aFullWorld() {
     ...{ createdBy: 'Anna', comment: 'we know' },
   });
   await post('/api/v1/alerts/acknowledge', { ids: ['a'], author: 'Anna' });
+  await post('/api/v1/alerts/note', { id: 'a', author: 'Anna', text: 'we know' });
   return served;
 }
 
@@ -91,6 +93,7 @@ function pagesIn({ options }: World, words: Words): Hono {
     recurrences,
     silenceEditor: createSilenceEditor({ ...options, recurrences }),
     alertResolver: createAlertResolver({ ...options, rules: options.alerting.rules }),
+    noteWriter: createNoteWriter({ ...options, isPublicNest: () => true }),
   };
   app.route('/', createPages(parts, words));
   return app;

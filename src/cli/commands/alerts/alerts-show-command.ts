@@ -35,6 +35,10 @@ function linesOf(data: ShownAlert): string[] {
       (one) =>
         `${one.acknowledgement ? 'acknowledged' : 'silenced  '} by ${shown(one.author)}: ${shown(one.comment)}`,
     ),
+    ...data.notes.map(
+      (one) =>
+        `noted      by ${shown(one.author)} at ${shownTime(one.at)}${one.public ? ', for everybody' : ''}: ${shown(one.text)}`,
+    ),
     ...(data.inhibited_by.length > 0 ? [`inhibited  by ${data.inhibited_by.map(shown).join(', ')}`] : []),
     ...findingLines(data.findings),
     `routed     to ${data.receivers.map(shown).join(', ') || 'no receiver'}`,

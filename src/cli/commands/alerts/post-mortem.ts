@@ -67,12 +67,21 @@ function tableOf(titles: readonly string[], rows: readonly (readonly string[])[]
 type Row = readonly [time: string, ...cells: string[]];
 
 /** Oldest first. */
-function timelineOf({ startsAt, endsAt, state, events, notifications, acknowledgements }: ShownAlert): Row[] {
+function timelineOf({
+  startsAt,
+  endsAt,
+  state,
+  events,
+  notifications,
+  acknowledgements,
+  notes,
+}: ShownAlert): Row[] {
   const rows: Row[] = [
     [startsAt ?? '', 'The alert fires'],
     ...events.map((one): Row => [one.occurred_at, `${said(one.type)} ${said(one.message)}`.trim()]),
     ...notifications.map((one): Row => [one.created_at, `${said(one.receiver)} is told`]),
     ...acknowledgements.map((one): Row => [one.at, `${said(one.author)} acknowledges: ${said(one.comment)}`]),
+    ...notes.map((one): Row => [one.at, `${said(one.author)} notes: ${said(one.text)}`]),
     ...(state === 'resolved' ? [[endsAt, 'The alert is resolved'] as const] : []),
   ];
   const sorted = rows.toSorted(([a], [b]) => usOf(a) - usOf(b));

@@ -16,6 +16,9 @@ export const recordShape = z.object({
   acknowledgements: z
     .array(z.object({ author: z.string(), comment: z.string(), at: z.string() }))
     .default([]),
+  notes: z
+    .array(z.object({ author: z.string(), text: z.string(), public: z.boolean(), at: z.string() }))
+    .default([]),
   inhibited_by: z.array(z.string()),
   receivers: z.array(z.string()),
   findings: FINDINGS,

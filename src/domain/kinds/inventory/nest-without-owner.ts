@@ -1,6 +1,7 @@
 /**
  * A Nest has too few active members whose addresses fit the rule, judged after each reading of the inventory. Members that
- * the service did not list are those that it listed before; a Nest whose members it never listed is not judged.
+ * the service did not list are those that it listed before; a Nest whose members it never listed is not judged, nor one that
+ * has enough if those are active of whom the service does not say it.
  */
 import { matchesGlob } from '../../../text/glob.ts';
 import { dayAndTime } from '../../../text/instant-words.ts';
@@ -75,6 +76,8 @@ export const nestWithoutOwner = defineKind({
       const active = fitting(nest.members, rule);
       if (active.length >= rule.activeMembers) {
         if (alert) facts.push(putRight(alert, `it has ${active.join(', ')} as an active member`));
+      } else if (active.length + fitting(nest.maybeActive, rule).length >= rule.activeMembers) {
+        // It may have enough.
       } else if ((alert?.memory as Memory | null | undefined)?.active !== active.join(' ')) {
         facts.push({
           fact: 'nest_unowned',

@@ -19,6 +19,14 @@ import { AlertEvents } from './alert-events.ts';
 import { AlertPages } from './alert-pages.ts';
 import type { SqlGroups } from './groups.ts';
 
+interface FailingRow {
+  readonly region: string;
+  readonly alert: number;
+  readonly alerts: number;
+  readonly nest: string;
+  readonly starts_us: number;
+}
+
 type FiringRow = Awaited<ReturnType<AlertStore['countFiring']>>[number];
 
 const ON_BOTH = `id text, region text, scope text, alertname text, severity text, nest_id text, state text,
@@ -99,9 +107,22 @@ const labelsOf = (engine: Sql['engine'], condition: string) =>
      WHERE state = 'firing' AND ${condition} AND alert > $1 ORDER BY alert LIMIT $2) AS page USING (alert)
    ORDER BY alert`;
 
-const WITH_ERROR = `FROM alert /* INDEXED BY alert_of_error */
-  WHERE state = 'firing' AND alertname = 'FlightFailed' AND region = $1
-    AND substr(cause, 1, 200) = substr($2::text, 1, 200) AND cause = $2`;
+const isWith = (region: string, error: string) => `state = 'firing' AND alertname = 'FlightFailed'
+  AND alert.region = ${region} AND substr(cause, 1, 200) = substr(${error}, 1, 200) AND cause = ${error}`;
+/** One alert of each Bird: with `for_each: flight`, a Bird may have many. */
+const WITH_ERROR = `SELECT min(alert) AS alert, count(*) AS alerts, min(nest_id) AS nest, max(starts_us) AS starts_us FROM (
+    SELECT alert, bird_id, nest_id, starts_us FROM alert /* INDEXED BY alert_of_error */
+    WHERE ${isWith('$1', '$2::text')} LIMIT $3) AS looked_at
+  GROUP BY bird_id ORDER BY starts_us DESC, bird_id`;
+
+const OF_MANY = {
+  sqlite: `SELECT given.key + 1 AS at FROM json_each($2) AS given
+    WHERE (SELECT count(*) FROM (SELECT 1 FROM alert /* INDEXED BY alert_of_error */
+      WHERE ${isWith('given.value ->> 0', 'given.value ->> 1')} LIMIT $1)) >= $1`,
+  postgres: `SELECT at FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS given (region, error, at)
+    WHERE (SELECT count(*) FROM (SELECT 1 FROM alert
+      WHERE ${isWith('given.region', 'given.error')} LIMIT $1) AS some) >= $1`,
+};
 
 /** An id begins with the name and a slash; 0 is the character after that. */
 const LAST_EPISODES = {
@@ -185,20 +206,37 @@ export function createAlerts(
         region,
         limit,
       ),
-    async failingWith(region, error, limit) {
-      // One alert of each Bird: with `for_each: flight`, a Bird may have many.
-      const ofEach = await sql.rows<{ alert: number }>(
-        `SELECT min(alert) AS alert FROM (SELECT alert, bird_id ${WITH_ERROR} LIMIT $3) AS looked_at
-         GROUP BY bird_id ORDER BY bird_id`,
-        region,
-        error,
-        MOST_FAILING,
+    async shared(errors, least) {
+      const [regions, texts] = [errors.map(({ region }) => region), errors.map(({ error }) => error)];
+      const pairs = regions.map((region, index) => [region, texts[index]]);
+      const given = sql.engine === 'sqlite' ? [JSON.stringify(pairs)] : [regions, texts];
+      const rows = await sql.rows<{ at: number }>(OF_MANY[sql.engine], least, ...given);
+      return rows.map(({ at }) => errors[at - 1]!);
+    },
+    async failingWith(regions, error, limit) {
+      const ofBirds: FailingRow[] = [];
+      let isAll = true;
+      for (const region of regions) {
+        const found = await sql.rows<Omit<FailingRow, 'region'>>(WITH_ERROR, region, error, MOST_FAILING);
+        isAll &&= found.reduce((sum, row) => sum + row.alerts, 0) < MOST_FAILING;
+        for (const row of found) ofBirds.push({ ...row, region });
+      }
+      const latest = ofBirds.toSorted((a, b) => b.starts_us - a.starts_us).slice(0, limit);
+      const numbers = latest.map(({ alert }) => alert);
+      const stored = new Map(
+        (
+          await sql.rows<AlertRow & { alert: number }>(
+            'SELECT alert, body FROM alert WHERE alert = ANY($1::bigint[])',
+            numbers,
+          )
+        ).map((row) => [row.alert, alertOf(row)]),
       );
-      const first = await alerts(
-        'SELECT body FROM alert WHERE alert = ANY($1::bigint[]) ORDER BY bird_id',
-        ofEach.slice(0, limit).map((row) => row.alert),
-      );
-      return { birds: ofEach.length, first };
+      return {
+        birds: ofBirds.length,
+        nests: new Set(ofBirds.map(({ region, nest }) => `${region}/${nest}`)).size,
+        isAll,
+        latest: numbers.flatMap((number) => stored.get(number) ?? []),
+      };
     },
     due: (nowUs, limit) =>
       alerts('SELECT body FROM alert WHERE due_us <= $1 ORDER BY due_us, id LIMIT $2', nowUs, limit),

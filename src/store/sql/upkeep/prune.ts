@@ -110,6 +110,11 @@ function simple(engine: Sql['engine']): string[] {
     `DELETE FROM episode WHERE (alert_id, starts_us) IN (
        SELECT alert_id, starts_us FROM episode /* INDEXED BY episode_by_age */
        WHERE resolved_us < $1 ORDER BY resolved_us LIMIT $2)`,
+    // As long as its episode is stored, whether that lasts or has ended.
+    `DELETE FROM alert_note WHERE id ${among(`SELECT id FROM alert_note AS note WHERE at_us < $1
+       AND NOT EXISTS (SELECT 1 FROM alert WHERE alert.id = note.alert_id AND alert.starts_us = note.starts_us)
+       AND NOT EXISTS (SELECT 1 FROM episode WHERE episode.alert_id = note.alert_id AND episode.starts_us = note.starts_us)
+       ORDER BY at_us LIMIT $2`)}`,
     `DELETE FROM write_request WHERE seq ${among('SELECT seq FROM write_request /* INDEXED BY write_request_by_age */ WHERE at_us < $1 ORDER BY at_us LIMIT $2')}`,
     `DELETE FROM bird_action WHERE id ${among('SELECT id FROM bird_action /* INDEXED BY bird_action_by_age */ WHERE wanted_us < $1 ORDER BY wanted_us LIMIT $2')}`,
     `DELETE FROM nest_hour WHERE (region, nest_id, hour) IN (

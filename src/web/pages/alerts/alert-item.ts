@@ -13,6 +13,7 @@ import { type Html, timed, when, where } from '../frame/page-frame.ts';
 import {
   alertPlace,
   alertTitle,
+  inReadersZone,
   MESSAGE_LENGTH,
   regionWord,
   severityTone,
@@ -23,7 +24,8 @@ import { said } from '../frame/said.ts';
 
 /** `more` follows the message. */
 export function alertItem(page: Page, shown: ShownAlert, more: Html | string = ''): Html {
-  const { alert, lastEvent, silencedBy, isInhibited } = shown;
+  const { lastEvent, silencedBy, isInhibited } = shown;
+  const alert = inReadersZone(page.zone, shown.alert);
   const { words } = page;
   const { labels } = alert;
   const severity = labels.severity ?? '';
@@ -89,7 +91,8 @@ export function lasting(page: Page, startsAtUs: number): Html {
 }
 
 /** What ended an alert, as a clause; empty if it is not known. */
-export function endedBy({ words }: Page, { annotations, ending, alertname }: Alert): Html | string {
+export function endedBy({ words, zone }: Page, alert: Alert): Html | string {
+  const { annotations, ending, alertname } = inReadersZone(zone, alert);
   const by = annotations.resolved_by ?? words.alert.ended(ending ?? '', alertname);
   return by && said(by, MESSAGE_LENGTH);
 }

@@ -6,11 +6,15 @@ import { html } from 'hono/html';
 import type { Alert, Labels } from '../../../domain/alert/alert.ts';
 import type { Event } from '../../../domain/alert/event.ts';
 import { fingerprint } from '../../../domain/alert/fingerprint.ts';
+import { MAX_NOTE_LENGTH } from '../../../domain/alert/note.ts';
 import { alertPath, birdPath, eventPath, flightPath } from '../../../http/page-path.ts';
+import type { WrittenNote } from '../../../operator/add-note.ts';
 import type { AlertRecord } from '../../../operator/alert-record.ts';
 import type { AlertSurroundings } from '../../../operator/alert-surroundings.ts';
-import { plainText } from '../../../text/plain-text.ts';
+import { instantsIn } from '../../../text/instant-words.ts';
+import { manyLines, plainText } from '../../../text/plain-text.ts';
 import type { NameOf } from '../../delivery-messages.ts';
+import { MAX_AUTHOR_LENGTH } from '../../requests/silence-request.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
 import { changeLine, flightChart } from '../frame/flight-chart.ts';
 import type { Page } from '../frame/page.ts';
@@ -18,6 +22,8 @@ import { at, frame, type Html, heading, marked, when } from '../frame/page-frame
 import {
   alertPlace,
   alertTitle,
+  inReadersZone,
+  listsEvents,
   NAME_LENGTH,
   regionWord,
   severityTone,
@@ -41,11 +47,13 @@ interface Beside {
 
 export function renderAlertPage(
   page: Page,
-  record: AlertRecord,
+  stored: AlertRecord,
   around: AlertSurroundings,
   { nameOf, again }: Beside,
+  note: NoteForm,
 ): Html {
-  const { words } = page;
+  const { words, zone } = page;
+  const record = { ...stored, alert: inReadersZone(zone, stored.alert) };
   const { alert, silencedBy } = record;
   const { labels, annotations } = alert;
   const shown = { alert, silencedBy, isInhibited: record.inhibitedBy.length > 0, lastEvent: undefined };
@@ -53,19 +61,22 @@ export function renderAlertPage(
   const place = alertPlace(labels);
   const isFiring = alert.state === 'firing';
   const tone = isFiring && silencedBy.length === 0 ? severityTone(labels.severity ?? '') : 'quiet';
-  const last = record.events[0]?.event ?? around.failures[0];
-  const message = last?.message || annotations.description || annotations.summary || '';
+  const { summary = '', description = '' } = annotations;
+  const isList = listsEvents(labels);
+  const last = isList ? undefined : (record.events[0]?.event ?? around.failures[0]);
+  const message = isList ? `${summary}\n${description}` : last?.message || description || summary;
   return frame({
     title: `nestwatch: ${title}${place ? `, ${place}` : ''}`,
     tone,
     page,
-    isLive: true,
+    isLive: note.problem === '',
     section: 'alerts',
     body: html`${heading(page, {
       title: place ? html`${title}: ${placeLinks(page, labels)}` : title,
       tone,
       lead: html`${regionWord(words, labels.region ?? '')} · ${standing(page, record)} ${flightLink(page, last)}`,
       json: `api/v1/alerts/${encodeURIComponent(alert.id)}`,
+      problem: note.problem,
     })}
 <main id="main">
 <p class="pills"><span class="pill ${tone}">${severityWord(words, labels.severity ?? '')}</span> ${mutePills(page, shown)}</p>
@@ -77,6 +88,7 @@ ${oftenSection(page, record, around)}
 ${helpSection(page, alert)}
 ${whoSection(page, record, around)}
 ${timeline(page, record, around, message, nameOf)}
+${noteForm(page, alert.id, note)}
 ${detailSection(page, record)}
 </main>`,
   });
@@ -93,6 +105,7 @@ function placeLinks(page: Page, labels: Labels): Html {
           html`<a href="${page.root}${birdPath(region, birdId)}"><bdi>${birdTitle(page.words, bird, birdId)}</bdi></a>`,
         ]),
     ...(birdId === undefined && entity !== undefined ? [said(entity, NAME_LENGTH)] : []),
+    ...(listsEvents(labels) ? [said(labels.error ?? '', NAME_LENGTH)] : []),
   ];
   return html`${parts.map((part, index) => html`${index > 0 ? ' / ' : ''}${part}`)}`;
 }
@@ -128,7 +141,8 @@ function whySection(
 <div class="sheet">${message ? html`<pre>${saidInLines(message, TEXT_LENGTH)}</pre>` : ''}
 <ul>${scope || step ? html`<li>${words.alert.atStep} ${saidStep({ scope: scope!, step: step! })}</li>` : ''}
 ${items.map(({ text, eventKey, alertId }) => {
-  const clause = said(text.charAt(0).toUpperCase() + text.slice(1), TEXT_LENGTH);
+  const local = instantsIn(text, page.zone);
+  const clause = said(local.charAt(0).toUpperCase() + local.slice(1), TEXT_LENGTH);
   const path = eventKey === undefined ? alertId && alertPath(alertId) : eventPath(eventKey);
   return html`<li>${path === undefined ? clause : html`<a href="${page.root}${path}">${clause}</a>`}</li>`;
 })}</ul></div>`;
@@ -200,6 +214,27 @@ function whoSection(
   ];
   return html`<h2>${words.alert.who}</h2>
 <dl class="sheet">${rows.filter(([, shown]) => shown !== '').map(([name, shown]) => html`<dt>${name}</dt><dd>${shown}</dd>`)}</dl>`;
+}
+
+export interface NoteForm extends WrittenNote {
+  /** Whether everybody can see the note if its author wants that. */
+  readonly isOpen: boolean;
+  /** What has to be corrected first; empty for nothing. */
+  readonly problem: string;
+}
+
+function noteForm({ root, words }: Page, id: string, note: NoteForm): Html {
+  const { isOpen, author, text, isPublic, problem } = note;
+  const said = words.note;
+  return html`<details${problem === '' ? '' : html` open`}><summary>${said.title}</summary>
+<form method="post" action="${root}note?${new URLSearchParams({ alert: id })}" class="sheet fields after">
+<label for="author">${words.signature.name}</label>
+<input id="author" name="author" value="${plainText(author, MAX_AUTHOR_LENGTH)}" required autocomplete="name" maxlength="${MAX_AUTHOR_LENGTH}">
+<label for="text">${said.text}</label>
+<textarea id="text" name="text" rows="4" required maxlength="${MAX_NOTE_LENGTH}">${manyLines(text, MAX_NOTE_LENGTH)}</textarea>
+${isOpen ? html`<label class="choice"><input type="checkbox" name="public" value="true"${isPublic ? html` checked` : ''}>${said.isPublic}</label>` : ''}
+<div class="buttons"><button class="main">${said.button}</button></div>
+</form></details>`;
 }
 
 /** What programs see. */

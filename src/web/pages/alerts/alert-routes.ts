@@ -2,11 +2,13 @@
 import type { Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import { sayAction } from '../../../domain/action/action.ts';
-import { flightFailed } from '../../../domain/kinds/flight-failed.ts';
+import { wireText } from '../../../domain/alert/event-json.ts';
+import { flightFailed } from '../../../domain/kinds/failures/flight-failed.ts';
 import { isAcknowledgementOver } from '../../../domain/muting/silence.ts';
 import { madeTogether } from '../../../domain/muting/silence-change.ts';
-import { idOfPath } from '../../../http/page-path.ts';
+import { alertPath, idOfPath } from '../../../http/page-path.ts';
 import type { AcknowledgeLinks } from '../../../operator/acknowledge-link.ts';
+import type { WrittenNote } from '../../../operator/add-note.ts';
 import { type AlertRecord, readAlertRecord } from '../../../operator/alert-record.ts';
 import { readAlertSurroundings } from '../../../operator/alert-surroundings.ts';
 import { mayFly } from '../../../operator/ask-to-fly.ts';
@@ -20,7 +22,7 @@ import { refuse } from '../../requests/query.ts';
 import { birdPlace } from '../../service-place.ts';
 import type { PagesOptions } from '../../web-options.ts';
 import { flyLink } from '../frame/fly-link.ts';
-import { checkSignature, fieldsOf, problemOf, sentence, signatureOf } from '../frame/form.ts';
+import { authorOf, checkSignature, fieldsOf, problemOf, sentence, signatureOf } from '../frame/form.ts';
 import { addListPage } from '../frame/list-page.ts';
 import { type Page, pageOf } from '../frame/page.ts';
 import { exactly, unknownPage } from '../frame/page-frame.ts';
@@ -53,7 +55,7 @@ function addList(pages: Hono, options: PagesOptions): void {
 }
 
 function addOne(pages: Hono, options: PagesOptions): void {
-  const { store, alerting, recurrences, messages, clock, serviceLinks } = options;
+  const { store, alerting, recurrences, messages, clock, serviceLinks, noteWriter } = options;
 
   /** What can be done about failed Flights, and what was done, or not, and why; empty for other alerts. */
   async function again(tx: Transaction, page: Page, { alert, events }: AlertRecord) {
@@ -69,11 +71,14 @@ function addOne(pages: Hono, options: PagesOptions): void {
     return html`${done && html`<p class="small soft"><bdi>${done}</bdi></p>`}${flyLink(page, bird, flightId, serviceLinks(birdPlace(bird)).bird)}`;
   }
 
-  pages.get('/alerts/*', async (c) => {
+  async function show(
+    c: Context,
+    id: string | undefined,
+    note: WrittenNote,
+    problem = '',
+  ): Promise<Response> {
     const page = pageOf(c, clock);
     const { unknown, unknownLead } = page.words.alert;
-    const { pathname } = new URL(c.req.url);
-    const id = idOfPath(pathname.slice('/alerts/'.length));
     const found =
       id === undefined
         ? undefined
@@ -88,15 +93,33 @@ function addOne(pages: Hono, options: PagesOptions): void {
               }
             );
           });
-    return found
-      ? c.html(
-          renderAlertPage(page, found.record, found.around, {
-            nameOf: messages.nameOf,
-            again: found.fly,
-          }),
-        )
-      : c.html(unknownPage(page, 'alerts', unknown, unknownLead), 404);
+    if (!found) return c.html(unknownPage(page, 'alerts', unknown, unknownLead), 404);
+    const { record, around } = found;
+    const form = { ...note, problem, isOpen: noteWriter.isOpen(record.alert.labels) };
+    const beside = { nameOf: messages.nameOf, again: found.fly };
+    return c.html(renderAlertPage(page, record, around, beside, form), problem === '' ? 200 : 400);
+  }
+
+  pages.get('/alerts/*', (c) => {
+    const { pathname } = new URL(c.req.url);
+    return show(c, idOfPath(pathname.slice('/alerts/'.length)), noteOf(c, new URLSearchParams()));
   });
+
+  pages.post('/note', async (c) => {
+    const id = c.req.query('alert') ?? '';
+    const note = noteOf(c, await fieldsOf(c));
+    const problem = await problemOf(c.get('words'), async () => {
+      checkSignature(c.get('words'), { createdBy: note.author, comment: '' });
+      const result = await noteWriter.add(id, note);
+      if (!result.ok) throw refuse(sentence(result.message));
+    });
+    return problem === '' ? c.redirect(alertPath(id), 303) : show(c, id, note, problem);
+  });
+}
+
+function noteOf(c: Context, fields: URLSearchParams): WrittenNote {
+  const text = wireText(fields.get('text') ?? '');
+  return { author: wireText(authorOf(c, fields)), text, isPublic: fields.get('public') === 'true' };
 }
 
 function addAcknowledging(pages: Hono, options: PagesOptions): void {

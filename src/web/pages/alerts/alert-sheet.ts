@@ -25,6 +25,6 @@ export function alertSheet(
 <div class="row stack"><div><h2 class="inline">${alertTitle(words, labels.alertname ?? '', annotations)}</h2> <span class="pill ${tone}">${isOpen ? severityWord(words, severity) : words.alerts.resolved}</span></div>
 <span class="small soft">${words.alert.began} ${when(page, startsAtUs)}</span></div>
 <div>${where(page, labels.region ?? '', alertPlace(labels))}</div>
-${alertMessage({ annotations }, lastEvent?.message)}
+${alertMessage({ labels, annotations }, lastEvent?.message)}
 </li></ul>`;
 }

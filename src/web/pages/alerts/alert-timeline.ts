@@ -1,6 +1,7 @@
 /** Renders everything that happened around an alert as one timeline, the newest first. */
 import { html } from 'hono/html';
 import type { Event } from '../../../domain/alert/event.ts';
+import { MAX_NOTE_LENGTH } from '../../../domain/alert/note.ts';
 import type { AlertRecord } from '../../../operator/alert-record.ts';
 import type { AlertSurroundings } from '../../../operator/alert-surroundings.ts';
 import type { SentNotification } from '../../../store/outbox-store.ts';
@@ -9,7 +10,8 @@ import type { NameOf } from '../../delivery-messages.ts';
 import { deliveryLinks, foldedItem, lineItem, messageLine, saySame } from '../frame/items.ts';
 import type { Page } from '../frame/page.ts';
 import { type Html, when } from '../frame/page-frame.ts';
-import { NAME_LENGTH, silenceWords, suppressionWords } from '../frame/page-words.ts';
+import { NAME_LENGTH, placeName, silenceWords, suppressionWords } from '../frame/page-words.ts';
+import { saidInLines } from '../frame/said.ts';
 import { endedBy } from './alert-item.ts';
 
 interface Moment {
@@ -17,6 +19,7 @@ interface Moment {
   /** What happened, unless it is an event. */
   readonly shown?: Html;
   readonly event?: Event;
+  readonly below?: Html;
 }
 
 const MOST = 60;
@@ -39,10 +42,12 @@ export function timeline(
   }
   const items = rows.slice(0, MOST).map((row) => {
     const events = row.flatMap(({ event }) => event ?? []);
-    const { shown, atUs } = row[0]!;
-    if (events.length === 0) return lineItem(shown!, when(page, atUs));
+    const { shown, atUs, below } = row[0]!;
+    if (events.length === 0) return lineItem(shown!, when(page, atUs), below);
     const said = events[0]!.message;
-    return foldedItem(page, events, '', said === message ? '' : messageLine(said));
+    const place = record.alert.labels.bird_id === undefined ? placeName(events[0]!) : '';
+    const where = place && html`<bdi>${place}</bdi>`;
+    return foldedItem(page, events, where, said === message ? '' : messageLine(said));
   });
   const known = record.events.length + around.failures.length;
   const more = rows.slice(MOST).flat().length + Math.max(0, record.alert.eventsTotal - known);
@@ -52,7 +57,7 @@ export function timeline(
 
 function momentsOf(
   page: Page,
-  { alert, events, notifications, suppressions, acknowledgements }: AlertRecord,
+  { alert, events, notifications, suppressions, acknowledgements, notes }: AlertRecord,
   { changes, failures }: AlertSurroundings,
   nameOf: NameOf,
 ): Moment[] {
@@ -82,6 +87,14 @@ function momentsOf(
       const said = silenceWords(words, one);
       return moment(one.startsAtUs, `${said.charAt(0).toUpperCase()}${said.slice(1)}`);
     }),
+    ...notes.map((one) => ({
+      ...moment(
+        one.atUs,
+        words.alert.notedBy(name(one.author)),
+        one.isPublic ? words.alert.isPublicNote : '',
+      ),
+      below: html`<p class="note">${saidInLines(one.text, MAX_NOTE_LENGTH)}</p>`,
+    })),
     ...(alert.state === 'firing' ? [] : [moment(alert.endsAtUs, words.alert.isOver, endedBy(page, alert))]),
   ];
 }

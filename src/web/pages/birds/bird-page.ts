@@ -17,6 +17,7 @@ import { at, exactly, frame, type Html, heading, when } from '../frame/page-fram
 import {
   alertTitle,
   eventTitle,
+  inReadersZone,
   MESSAGE_LENGTH,
   NAME_LENGTH,
   regionWord,
@@ -207,7 +208,11 @@ function alertSection(page: Page, { bird, alerts }: BirdReport): Html | string {
     const isFiring = state === 'firing';
     const what = html`<a class="what" href="${root}${alertPath(id)}">${alertTitle(words, labels.alertname ?? '', annotations)}</a>
 <span class="pill ${isFiring && !bird.isAcknowledged ? severityTone(severity) : 'quiet'}">${isFiring ? severityWord(words, severity) : words.birds.over}</span>`;
-    return lineItem(what, when(page, isFiring ? startsAtUs : endsAtUs), alertMessage({ annotations }));
+    return lineItem(
+      what,
+      when(page, isFiring ? startsAtUs : endsAtUs),
+      alertMessage(inReadersZone(page.zone, { labels, annotations })),
+    );
   });
   return html`<h2>${words.birds.alerts}</h2><ul class="sheet">${items}</ul>`;
 }

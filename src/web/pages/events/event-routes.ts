@@ -144,9 +144,9 @@ function stepsOf(page: Page, explanation: Explanation, nameOf: NameOf): Step[] {
       `${way.seenAt(exactly(page, event.observedAtUs), words.time.exact(delayMs))}${explanation.isHistoric ? ` ${way.historic}` : ''}`,
     ],
     ...rules.map(
-      ({ kind, rule }): Step => [
+      ({ kind, rule, name }): Step => [
         way.rule,
-        `${alertTitle(words, kind)}: ${rule === null ? way.noRule : way.ruleNumber(rule + 1)}`,
+        `${alertTitle(words, kind)}: ${rule === null ? way.noRule : way.ruleNumber(rule + 1, name)}`,
       ],
     ),
     ...explanation.deadlines.map(
@@ -165,7 +165,7 @@ function stepsOf(page: Page, explanation: Explanation, nameOf: NameOf): Step[] {
       ? []
       : [
           [
-            way.noAlert,
+            alerts.length > 0 ? way.alsoCounted : way.noAlert,
             marked(
               plainText(
                 words.whyNoAlert(noAlert, (us) => exactly(page, us)),

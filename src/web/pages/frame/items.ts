@@ -15,6 +15,7 @@ import {
   DELIVERY_TONES,
   eventTitle,
   eventTone,
+  listsEvents,
   MESSAGE_LENGTH,
   NAME_LENGTH,
   placeName,
@@ -29,7 +30,8 @@ export function messageLine(message: string, before = ''): Html | string {
 }
 
 /** The service's last message, or else nestwatch's own. */
-export function alertMessage({ annotations }: Pick<Alert, 'annotations'>, last = ''): Html | string {
+export function alertMessage({ labels, annotations }: Pick<Alert, 'labels' | 'annotations'>, last = '') {
+  if (listsEvents(labels)) return messageLine(annotations.summary ?? '');
   return messageLine(last || annotations.description || annotations.summary || '');
 }
 
@@ -37,8 +39,13 @@ export function alertMessage({ annotations }: Pick<Alert, 'annotations'>, last =
 export function eventItem(page: Page, event: Event, stamp: Html): Html {
   const entity = event.birdId ? '' : plainText(String(event.attributes.entity_name ?? ''), NAME_LENGTH);
   const place = [placeName(event), entity].filter(Boolean).join(' / ');
-  const what = html`${eventLink(page, event)} ${where(page, event.region, place)}`;
+  const what = html`${eventLink(page, event)} ${where(page, event.region, place)} ${byWhom(page, event)}`;
   return lineItem(what, stamp, messageLine(event.message));
+}
+
+function byWhom({ words }: Page, { attributes }: Event): Html | string {
+  const who = String(attributes.initiator ?? '');
+  return who && html`<span class="soft">${words.chart.by} ${said(who, NAME_LENGTH)}</span>`;
 }
 
 /** What, when on the right, and more below. */
@@ -87,9 +94,8 @@ export function foldedItem(
 ): Html {
   const { words } = page;
   const newest = events[0]!;
-  const who = String(newest.attributes.initiator ?? '');
   const times = `×${events.length}${isCut ? ` ${words.overview.orMore}` : ''}`;
-  const what = html`${eventLink(page, newest)}${events.length > 1 ? html`<b>${times}</b>` : ''} ${place} ${who ? html`<span class="soft">${words.chart.by} ${said(who, NAME_LENGTH)}</span>` : ''}`;
+  const what = html`${eventLink(page, newest)}${events.length > 1 ? html`<b>${times}</b>` : ''} ${place} ${byWhom(page, newest)}`;
   return lineItem(what, spanAgo(page, events), below);
 }
 

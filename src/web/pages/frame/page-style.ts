@@ -112,6 +112,7 @@ li:first-child { border-top: 0; }
   color: var(--soft); margin-top: .25rem;
   display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 3; overflow: hidden;
 }
+.note { white-space: pre-line; overflow-wrap: anywhere; margin-top: .25rem; }
 .regions { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 21rem), 1fr)); }
 .region { padding: .9rem 1rem; }
 .region > p { margin-top: .3rem; }

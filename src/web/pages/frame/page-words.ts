@@ -1,11 +1,12 @@
 /** Chooses the words of the page: for people who run automations, not for people who run monitoring. */
 
-import type { Labels } from '../../../domain/alert/alert.ts';
+import type { Alert, Labels } from '../../../domain/alert/alert.ts';
 import type { Place } from '../../../domain/alert/fact.ts';
 import { kindOf } from '../../../domain/kinds/kinds.ts';
 import type { Silence } from '../../../domain/muting/silence.ts';
 import type { DeliveryState } from '../../../store/outbox-store.ts';
 import { isGuid } from '../../../text/guid.ts';
+import { instantsIn } from '../../../text/instant-words.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { regionName } from '../../../text/region-name.ts';
 import type { RegionState } from '../../status-view.ts';
@@ -27,7 +28,14 @@ export function briefId(id: string): string {
   return isGuid(id) ? id.slice(0, 8) : plainText(id, NAME_LENGTH);
 }
 
-/** The place of an alert, from its labels. */
+/** An alert whose texts say instants in the reader's zone. They are stored in UTC. */
+export function inReadersZone<A extends Pick<Alert, 'annotations'>>(zone: string, alert: A): A {
+  if (zone === 'UTC') return alert;
+  const said = Object.entries(alert.annotations).map(([name, text]) => [name, instantsIn(text, zone)]);
+  return { ...alert, annotations: Object.fromEntries(said) };
+}
+
+/** The place of an alert, from its labels; the error of one that many Birds share. */
 export function alertPlace(labels: Labels): string {
   const place = placeName({
     nest: labels.nest ?? '',
@@ -37,7 +45,13 @@ export function alertPlace(labels: Labels): string {
   });
   // The entity of a Bird's alert is the Bird itself.
   const entity = labels.bird_id ? '' : plainText(labels.entity_name ?? '', NAME_LENGTH);
-  return [place, entity].filter(Boolean).join(' / ');
+  const error = listsEvents(labels) ? plainText(labels.error ?? '', MESSAGE_LENGTH) : '';
+  return [place, entity, error].filter(Boolean).join(' / ');
+}
+
+/** Whether the alert lists what its events are about. */
+export function listsEvents({ alertname = '' }: Labels): boolean {
+  return kindOf(alertname)?.words.listsEvents === true;
 }
 
 /** Alerts about a moment are called what their rule calls them. */

@@ -30,13 +30,17 @@ export interface Page {
   readonly words: Words;
   /** The reader's time zone, if known; otherwise UTC. */
   readonly zone: string;
+  /** Who is logged in at an identity provider, and so can log out; absent for everybody else. */
+  readonly loggedIn?: string;
   /** The query of the address. */
   readonly query: string;
 }
 
 export function pageOf(c: Context, clock: Clock): Page {
   const { pathname, search } = new URL(c.req.url);
+  const { by, name = '' } = c.get('identity') ?? {};
   return {
+    ...(by === 'oidc' && { loggedIn: name }),
     root: rootFrom(pathname),
     nowUs: clock.nowUs(),
     words: c.get('words'),

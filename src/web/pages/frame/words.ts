@@ -92,6 +92,7 @@ export const ENGLISH = {
     silences: 'Silences',
     config: 'Configuration',
     search: 'Search',
+    logOut: 'Log out',
     pause: 'Pause updates',
     searchHint: 'Bird, Flight, id, message',
     keysTitle: 'Keys',
@@ -481,7 +482,8 @@ export const ENGLISH = {
     acknowledged: 'Acknowledged',
     silenced: 'Silenced',
     inhibited: 'Inhibited',
-    inhibitedWhy: 'Nobody is notified while the alert that explains it is active.',
+    inhibitedWhy:
+      'The alert that explains it is active: who is notified of that is not notified of this one.',
     resolved: 'Over',
     acknowledge: 'Acknowledge',
     silence: 'Silence',
@@ -516,10 +518,12 @@ export const ENGLISH = {
     rule: 'Rule',
     deadline: 'Deadline',
     noRule: 'none matches',
-    ruleNumber: (number: number): string => `decided by rule ${number}`,
+    ruleNumber: (number: number, name = ''): string =>
+      `decided by rule ${name && `${name}, number `}${number}`,
     alert: 'Alert',
     seq: (seq: number): string => `event ${seq} of it`,
     noAlert: 'No alert',
+    alsoCounted: 'Also counted',
     waiting: 'Waiting',
     notNow: 'Muted',
     next: 'next message',
@@ -700,6 +704,13 @@ export const ENGLISH = {
     oldForm: 'This form is no longer valid: open the page again.',
   },
 
+  note: {
+    title: 'Add a note',
+    text: 'What was found, or is being done',
+    isPublic: 'Show it on the public page while this alert is active, in place of the one before',
+    button: 'Add',
+  },
+
   resolve: {
     title: 'Resolve an alert',
     question: 'Resolve this alert?',
@@ -743,6 +754,7 @@ export const ENGLISH = {
       token: 'with a token',
       link: 'with a link of a mail',
       rule: 'a rule of `actions`',
+      oidc: 'logged in at the identity provider',
       nobody_asked: 'without authentication',
     } satisfies Record<WriteRecord['by'], string>,
   },
@@ -771,6 +783,8 @@ export const ENGLISH = {
     told: (receiver: string): string => `Message to ${receiver}`,
     notTold: (receiver: string): string => `Nothing to ${receiver}`,
     details: 'Labels, ids and annotations',
+    notedBy: (author: string): string => `Note of ${author}`,
+    isPublicNote: 'for everybody',
     moreEvents: (count: number): string => `${count} more ${isOrAre(count)} not shown.`,
     letGo: 'It is resolved and no longer stored. This is what is known of its last episode.',
     noReceiver: 'nobody: its labels lead to no receiver',
@@ -798,6 +812,7 @@ export const ENGLISH = {
       unknown: 'The watch is interrupted. This is the last known state.',
     },
     began: 'began',
+    notes: 'What is being done',
     list: 'Birds',
     birds: { well: 'well', failing: 'failing', off: 'off' },
     counts: ({ well, failing, off }: { well: number; failing: number; off: number }): string =>

@@ -5,14 +5,17 @@
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import type { PublicStatusConfig } from '../../../config/sections/web-section.ts';
+import { MAX_NOTE_LENGTH } from '../../../domain/alert/note.ts';
 import type { HealthAnswer } from '../../../health/health.ts';
 import type { Store } from '../../../store/store.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import type { Clock } from '../../../time/clock.ts';
 import type { StatusView } from '../../status-view.ts';
+import { lineItem } from '../frame/items.ts';
 import { type Page, pageOf, withWords } from '../frame/page.ts';
 import { frame, type Html, when } from '../frame/page-frame.ts';
 import type { Tone } from '../frame/page-words.ts';
+import { saidInLines } from '../frame/said.ts';
 import { ENGLISH, type Words } from '../frame/words.ts';
 import {
   createPublicStatus,
@@ -139,9 +142,19 @@ function renderPublicPage(page: Page, nest: PublicNest): Html {
 </header>
 <main id="main">
 ${state === 'unknown' || state === 'late' ? html`<p class="notice">${words.open.lastKnown[state]}</p>` : ''}
+${notesOf(page, nest)}
 ${birds ? listOf(page, birds, nest) : ''}
 </main>`,
   });
+}
+
+function notesOf(page: Page, { notes }: PublicNest): Html | string {
+  if (notes.length === 0) return '';
+  const rows = notes.map(({ text, atUs }) =>
+    lineItem(html`<p class="note">${saidInLines(text, MAX_NOTE_LENGTH)}</p>`, when(page, atUs)),
+  );
+  return html`<h2>${page.words.open.notes}</h2>
+<ul class="sheet">${rows}</ul>`;
 }
 
 function listOf(page: Page, birds: readonly PublicBird[], { counts }: PublicNest): Html {

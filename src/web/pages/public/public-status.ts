@@ -1,9 +1,10 @@
 /**
- * Reads what everybody may know about a Nest: its name, and its and its Birds' status and since when. Errors, ids,
- * people and all other Nests are left out. The store is read at most once a minute for each public Nest, however many
+ * Reads what everybody may know about a Nest: its name, its and its Birds' status and since when, and what was noted for
+ * everybody. Errors, ids, people and all other Nests are left out. The store is read at most once a minute for each public Nest, however many
  * people ask.
  */
 import { isPublicNest, type PublicStatusConfig } from '../../../config/sections/web-section.ts';
+import type { Note } from '../../../domain/alert/note.ts';
 import type { HealthAnswer } from '../../../health/health.ts';
 import type { Impairment } from '../../../health/impairment.ts';
 import { LIMITS } from '../../../limits.ts';
@@ -30,6 +31,8 @@ export interface PublicNest {
   /** Of a Nest that is not well; 0 if unknown. */
   readonly sinceUs: number;
   readonly counts: { readonly well: number; readonly failing: number; readonly off: number };
+  /** Of what fires, newest first; without who wrote them. */
+  readonly notes: readonly Pick<Note, 'text' | 'atUs'>[];
   /** Failing ones first; absent if Birds are only counted. */
   readonly birds?: readonly PublicBird[];
 }
@@ -48,6 +51,7 @@ type PublicStatus = (region: string, nestId: string) => Promise<PublicNest | und
 export const KEPT_SECONDS = 60;
 const KEPT_MS = KEPT_SECONDS * 1000;
 const NAME_LENGTH = 80;
+const SHOWN_NOTES = 10;
 const LATE = 'streams_overdue';
 /** Impairments that make the status of Birds unknown. It is still known if only notifications fail. */
 const BLINDING = new Set([
@@ -124,6 +128,7 @@ async function readNest(
     state: counts.failing > 0 ? 'failing' : 'well',
     sinceUs: sinces.length > 0 ? Math.min(...sinces) : 0,
     counts,
+    notes: (await tx.notes.publicOf(region, nestId, SHOWN_NOTES)).map(({ text, atUs }) => ({ text, atUs })),
     ...(hasNames && { birds: shown.slice(0, LIMITS.public_birds.most) }),
   };
 }

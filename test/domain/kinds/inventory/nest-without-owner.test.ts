@@ -6,7 +6,7 @@ import { minute, rule } from '../../world.ts';
 
 const nest = (members: readonly string[] | undefined, membersBefore?: readonly string[]): NestToJudge => ({
   place: { region: 'eu', nestId: '4', nest: 'Customer 4', birdId: '', bird: '' },
-  ...{ members, membersBefore },
+  ...{ members, membersBefore, maybeActive: [] },
 });
 
 async function judged(nests: readonly NestToJudge[], open?: string, asked = {}): Promise<string[]> {
@@ -61,4 +61,12 @@ test('it is told once, stays while the members are not known, and ends', async (
   expect(await judged([nest(undefined)], '')).toEqual([]);
   expect(await judged([nest(['a@x.com'])], '')).toEqual(['over: it has a@x.com as an active member']);
   expect(await judged([], '')).toEqual(['gone: the Nest is gone, or no longer watched']);
+});
+
+test('whether members are active whom the service does not call so is not guessed', async () => {
+  const maybe = (maybeActive: readonly string[]) => [{ ...nest(['a@x.com']), maybeActive }];
+  expect(await judged(maybe(['b@example.com']), undefined, ONLY)).toEqual([]);
+  // Nor is an alert put right by it.
+  expect(await judged(maybe(['b@example.com']), '', ONLY)).toEqual([]);
+  expect(await judged(maybe(['b@elsewhere.com']), undefined, ONLY)).toHaveLength(1);
 });

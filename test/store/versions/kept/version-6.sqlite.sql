@@ -427,23 +427,18 @@ CREATE TABLE listed (
     said TEXT NOT NULL,
     PRIMARY KEY (region, sort, id)
   ) STRICT, WITHOUT ROWID;
-CREATE TABLE bird_action (
-    id TEXT NOT NULL,
-    region TEXT NOT NULL,
-    bird_id TEXT NOT NULL,
+CREATE TABLE alert_note (
+    id TEXT PRIMARY KEY,
+    alert_id TEXT NOT NULL,
+    starts_us INTEGER NOT NULL,
+    at_us INTEGER NOT NULL,
+    author TEXT NOT NULL,
+    text TEXT NOT NULL,
     -- 1 or 0.
-    open INTEGER NOT NULL,
-    wanted_us INTEGER NOT NULL,
-    body TEXT NOT NULL,
-    PRIMARY KEY (id)
+    is_public INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
-CREATE TABLE action_pause (
-    at_us INTEGER NOT NULL PRIMARY KEY,
-    who TEXT NOT NULL
-  ) STRICT, WITHOUT ROWID;
-CREATE UNIQUE INDEX bird_action_open ON bird_action (region, bird_id) WHERE open = 1;
-CREATE INDEX bird_action_of_bird ON bird_action (region, bird_id, wanted_us);
-CREATE INDEX bird_action_by_age ON bird_action (wanted_us);
+CREATE INDEX alert_note_of_alert ON alert_note (alert_id, at_us);
+CREATE INDEX alert_note_by_age ON alert_note (at_us);
 CREATE TABLE schema_step (
   step INTEGER PRIMARY KEY, version TEXT NOT NULL, done_at TIMESTAMPTZ NOT NULL, oldest INTEGER NOT NULL, digest TEXT);
 INSERT INTO region (region, since_us, errors_since_us) VALUES ('eu', 1782993600000000, 0);
@@ -605,11 +600,11 @@ INSERT INTO listed (region, sort, id, said) VALUES ('eu', 'nest', '891', 'read')
 INSERT INTO listed (region, sort, id, said) VALUES ('us', 'member', '918', '[]');
 INSERT INTO listed (region, sort, id, said) VALUES ('us', 'nest', '', 'listed');
 INSERT INTO listed (region, sort, id, said) VALUES ('us', 'nest', '918', 'read');
-INSERT INTO schema_step (step, version, done_at, oldest, digest) VALUES (1, '0.1.0', '2026-11-29 17:26:07', 1, 'ea6dfd1e08e7f71e');
-INSERT INTO schema_step (step, version, done_at, oldest, digest) VALUES (2, '0.1.0', '2026-11-29 17:26:07', 2, 'ef3c816837c87664');
-INSERT INTO schema_step (step, version, done_at, oldest, digest) VALUES (3, '0.1.0', '2026-11-29 17:26:07', 2, 'febbebf1c053d80d');
-INSERT INTO schema_step (step, version, done_at, oldest, digest) VALUES (4, '0.1.0', '2026-11-29 17:26:07', 2, 'aa3b7e9d0a5a0504');
-INSERT INTO schema_step (step, version, done_at, oldest, digest) VALUES (5, '0.1.0', '2026-11-29 17:26:07', 2, 'fa1088a6cc53029f');
-INSERT INTO schema_step (step, version, done_at, oldest, digest) VALUES (6, '0.1.0', '2026-11-29 17:26:07', 2, 'd2a92b2589b49bc7');
+INSERT INTO schema_step (step, version, done_at, oldest, digest) VALUES (1, '0.1.0', '2026-11-29 16:43:02', 1, 'ea6dfd1e08e7f71e');
+INSERT INTO schema_step (step, version, done_at, oldest, digest) VALUES (2, '0.1.0', '2026-11-29 16:43:02', 2, 'ef3c816837c87664');
+INSERT INTO schema_step (step, version, done_at, oldest, digest) VALUES (3, '0.1.0', '2026-11-29 16:43:02', 2, 'febbebf1c053d80d');
+INSERT INTO schema_step (step, version, done_at, oldest, digest) VALUES (4, '0.1.0', '2026-11-29 16:43:02', 2, 'aa3b7e9d0a5a0504');
+INSERT INTO schema_step (step, version, done_at, oldest, digest) VALUES (5, '0.1.0', '2026-11-29 16:43:02', 2, 'fa1088a6cc53029f');
+INSERT INTO schema_step (step, version, done_at, oldest, digest) VALUES (6, '0.1.0', '2026-11-29 16:43:02', 2, '9963769e039c5e4a');
 PRAGMA application_id = 1853060215;
 PRAGMA user_version = 6;

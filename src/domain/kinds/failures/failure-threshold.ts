@@ -3,9 +3,9 @@
  * ones. The first is counted in the alert's memory. The other two also depend on succeeded Flights, which change no
  * alert, so the store supplies how the latest Flights ended.
  */
-import { durationWords } from '../../text/duration-words.ts';
-import type { Event } from '../alert/event.ts';
-import type { FlightEnded } from '../alert/fact.ts';
+import { durationWords } from '../../../text/duration-words.ts';
+import type { Event } from '../../alert/event.ts';
+import type { FlightEnded } from '../../alert/fact.ts';
 
 interface Threshold {
   /** Failures within `windowMs`. */

@@ -2,14 +2,15 @@
  * Changes alerts for whatever cause: loads the alerts of the facts' scopes, lets `domain/` decide, writes the
  * decision and links its events, all in the caller's transaction.
  */
-import type { Alert } from '../domain/alert/alert.ts';
-import { type RuledFact, scopeOf } from '../domain/alert/fact.ts';
-import type { Rule } from '../domain/alert/rule.ts';
-import { transitions } from '../domain/alert/transition.ts';
-import type { Decision } from '../domain/evaluate/alert-book.ts';
-import { decide } from '../domain/evaluate/decide.ts';
-import type { Happening } from '../report.ts';
-import type { Transaction } from './store.ts';
+import type { Alert } from '../../domain/alert/alert.ts';
+import { type RuledFact, scopeOf } from '../../domain/alert/fact.ts';
+import type { Rule } from '../../domain/alert/rule.ts';
+import { transitions } from '../../domain/alert/transition.ts';
+import type { Decision } from '../../domain/evaluate/alert-book.ts';
+import { decide } from '../../domain/evaluate/decide.ts';
+import type { Happening } from '../../report.ts';
+import type { Transaction } from '../store.ts';
+import { sharedErrors } from './shared-errors.ts';
 
 interface AlertChanges {
   /** How many alerts were written. */
@@ -27,14 +28,18 @@ export async function applyFacts(
 ): Promise<AlertChanges> {
   if (facts.length === 0) return { written: 0, happenings: [] };
   const known = await tx.alerts.ofScopes([...new Set(facts.map(scopeOf))]);
-  return writeDecision(tx, known, decide(facts, known, rules, nowUs), nowUs);
+  return writeDecision(tx, known, decide(facts, known, rules, nowUs), rules, nowUs);
 }
 
-/** Writes what was decided about alerts. `known` are the alerts it was decided from, as loaded in this transaction. */
+/**
+ * Writes what was decided about alerts, and what follows for causes that they share. `known` are the alerts it was
+ * decided from, as loaded in this transaction.
+ */
 export async function writeDecision(
   tx: Pick<Transaction, 'alerts' | 'faults'>,
   known: readonly Alert[],
   { alerts, links, faults = [] }: Decision,
+  rules: readonly Rule[],
   nowUs: number,
 ): Promise<AlertChanges> {
   if (alerts.length > 0) {
@@ -53,5 +58,6 @@ export async function writeDecision(
   for (const fault of faults.length > 0 ? await tx.faults.note(faults, nowUs) : []) {
     happenings.push({ what: 'set_aside', ...fault });
   }
-  return { written: alerts.length, happenings };
+  const shared = await applyFacts(tx, await sharedErrors(tx, known, { alerts, links }, rules), rules, nowUs);
+  return { written: alerts.length + shared.written, happenings: [...happenings, ...shared.happenings] };
 }

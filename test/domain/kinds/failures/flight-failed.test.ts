@@ -1,7 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { isForgettable } from '../../../src/domain/alert/lifecycle.ts';
-import { parseMatchers } from '../../../src/domain/matchers/matcher.ts';
-import { birdVanished, flight, flightStarted, MARKETING, minute, OF_DEFAULT, rule, watch } from '../world.ts';
+import { isForgettable } from '../../../../src/domain/alert/lifecycle.ts';
+import { parseMatchers } from '../../../../src/domain/matchers/matcher.ts';
+import {
+  birdVanished,
+  flight,
+  flightStarted,
+  MARKETING,
+  minute,
+  OF_DEFAULT,
+  rule,
+  watch,
+} from '../../world.ts';
 
 const TIMEOUT =
   'Upload of "brief 7.docx" to https://cms.example.com/files/91 timed out after 30 s\n   at Sdk.Run()';

@@ -7,17 +7,16 @@
  * the alert lasts until the next success or `resolve_after`.
  */
 
-import { dayAndTime } from '../../text/instant-words.ts';
-import type { Alert, Labels } from '../alert/alert.ts';
-import { signature } from '../alert/error-signature.ts';
-import type { Event } from '../alert/event.ts';
-import type { FactOf, FlightEnded } from '../alert/fact.ts';
-import { hash64 } from '../alert/fingerprint.ts';
-import { annotate, birdName, placeLabels, placeOf, tidyLabels, whereabouts } from '../alert/labels.ts';
-import { type Change, fire, remember, resolve, waitingEvent } from '../alert/lifecycle.ts';
-import { lasting, type Parameters, type RuleOf, resolvedAfter } from '../alert/parameter.ts';
-import type { Rule } from '../alert/rule.ts';
-import { isReached, latestEnds, partOf, thresholdWords, weigh } from './failure-threshold.ts';
+import { dayAndTime } from '../../../text/instant-words.ts';
+import type { Alert, Labels } from '../../alert/alert.ts';
+import { signature } from '../../alert/error-signature.ts';
+import type { Event } from '../../alert/event.ts';
+import type { FactOf, FlightEnded } from '../../alert/fact.ts';
+import { hash64 } from '../../alert/fingerprint.ts';
+import { annotate, birdName, placeLabels, placeOf, tidyLabels, whereabouts } from '../../alert/labels.ts';
+import { type Change, fire, remember, resolve, waitingEvent } from '../../alert/lifecycle.ts';
+import { lasting, type Parameters, type RuleOf, resolvedAfter } from '../../alert/parameter.ts';
+import type { Rule } from '../../alert/rule.ts';
 import {
   type Context,
   defineKind,
@@ -29,7 +28,8 @@ import {
   PLACE_LABELS,
   quietAtUs,
   subjectPart,
-} from './kind.ts';
+} from '../kind.ts';
+import { isReached, latestEnds, partOf, thresholdWords, weigh } from './failure-threshold.ts';
 
 interface Memory {
   /** Failures that do not make an alert yet: the newest, as many as can count. */

@@ -1,0 +1,94 @@
+/**
+ * Ended Flights as traces, by OTLP over HTTP in JSON (https://opentelemetry.io/docs/specs/otlp): one trace with one span for
+ * each. Its ids are made of the Flight's, so a Flight that is sent again is the same trace. Attributes are those of the
+ * semantic conventions for CI/CD. The steps before the one that failed are not known, and have no spans.
+ */
+import { createHash } from 'node:crypto';
+import type { Event } from '../../domain/alert/event.ts';
+import { howMany } from '../../text/counts.ts';
+import { plainText } from '../../text/plain-text.ts';
+import type { Outcome } from '../channel.ts';
+
+const RESULTS = new Map([
+  ['flight.succeeded', 'success'],
+  ['flight.failed', 'failure'],
+  ['flight.cancelled', 'cancellation'],
+]);
+const INTERNAL = 1;
+const ERROR = 2;
+const MESSAGE_CODE_POINTS = 2_000;
+
+/** A request of `ExportTraceServiceRequest`; undefined if no Flight ended in these events. */
+export function tracesOf(events: readonly Event[]): object | undefined {
+  const spans = events.flatMap((event) => {
+    const result = RESULTS.get(event.type);
+    return result === undefined ? [] : [spanOf(event, result)];
+  });
+  if (spans.length === 0) return undefined;
+  const resource = { attributes: attributes({ 'service.name': 'nestwatch' }) };
+  return { resourceSpans: [{ resource, scopeSpans: [{ scope: { name: 'nestwatch' }, spans }] }] };
+}
+
+function spanOf(event: Event, result: string) {
+  const { region, nest, birdId, occurredAtUs, attributes: own } = event;
+  const bird = event.bird || `Bird ${birdId}`;
+  const flightId = String(own.flight_id ?? '');
+  const seconds = typeof own.duration_seconds === 'number' ? own.duration_seconds : 0;
+  const startUs =
+    typeof own.started_at_us === 'number' ? own.started_at_us : occurredAtUs - Math.round(seconds * 1e6);
+  const message = plainText(event.message, MESSAGE_CODE_POINTS);
+  const hash = createHash('sha256').update(`${region}/${flightId}`).digest('hex');
+  const isFailed = result === 'failure';
+  const end = nanoseconds(occurredAtUs);
+  return {
+    traceId: hash.slice(0, 32),
+    spanId: hash.slice(32, 48),
+    name: `RUN ${bird}`,
+    kind: INTERNAL,
+    startTimeUnixNano: nanoseconds(Math.min(startUs, occurredAtUs)),
+    endTimeUnixNano: end,
+    attributes: attributes({
+      'cicd.pipeline.name': bird,
+      'cicd.pipeline.run.id': flightId,
+      'cicd.pipeline.result': result,
+      'error.type': isFailed ? String(own.error_type ?? '') || '_OTHER' : '',
+      'nestwatch.region': region,
+      'nestwatch.nest': nest,
+      'nestwatch.bird_id': birdId,
+      'nestwatch.step': String(own.scope ?? own.step_id ?? ''),
+    }),
+    ...(isFailed && {
+      status: { code: ERROR, message },
+      events: [
+        { timeUnixNano: end, name: 'exception', attributes: attributes({ 'exception.message': message }) },
+      ],
+    }),
+  };
+}
+
+const nanoseconds = (us: number) => `${Math.round(us)}000`;
+
+/** Those that have a value. */
+function attributes(values: Readonly<Record<string, string>>) {
+  return Object.entries(values)
+    .filter(([, value]) => value !== '')
+    .map(([key, value]) => ({ key, value: { stringValue: value.toWellFormed() } }));
+}
+
+/** A collector may accept a part. It does not say which, and must not be sent the same again. */
+export function judgeTraces(body: string): Outcome {
+  const { rejectedSpans = 0, errorMessage = '' } = partialSuccessOf(body);
+  if (!(Number(rejectedSpans) > 0)) return { kind: 'accepted' };
+  const recipient = howMany(Number(rejectedSpans), 'span');
+  const why = plainText(errorMessage, MESSAGE_CODE_POINTS) || 'the collector rejected it';
+  return { kind: 'accepted', leftOut: [{ recipient, why }] };
+}
+
+function partialSuccessOf(body: string): { rejectedSpans?: unknown; errorMessage?: string } {
+  try {
+    const answer: { partialSuccess?: object } | null = JSON.parse(body);
+    return answer?.partialSuccess ?? {};
+  } catch {
+    return {};
+  }
+}

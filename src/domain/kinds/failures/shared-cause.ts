@@ -1,0 +1,153 @@
+/**
+ * Many Birds fail with one error: one alert about it, which inhibits theirs (`domain/muting/inhibit.ts`). It has the events
+ * of all of them, so that whoever is told of it is told of each failure.
+ */
+import { howMany } from '../../../text/counts.ts';
+import { durationWords } from '../../../text/duration-words.ts';
+import { dayAndTime } from '../../../text/instant-words.ts';
+import { plainText } from '../../../text/plain-text.ts';
+import { regionName } from '../../../text/region-name.ts';
+import type { FactOf } from '../../alert/fact.ts';
+import { hash64 } from '../../alert/fingerprint.ts';
+import { annotate, birdName } from '../../alert/labels.ts';
+import { fire, remember, resolve } from '../../alert/lifecycle.ts';
+import type { Parameters, RuleOf } from '../../alert/parameter.ts';
+import { defineKind, type Given, type Mistake } from '../kind.ts';
+
+const PARAMETERS = {
+  birds: {
+    type: 'count',
+    least: 0,
+    most: 100,
+    default: 5,
+    description: 'How many Birds must fail with one error, at least 2. 0 turns these alerts off.',
+  },
+  withinMs: {
+    type: 'duration',
+    leastMs: 60_000,
+    default: 1_800_000,
+    description: 'The time within which that many of them must have begun to fail.',
+  },
+  across: {
+    type: 'choice',
+    of: ['region', 'all'],
+    default: 'region',
+    description: 'Whether the Birds of each region count for themselves, or those of all regions together.',
+  },
+} as const satisfies Parameters;
+
+export type SharedCauseRule = RuleOf<typeof PARAMETERS>;
+
+interface Memory {
+  /** Since when fewer Birds fail than the rule asks for; 0 while enough do. */
+  readonly fewerUs: number;
+}
+
+/** It ends once fewer Birds have failed for this long. */
+const FEWER_FOR_MS = 600_000;
+
+/** Birds that are named. */
+export const MOST_LISTED = 20;
+const NAME_CODE_POINTS = 60;
+
+export const sharedCause = defineKind({
+  name: 'SharedCause',
+  fires:
+    'FlightFailed of at least `birds` Birds with the same error fires, and the last of them began to fail `within` that time. Who is told of it is not told of FlightFailed with this error meanwhile',
+  resolves: 'fewer of them have failed for 10 minutes. What still fails is told then',
+  words: {
+    firing: 'One cause',
+    still: 'Still one cause',
+    over: 'Shared cause over',
+    events: 'failure',
+    hasOwnDescription: true,
+    listsEvents: true,
+  },
+  runbook: {
+    look: 'what the Birds share: a connection, a quota, a system that is down, or a person who published all of them. The alert lists them.',
+    act: 'mend that one thing, then start the Birds again. Alerts of single Birds are on the page meanwhile, as inhibited.',
+  },
+  parameters: PARAMETERS,
+  mistakes(given: Given): readonly Mistake[] {
+    if (given('birds') !== 1) return [];
+    const message = 'must be at least 2, since one Bird shares its error with no other; 0 turns it off';
+    return [{ key: 'birds', isOfKey: false, message }];
+  },
+  severities: ['critical'],
+  labels: ['error', 'region'],
+  isAlsoOfNoRegion: true,
+  isResolvableByHand: () => false,
+  remembers: { fewerUs: 'instant' },
+
+  raisedBy: ['shared_error'],
+  observes: [],
+
+  topic: ({ region, error }) => ({
+    subject: subjectOfCause(error),
+    labels: { region, error },
+    isMatched: true,
+  }),
+
+  raise(alert, fact, context) {
+    const { rule, labels, nowUs } = context;
+    const fires = alert.state === 'firing';
+    if (fact.birds < rule.birds || rule.birds === 0) {
+      const { fewerUs = 0 } = (alert.memory as Memory | null) ?? {};
+      if (!fires || fewerUs > 0) return undefined;
+      return remember(alert, { fewerUs: nowUs }, nowUs + FEWER_FOR_MS * 1000, nowUs);
+    }
+    const sinceUs = beganUs(fact, rule);
+    if (!fires && sinceUs === undefined) return undefined;
+    const startsAtUs = fires ? alert.startsAtUs : sinceUs!;
+    const annotations = annotate({ rule, labels }, summaryOf(fact, startsAtUs), listOf(fact));
+    const memory: Memory = { fewerUs: 0 };
+    return fire(
+      alert,
+      { startsAtUs, labels, annotations, events: fact.events, memory, dueAtUs: null },
+      nowUs,
+    );
+  },
+
+  tick(alert, { rule, nowUs }) {
+    if (alert.state !== 'firing') return remember(alert, null, null, nowUs);
+    const { birds } = rule as SharedCauseRule;
+    const by = `fewer than ${howMany(birds, 'Bird')} failed with this error for ${durationWords(FEWER_FOR_MS, 'exact')}`;
+    return resolve(alert, alert.dueAtUs ?? nowUs, by, nowUs);
+  },
+});
+
+type SharedError = FactOf<'shared_error'>;
+
+/** Identifies the cause within its region. */
+export function subjectOfCause(error: string): string {
+  return `cause/${hash64([error])}`;
+}
+
+/** When the first of those Birds began to fail that count; undefined if the last ones did not begin close to each other. */
+function beganUs({ parts }: SharedError, { birds, withinMs }: SharedCauseRule): number | undefined {
+  const starts = parts.map(({ startsAtUs }) => startsAtUs).toSorted((a, b) => b - a);
+  const [newest = 0] = starts;
+  const close = starts.filter((us) => newest - us <= withinMs * 1000);
+  return close.length >= birds ? close.at(-1) : undefined;
+}
+
+/** `6 Birds in 4 Nests (EU) fail with "DeepL API error #: Quota exceeded" since 2 Jul 2026, 12:02 UTC` */
+function summaryOf({ region, error, birds, nests, isAll }: SharedError, startsAtUs: number): string {
+  const atLeast = isAll ? '' : 'at least ';
+  const where = region === 'all' ? '' : ` (${regionName(region)})`;
+  const those = `${atLeast}${howMany(birds, 'Bird')} in ${howMany(nests, 'Nest')}${where}`;
+  return `${those} fail with "${plainText(error, 120)}" since ${dayAndTime(startsAtUs)}`;
+}
+
+/** A line for each Bird. */
+function listOf({ parts, birds, isAll }: SharedError): string {
+  const named = parts.slice(0, MOST_LISTED);
+  const name = (text: string) => plainText(text, NAME_CODE_POINTS);
+  const lines = named.map(({ place, startsAtUs }) => {
+    const nest = place.nest || (place.nestId && `Nest ${place.nestId}`);
+    return `${name(birdName(place))}${nest && ` in ${name(nest)}`}, since ${dayAndTime(startsAtUs)}`;
+  });
+  const more = birds - named.length;
+  if (more > 0) lines.push(`and ${isAll ? '' : 'at least '}${howMany(more, 'more Bird')}`);
+  return lines.join('\n');
+}

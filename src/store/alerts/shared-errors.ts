@@ -1,0 +1,109 @@
+/**
+ * Finds the errors that Birds may share once alerts of failed Flights have changed, for SharedCause. Each error is looked
+ * up once, however many alerts changed, and nothing is looked up if none of these alerts changed.
+ */
+import type { Alert } from '../../domain/alert/alert.ts';
+import type { FactOf, RuledFact } from '../../domain/alert/fact.ts';
+import type { Rule } from '../../domain/alert/rule.ts';
+import type { Decision, Link } from '../../domain/evaluate/alert-book.ts';
+import { rulesFor } from '../../domain/evaluate/choose-rule.ts';
+import { flightFailed } from '../../domain/kinds/failures/flight-failed.ts';
+import {
+  MOST_LISTED,
+  type SharedCauseRule,
+  sharedCause,
+  subjectOfCause,
+} from '../../domain/kinds/failures/shared-cause.ts';
+import type { Transaction } from '../store.ts';
+
+/** Failures of one Bird that a cause begins with, at most. */
+const MOST_BROUGHT = 100;
+
+/** An error that is to be looked up, with those of the changed alerts that fire. */
+interface Candidate {
+  readonly rule: SharedCauseRule;
+  /** `all` for the regions together. */
+  readonly region: string;
+  readonly error: string;
+  readonly scope: string;
+  readonly parts: Alert[];
+}
+
+/** `before` are the alerts as they were; what `decided` says is stored already. */
+export async function sharedErrors(
+  tx: Pick<Transaction, 'alerts'>,
+  before: readonly Alert[],
+  { alerts, links }: Pick<Decision, 'alerts' | 'links'>,
+  rules: readonly Rule[],
+): Promise<RuledFact[]> {
+  const candidates = new Map<string, Candidate>();
+  for (const alert of alerts) {
+    if (alert.alertname !== flightFailed.name || alert.state === 'pending') continue;
+    const { region: own = '', error = '' } = alert.labels;
+    if (error === '') continue;
+    const [rule] = rulesFor(sharedCause, { region: own, error }, rules);
+    if (!rule || rule.birds === 0) continue;
+    const region = rule.across === 'all' ? 'all' : own;
+    const scope = `${region}/${subjectOfCause(error)}`;
+    const candidate = candidates.getOrInsertComputed(scope, () => ({
+      ...{ rule, region, error, scope, parts: [] },
+    }));
+    if (alert.state === 'firing') candidate.parts.push(alert);
+  }
+  if (candidates.size === 0) return [];
+  const causes = await tx.alerts.ofScopes([...candidates.keys()]);
+  const lasting = new Set(causes.flatMap(({ scope, state }) => (state === 'firing' ? [scope] : [])));
+  const others = [...candidates.values()].filter(
+    ({ scope, parts }) => !lasting.has(scope) && parts.length > 0,
+  );
+  const [everywhere, ofRegions] = [others.filter(isOfAll), others.filter((one) => !isOfAll(one))];
+  // Most errors are those of a single Bird, and are sorted out together.
+  const least = Math.min(...ofRegions.map(({ rule }) => rule.birds));
+  const begun = ofRegions.length > 0 ? await tx.alerts.shared(ofRegions, least) : [];
+  const since = {
+    fired: new Set(before.flatMap(({ id, state }) => (state === 'firing' ? [id] : []))),
+    links: Map.groupBy(links, ({ alertId }) => alertId),
+  };
+  const facts: RuledFact[] = [];
+  for (const scope of lasting) facts.push(await lookUp(tx, candidates.get(scope)!, since));
+  for (const candidate of [...begun, ...everywhere]) facts.push(await lookUp(tx, candidate));
+  return facts;
+}
+
+const isOfAll = ({ region }: Candidate) => region === 'all';
+
+/** With `since`, the cause fires already, and has the failures before. */
+async function lookUp(
+  tx: Pick<Transaction, 'alerts'>,
+  { rule, region, error, scope, parts }: Candidate,
+  since?: { readonly links: ReadonlyMap<string, readonly Link[]>; readonly fired: ReadonlySet<string> },
+): Promise<FactOf<'shared_error'> & RuledFact> {
+  const regions = region === 'all' ? await tx.alerts.regions() : [region];
+  const { latest, ...counts } = await tx.alerts.failingWith(
+    regions,
+    error,
+    Math.max(rule.birds, MOST_LISTED),
+  );
+  // What joins it brings all its failures, and then each that comes.
+  const come = ({ id }: Alert) => since?.links.get(id) ?? [];
+  const brings = (part: Alert) => !since?.fired.has(part.id) && come(part).length < part.eventsTotal;
+  const joining = [...(since ? [] : latest), ...parts].filter(brings);
+  const spans = [...new Map(joining.map((part) => [part.id, part])).values()].map((part) => ({
+    alertId: part.id,
+    afterSeq: part.lastSeq - part.eventsTotal,
+    lastSeq: part.lastSeq,
+  }));
+  const brought = spans.length === 0 ? [] : [...(await tx.alerts.eventsOf(spans, MOST_BROUGHT)).values()];
+  const came = parts.filter((part) => !brings(part)).flatMap((part) => come(part).map(({ event }) => event));
+  return {
+    ...{ fact: 'shared_error', scope, region, error, rule: rule.id, ...counts },
+    events: [...brought.flat(), ...came].toSorted((a, b) => a.occurredAtUs - b.occurredAtUs),
+    parts: latest.map(({ labels, startsAtUs }) => ({
+      place: {
+        ...{ region: labels.region ?? '', nestId: labels.nest_id ?? '', nest: labels.nest ?? '' },
+        ...{ birdId: labels.bird_id ?? '', bird: labels.bird ?? '' },
+      },
+      startsAtUs,
+    })),
+  };
+}

@@ -1,0 +1,161 @@
+/** Stories of a cause that many Birds share, with the whole daemon. */
+import { expect, onTestFinished, test } from 'vitest';
+import { rule } from '../domain/world.ts';
+import { openStage } from './stage.ts';
+
+const QUOTA = 'DeepL API error 456: Quota exceeded for key 12';
+
+interface Story {
+  readonly birds?: number;
+  readonly rule?: Parameters<typeof rule<'SharedCause'>>[1];
+  readonly toNestMembers?: boolean;
+}
+
+/** Birds in four Nests of a region. */
+async function watched({ birds = 10, rule: own, toNestMembers = false }: Story = {}) {
+  const ids: string[] = [];
+  const stage = await openStage({
+    regions: ['eu'],
+    route: { groupIntervalMs: 300_000 },
+    toNestMembers,
+    ...(own && { rules: [rule('SharedCause', own)] }),
+    before(world) {
+      const nests = ['Alfa', 'Bravo', 'Charlie', 'Delta'].map((name) =>
+        world.addNest({ name, members: [world.addUser({ email: `${name.toLowerCase()}@example.com` }).id] }),
+      );
+      for (let at = 0; at < birds; at += 1) {
+        const nest = nests[at % nests.length]!;
+        ids.push(world.addBird(nest.id, { name: `Sync ${at}`, triggerType: 'manual' }).id);
+      }
+    },
+  });
+  onTestFinished(() => stage.close());
+  await stage.minutesPass(2);
+  const fly = (at: number, endsAs: 'failed' | 'succeeded', errorMessages = QUOTA) =>
+    stage.worlds.eu!.startFlight(ids[at]!, { endsAs, fliesForMs: 1_000, errorMessages });
+  const fail = (from: number, until: number, message = QUOTA) => {
+    for (let at = from; at < until; at += 1) fly(at, 'failed', message);
+  };
+  const told = () => stage.received().flatMap(({ alerts }) => alerts);
+  const names = () =>
+    told().map(({ status, labels }) => `${labels.alertname} ${labels.bird ?? ''} ${status}`);
+  return { stage, ids, fly, fail, told, names };
+}
+
+test('eight Birds in four Nests fail with one error: one critical alert with their names', async () => {
+  const { stage, fail, told } = await watched();
+  fail(0, 8);
+  await stage.minutesPass(4);
+  expect(stage.received()).toHaveLength(1);
+  const [alert] = told();
+  expect(alert).toMatchObject({
+    status: 'firing',
+    labels: {
+      alertname: 'SharedCause',
+      severity: 'critical',
+      region: 'eu',
+      error: 'DeepL API error #: Quota exceeded for key #',
+    },
+  });
+  expect(alert!.annotations.summary).toMatch(
+    /^8 Birds in 4 Nests \(EU\) fail with "DeepL API error #: Quota exceeded for key #" since /,
+  );
+  for (let at = 0; at < 8; at += 1) expect(alert!.annotations.description).toContain(`Sync ${at} in `);
+  expect(alert!.events).toHaveLength(8);
+});
+
+test('the ninth joins without a message of its own before the interval of the group is over', async () => {
+  const { stage, fail, fly, told } = await watched();
+  fail(0, 8);
+  await stage.minutesPass(2);
+  fail(8, 9);
+  await stage.minutesPass(2);
+  expect(told()).toHaveLength(1);
+  await stage.minutesPass(5);
+  expect(told()).toHaveLength(2);
+  expect(told()[1]!.annotations.summary).toMatch(/^9 Birds in 4 Nests/);
+  // The same Bird fails once more.
+  fly(8, 'failed');
+  await stage.minutesPass(7);
+  expect(told().map(({ events }) => events.length)).toEqual([8, 1, 1]);
+});
+
+test('fewer Birds and other errors share nothing', async () => {
+  const { stage, fail, names } = await watched();
+  fail(0, 4);
+  fail(4, 8, 'Another error');
+  await stage.minutesPass(4);
+  expect(new Set(names().map((name) => name.split(' ')[0]))).toEqual(new Set(['FlightFailed']));
+  expect(names()).toHaveLength(8);
+});
+
+test('it ends ten minutes after too few fail, and then what still fails is told', async () => {
+  const { stage, fail, fly, names } = await watched();
+  fail(0, 6);
+  await stage.minutesPass(3);
+  expect(names()).toEqual(['SharedCause  firing']);
+  for (let at = 0; at < 2; at += 1) fly(at, 'succeeded');
+  await stage.minutesPass(9);
+  expect(names()).toEqual(['SharedCause  firing']);
+  await stage.minutesPass(10);
+  const left = ['2', '3', '4', '5'].map((at) => `FlightFailed Sync ${at} firing`);
+  expect(names().toSorted()).toEqual([...left, 'SharedCause  firing', 'SharedCause  resolved'].toSorted());
+});
+
+test('the end of a part that had been told is told at once, and no other', async () => {
+  const { stage, fail, fly, names } = await watched();
+  fail(0, 2);
+  await stage.minutesPass(3);
+  const before = ['FlightFailed Sync 0 firing', 'FlightFailed Sync 1 firing'];
+  expect(names().toSorted()).toEqual(before);
+  fail(2, 8);
+  await stage.minutesPass(3);
+  fly(0, 'succeeded');
+  fly(7, 'succeeded');
+  await stage.minutesPass(6);
+  expect(names().toSorted()).toEqual(
+    [...before, 'FlightFailed Sync 0 resolved', 'SharedCause  firing'].toSorted(),
+  );
+});
+
+test('all regions together', async () => {
+  const birds: string[][] = [];
+  const stage = await openStage({
+    rules: [rule('SharedCause', { across: 'all' })],
+    before(world) {
+      const nest = world.addNest({ name: 'Alfa' });
+      birds.push(
+        [0, 1, 2].map((at) => world.addBird(nest.id, { name: `Sync ${at}`, triggerType: 'manual' }).id),
+      );
+    },
+  });
+  onTestFinished(() => stage.close());
+  await stage.minutesPass(2);
+  for (const [at, world] of Object.values(stage.worlds).entries()) {
+    for (const id of birds[at]!) {
+      world.startFlight(id, { endsAs: 'failed', fliesForMs: 1_000, errorMessages: QUOTA });
+    }
+  }
+  await stage.minutesPass(4);
+  const told = stage.received().flatMap(({ alerts }) => alerts);
+  expect(told).toMatchObject([
+    {
+      labels: { alertname: 'SharedCause', region: 'all' },
+      annotations: { summary: expect.stringMatching(/^6 Birds in 2 Nests fail/) },
+    },
+  ]);
+});
+
+test('whoever is not told of the cause is told of the Birds: the members of each Nest', async () => {
+  const { stage, fail } = await watched({ toNestMembers: true });
+  fail(0, 8);
+  await stage.minutesPass(4);
+  const mailed = stage.mails.map(({ notification: { to, alerts } }) => [
+    ...new Set(alerts.map(({ labels }) => `${labels.alertname} in ${labels.nest}`)),
+    ...(to ?? []),
+  ]);
+  const nests = ['Alfa', 'Bravo', 'Charlie', 'Delta'];
+  expect(mailed.toSorted()).toEqual(
+    nests.map((nest) => [`FlightFailed in ${nest}`, `${nest.toLowerCase()}@example.com`]),
+  );
+});

@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest';
+import type { RuledFact } from '../../../../src/domain/alert/fact.ts';
+import { minute, rule, sharedError, watch } from '../../world.ts';
+
+const CAUSE = 'SharedCause critical';
+
+/** A story in which this rule decides. */
+function watched(parameters: Parameters<typeof rule<'SharedCause'>>[1] = {}) {
+  const own = rule('SharedCause', { id: 'own', ...parameters });
+  const story = watch([own]);
+  const tell = (at: number, fact: RuledFact) => story.tell(at, { ...fact, rule: own.id });
+  return { ...story, tell };
+}
+
+test('it fires for as many Birds as the rule asks for that began to fail close to each other, and lists them', () => {
+  const story = watched();
+  story.tell(20, sharedError(20, 4));
+  expect(story.alerts()).toEqual([]);
+  story.tell(21, sharedError(21, 5));
+  expect(story.the('SharedCause')).toMatchObject({
+    state: 'firing',
+    startsAtUs: minute(17),
+    labels: { severity: 'critical', region: 'eu', error: 'Quota # of DeepL exceeded' },
+    annotations: {
+      summary: '5 Birds in 2 Nests (EU) fail with "Quota # of DeepL exceeded" since 2 Jul 2026, 12:17 UTC',
+      description: [
+        ...[
+          'Bird 0 in Nest 0, since 2 Jul 2026, 12:21 UTC',
+          'Bird 1 in Nest 1, since 2 Jul 2026, 12:20 UTC',
+          'Bird 2 in Nest 0, since 2 Jul 2026, 12:19 UTC',
+        ],
+        ...['Bird 3 in Nest 1, since 2 Jul 2026, 12:18 UTC', 'Bird 4 in Nest 0, since 2 Jul 2026, 12:17 UTC'],
+      ].join('\n'),
+    },
+  });
+});
+
+test('Birds that began to fail far apart share nothing, unless the rule says so', () => {
+  const far = sharedError(60, 5);
+  const parts = far.parts.map((part, index) => ({ ...part, startsAtUs: minute(60 - 10 * index) }));
+  const story = watched();
+  story.tell(60, { ...far, parts });
+  expect(story.firing()).toEqual([]);
+  const patient = watched({ withinMs: 3_600_000 });
+  patient.tell(60, { ...far, parts });
+  expect(patient.the('SharedCause').startsAtUs).toBe(minute(20));
+});
+
+test('it ends ten minutes after fewer Birds fail, and not if they fail again meanwhile', () => {
+  const story = watched();
+  story.tell(10, sharedError(10, 5));
+  story.tell(15, sharedError(14, 4));
+  story.tell(18, sharedError(17, 3));
+  story.pass(24);
+  story.tell(24, sharedError(24, 6));
+  story.tell(26, sharedError(26, 4));
+  story.pass(35);
+  expect(story.firing()).toEqual([CAUSE]);
+  story.pass(36);
+  expect(story.the('SharedCause')).toMatchObject({
+    ...{ state: 'resolved', endsAtUs: minute(36) },
+    annotations: { resolved_by: 'fewer than 5 Birds failed with this error for 10 min' },
+  });
+});
+
+test('it has the failures of all of them, and says how many more there are than it lists', () => {
+  const story = watched({ birds: 3 });
+  story.tell(10, sharedError(10, 3));
+  story.tell(11, { ...sharedError(11, 30), isAll: false });
+  const { eventsTotal, annotations } = story.the('SharedCause');
+  expect(eventsTotal).toBe(2);
+  expect(annotations.summary).toContain('at least 30 Birds in 2 Nests');
+  expect(annotations.description?.split('\n').slice(-1)).toEqual(['and at least 10 more Birds']);
+});
+
+test('a rule turns it off', () => {
+  const story = watched({ birds: 0 });
+  story.tell(10, sharedError(10, 50));
+  expect(story.alerts()).toEqual([]);
+});
