@@ -36,7 +36,7 @@ describe('web.auth', () => {
       [
         'oidc.client_id: is missing',
         'oidc.issuer: must begin with https://',
-        'oidc.groups.ops[1]: must be one of read, metrics, write',
+        'oidc.groups.ops[1]: must be one of read, metrics, write, fly',
       ],
     ],
     [

@@ -61,7 +61,7 @@ objectives:
         '4:38: actions[1].do: must be one of those known: fly_again',
         '4:66: actions[1].at_most: must be at most 5',
         '5:20: actions[2].on: must be FlightFailed',
-        '6:73: actions[3].approval: needs people who log in by their own names: set `web.auth.users` or `web.auth.proxy`',
+        '6:73: actions[3].approval: needs people who log in by their own names: set `web.auth.users`, `proxy` or `oidc`',
         '7:13: actions[4].name: another action has this name already',
       ],
     ],

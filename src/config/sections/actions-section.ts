@@ -31,7 +31,7 @@ export const actionShape = z.strictObject({
     .enum(['none', 'one', 'two'])
     .prefault('none')
     .describe(
-      'How many people must approve each start, within 4 hours. `two` asks for two who log in by their own names, so it needs `web.auth.users` or `proxy`.',
+      'How many people must approve each start, within 4 hours. `two` asks for two who log in by their own names, so it needs `web.auth.users`, `proxy` or `oidc`.',
     ),
   dry_run: z.boolean().prefault(true).describe('Only says what it would have done.'),
 });
@@ -56,9 +56,9 @@ export function readActions(check: Check, regions: readonly RegionConfig[]): Act
     if (!action) return [];
     if (names.has(action.name)) check.problem([...path, 'name'], 'another action has this name already');
     names.add(action.name);
-    const hasLogin = [['users'], ['proxy']].some((key) => check.raw(['web', 'auth', ...key]) !== undefined);
+    const hasLogin = ['users', 'proxy', 'oidc'].some((key) => check.raw(['web', 'auth', key]) !== undefined);
     if (action.approval === 'two' && !hasLogin) {
-      const message = 'needs people who log in by their own names: set `web.auth.users` or `web.auth.proxy`';
+      const message = 'needs people who log in by their own names: set `web.auth.users`, `proxy` or `oidc`';
       check.problem([...path, 'approval'], message);
     }
     const { name, wait: waitMs, at_most: atMost, per_hour: perHour, hold_notification: holdMs } = action;
