@@ -204,10 +204,12 @@ async function assemble(
       clock,
       (happening) => reportOutside(happening),
       () => daemon,
+      () => inForce.regions.some(({ fly }) => fly),
     ),
   });
 
   let web: Web | undefined;
+  let inForce = config;
 
   function report(happening: Happening): void {
     metrics.report(happening);
@@ -259,6 +261,7 @@ async function assemble(
 
   async function apply(next: Config): Promise<void> {
     await readLastFailures(next.regions);
+    inForce = next;
     const following = setupOf(next);
     metrics.follow(configuredOf(next));
     await daemon.follow(following);
@@ -292,6 +295,7 @@ async function assemble(
       newId: randomUUID,
       changed: () => daemon.wake(),
       probe: (region) => daemon.probe(region),
+      act: (region) => daemon.act(region),
       flightLog: (place) => daemon.flightLog(place),
       reload: reloading.reload,
       clock,
@@ -352,7 +356,8 @@ function metricsOptions({ environment }: Edge, config: Config, clock: Clock) {
 
 /** The parts of a configuration that the metrics show. */
 function configuredOf({ regions, receivers, rules }: Config) {
-  return { regions: regions.map((region) => region.name), receivers, rules };
+  const acting = regions.filter(({ fly }) => fly).map(({ name }) => name);
+  return { regions: regions.map((region) => region.name), acting, receivers, rules };
 }
 
 /** The parts of a configuration that the page and the APIs show. */
@@ -380,13 +385,22 @@ function createLastFailures(store: Store) {
   };
 }
 
-const NOTHING_COUNTED = { alerts: [], firing: [], silences: [], setAside: [], deliveries: [] };
+const NOTHING_COUNTED = {
+  ...{ alerts: [], firing: [], silences: [], setAside: [], deliveries: [] },
+  isPaused: undefined,
+};
 
 /**
  * Collects what a scrape asks of the store and the stages. If the store does not answer, the last counts are
  * repeated.
  */
-function createCollect(store: Store, clock: Clock, report: Report, daemonOf: () => Daemon) {
+function createCollect(
+  store: Store,
+  clock: Clock,
+  report: Report,
+  daemonOf: () => Daemon,
+  isActing: () => boolean,
+) {
   let counts: Pick<Collected, keyof typeof NOTHING_COUNTED> = NOTHING_COUNTED;
   return async (isAlerting: boolean): Promise<Collected> => {
     try {
@@ -397,6 +411,7 @@ function createCollect(store: Store, clock: Clock, report: Report, daemonOf: () 
           firing: await tx.alerts.countFiring(),
           silences: countSilences(await tx.silences.list(), clock.nowUs()),
           setAside: await tx.faults.count(clock.nowUs()),
+          isPaused: isActing() ? (await tx.actions.paused()) !== undefined : undefined,
           deliveries: await tx.outbox.count(),
         }));
     } catch (error) {

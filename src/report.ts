@@ -108,6 +108,14 @@ export type Happening =
       readonly reason: string;
       readonly alerts: number;
     }
+  /** An attempt to do something at the service ended. */
+  | {
+      readonly what: 'action';
+      readonly region: string;
+      readonly action: 'fly_again';
+      readonly outcome: 'done' | 'refused' | 'unknown' | 'withheld';
+      readonly id: string;
+    }
   | { readonly what: 'deadline'; readonly region: string; readonly outcome: 'met' | 'late' | 'missed' }
   | { readonly what: 'suppressed'; readonly reason: SuppressionReason; readonly count: number }
   | {
@@ -220,7 +228,7 @@ export type Report = (happening: Happening) => void;
 export interface WriteRecord {
   /** A person's or token's name; empty if no authentication is configured. */
   readonly who: string;
-  readonly by: 'proxy' | 'user' | 'token' | 'link' | 'oidc' | 'nobody_asked';
+  readonly by: 'proxy' | 'user' | 'token' | 'link' | 'oidc' | 'rule' | 'nobody_asked';
   /** Remote address of the connection. */
   readonly from: string;
   readonly action: string;

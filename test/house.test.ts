@@ -136,6 +136,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   templates: [],
 
   domain: [],
+  'domain/action': ['domain/alert', 'domain/matchers'],
   'domain/alert': ['domain/matchers'],
   'domain/matchers': ['domain/alert'],
   'domain/kinds': ['domain/alert', 'domain/statistics'],

@@ -12,6 +12,7 @@
  *   judgeOverdue        fires for what time alone makes wrong, such as Flights that are stuck
  *   judgeRegions        fires for what is wrong in the inventory, such as Birds that are not as declared
  *   judgeObjectives     fires for Nests and regions that fail faster than an objective allows
+ *   decideActions       lets rules start Birds again that failed, unless a guard rail withholds it
  *   watchHealth         fires for what impairs the watch, unless another alert says it
  *   watchDeliveries     fires for receivers that accept nothing
  *   updateDueAlerts     resolves or fires alerts by the time that has passed: `for`, `resolve_after`, flapping
@@ -37,6 +38,7 @@ import { applyFacts, writeDecision } from '../store/alerts/change-alerts.ts';
 import type { AlertingWork } from '../store/group-store.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { type Clock, createBell, sleep } from '../time/clock.ts';
+import { decideActions } from './act-by-rule.ts';
 import { watchDeliveries } from './delivery-health.ts';
 import { endRemovedRegions } from './end-removed-regions.ts';
 import { endRemovedRules } from './end-removed-rules.ts';
@@ -57,9 +59,9 @@ interface AlertingOptions {
   readonly store: Store;
   readonly config: Pick<
     Config,
-    'route' | 'receivers' | 'rules' | 'inhibitRules' | 'timeIntervals' | 'context' | 'objectives'
+    'route' | 'receivers' | 'rules' | 'inhibitRules' | 'timeIntervals' | 'context' | 'objectives' | 'actions'
   > & {
-    readonly regions: readonly Pick<RegionConfig, 'name' | 'links'>[];
+    readonly regions: readonly Pick<RegionConfig, 'name' | 'links' | 'fly'>[];
     readonly poll: Pick<Config['poll'], 'maxAlertAgeMs' | 'initialLookbackMs'>;
   };
   readonly clock: Clock;
@@ -76,6 +78,8 @@ interface AlertingOptions {
   readonly watchFacts?: () => readonly Fact[];
   /** How often it checks the store for changes that no `wake` announced. Default: one minute. */
   readonly lookEveryMs?: number | undefined;
+  /** Lets whoever reads the region do at its service what is stored to be done. */
+  readonly act?: (region: string) => void;
   /** Called after a commit that queued deliveries; a promise that it returns is awaited. */
   readonly queued: () => unknown;
   /** The routes that firing alerts were last moved to, across configurations; absent if other replicas move them too. */
@@ -137,7 +141,9 @@ export function createAlerting(options: AlertingOptions): Alerting {
   const { flightsReadUs = () => undefined, watchFacts = () => NO_FACTS, serviceAheadUs = () => 0 } = options;
   const { lookEveryMs: longestMs = LONGEST_WAIT_MS } = options;
   let heard = NO_FACTS;
-  const { rules, timeIntervals, poll, objectives = [] } = config;
+  const { rules, timeIntervals, poll, objectives = [], actions = [] } = config;
+  /** When an action is to be decided next, on our clock. */
+  let actionsUs = Number.POSITIVE_INFINITY;
   let objectivesMs = Number.NEGATIVE_INFINITY;
   const judging = {
     rules,
@@ -178,9 +184,25 @@ export function createAlerting(options: AlertingOptions): Alerting {
         judgeObjectives(tx, objectives, names, rules, clock.nowUs()),
       );
     }
+    if (isActing()) await decideAll();
     if (watchFacts() !== heard) await steps.run('watchHealth', watchHealth);
     if (clock.monotonicMs() - allStepsMs >= EVERY_STEP_MS || steps.isResting()) return ALL_WORK;
     return work();
+  }
+
+  /** Rules that are gone may have left something to decide. */
+  const isActing = () => actions.length > 0 || actionsUs < Number.POSITIVE_INFINITY;
+
+  async function decideAll(): Promise<void> {
+    const regions = config.regions.filter(({ fly }) => fly).map(({ name }) => name);
+    const wanted = new Set<string>();
+    await steps.run('decideActions', async (tx) => {
+      const decided = await decideActions(tx, actions, regions, clock.nowUs());
+      actionsUs = decided.nextUs;
+      for (const region of decided.wanted) wanted.add(region);
+      return decided;
+    });
+    for (const region of wanted) options.act?.(region);
   }
 
   async function work(): Promise<AlertingWork> {
@@ -200,6 +222,7 @@ export function createAlerting(options: AlertingOptions): Alerting {
     const routes = routesAsText(config);
     if (routes === undefined || routes !== options.routed?.by) await reroute();
     if (options.routed) options.routed.by = routes;
+    if (config.regions.some(({ fly }) => fly)) await decideAll();
     await steps.run('releaseHeldBack', (tx) => releaseHeldBack(tx, config.receivers));
     // A storm may be under way, and each step would wait for the store behind it.
     allStepsMs = clock.monotonicMs();
@@ -292,7 +315,9 @@ export function createAlerting(options: AlertingOptions): Alerting {
           const judgeMs = Math.min(overdue.nextMs(), regions.nextMs()) - clock.monotonicMs();
           const objectiveMs =
             objectives.length > 0 ? objectivesMs + OBJECTIVES_EVERY_MS - clock.monotonicMs() : judgeMs;
-          const waitMs = Math.min((nextUs(todo) - clock.nowUs()) / 1000, judgeMs, objectiveMs);
+          if (isActing()) await decideAll();
+          const dueUs = Math.min(nextUs(todo), actionsUs);
+          const waitMs = Math.min((dueUs - clock.nowUs()) / 1000, judgeMs, objectiveMs);
           // The work of a resting step stays due. Without a shortest wait this loop would spin.
           const leastMs = steps.isResting() ? STORE_PAUSE_MS : 0;
           await bell.wait(Math.min(Math.max(leastMs, waitMs), longestMs), signal);

@@ -10,6 +10,7 @@ import type { Suppression } from '../domain/muting/suppression.ts';
 import type { Route } from '../domain/routing/route.ts';
 import { toldBy } from '../store/load-muting.ts';
 import type { Transaction } from '../store/store.ts';
+import { planActions } from './act-by-rule.ts';
 import { receiverOf } from './flush/gathered-groups.ts';
 import { handOver, type JoinedAlert } from './hand-over.ts';
 import { acknowledgeIncidents } from './incidents.ts';
@@ -34,7 +35,7 @@ export type Growth = Map<string, number>;
  */
 export async function joinGroups(
   tx: Transaction,
-  config: Pick<Config, 'route' | 'receivers'>,
+  config: Pick<Config, 'route' | 'receivers' | 'actions'>,
   maxAgeUs: (region: string) => number,
   growth: Growth,
   nowUs: number,
@@ -63,11 +64,12 @@ export async function joinGroups(
 async function join(
   tx: Transaction,
   alerts: readonly Alert[],
-  { route: root, receivers }: Pick<Config, 'route' | 'receivers'>,
+  { route: root, receivers, actions = [] }: Pick<Config, 'route' | 'receivers' | 'actions'>,
   maxAgeUs: (region: string) => number,
   growth: Growth,
   nowUs: number,
 ): Promise<Tally> {
+  await planActions(tx, actions, alerts, nowUs);
   const ids = alerts.map((alert) => alert.id);
   const notPending = alerts.filter((alert) => alert.state !== 'pending');
   const members = Map.groupBy(await tx.groups.membersOfAlerts(ids), (member) => member.alertId);

@@ -59,7 +59,9 @@ interface Digests {
 
 interface DigestsOptions {
   readonly store: Store;
-  readonly config: Pick<Config, 'digests' | 'receivers' | 'objectives'> & DeadlineConfig;
+  readonly config: Pick<Config, 'digests' | 'receivers' | 'objectives'> & {
+    readonly regions?: readonly Pick<Config['regions'][number], 'name' | 'fly'>[];
+  } & DeadlineConfig;
   readonly clock: Clock;
   readonly report: Report;
   /** How far each region is known to be complete; 0 if not known yet. */
@@ -266,6 +268,7 @@ class DigestLoop implements Digests {
       firingTotal: (await tx.alerts.count())
         .filter(({ state }) => state === 'firing')
         .reduce((sum, { count }) => sum + count, 0),
+      healed: await this.#healed(tx, fromUs, toUs),
       suppressed: await tx.digests.countSuppressed(receiver, fromUs, toUs),
       dead: await tx.digests.countDead(receiver, fromUs, toUs),
     }));
@@ -275,6 +278,19 @@ class DigestLoop implements Digests {
       digest: digestOf({ name, fromUs, toUs, tally, episodes, regions, deadlines, unusual, ...rest }),
       lastEvent: newest,
     };
+  }
+
+  /** How many Flights that rules started within the period succeeded. */
+  async #healed(tx: Transaction, fromUs: number, toUs: number): Promise<number> {
+    let healed = 0;
+    for (const { name, fly } of this.#options.config.regions ?? []) {
+      for (const { rule, wantedAtUs, newFlight } of fly ? await tx.actions.since(name, fromUs) : []) {
+        if (rule === '' || wantedAtUs > toUs || !newFlight) continue;
+        const flight = await tx.birds.findFlight(name, newFlight.flightId);
+        if (flight?.status === 'succeeded') healed += 1;
+      }
+    }
+    return healed;
   }
 
   /** How the Birds met the deadlines of the period, each in its own transaction. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
 import { guessListen, loadWebConfig } from '../config/load-web-config.ts';
-import { SCOPES, type Scope } from '../config/sections/scopes.ts';
+import { SCOPES, type Scope, USUAL_SCOPES } from '../config/sections/scopes.ts';
 import { reachable, type WebConfig } from '../config/sections/web-section.ts';
 import { DaemonError, NestwatchError } from '../errors.ts';
 import type { TlsSettings } from '../http/http-settings.ts';
@@ -33,7 +33,9 @@ interface DaemonRequest {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   /** An answer with this status has the expected shape and is not a failure. */
-  readonly alsoAnswers?: 404;
+  readonly alsoAnswers?: 404 | 409;
+  /** What a change needs; `write` by default. */
+  readonly scope?: Scope;
 }
 
 /**
@@ -46,7 +48,8 @@ export async function askDaemon(
   request: DaemonRequest,
   timeoutMs: number,
 ): Promise<HttpResponse> {
-  return ask(addressOf(edge, options, request.method === 'GET' ? 'read' : 'write'), request, timeoutMs);
+  const needed = request.method === 'GET' ? 'read' : (request.scope ?? 'write');
+  return ask(addressOf(edge, options, needed), request, timeoutMs);
 }
 
 /**
@@ -131,7 +134,7 @@ export async function daemonJson<Shape extends z.ZodType>(
       `the daemon asks for its token: give --token-file${options.url === undefined ? ' or --config.file' : ''}`,
     );
   }
-  const isAnswer = status === 200 || status === request.alsoAnswers;
+  const isAnswer = status === 200 || status === 202 || status === request.alsoAnswers;
   if (!isAnswer && (status === 400 || status === 403 || status === 404)) {
     throw new NestwatchError('usage', refusalOf(jsonOf(body)) || 'the daemon does not accept this');
   }
@@ -212,10 +215,10 @@ interface Address {
 
 /** The configured token that allows what is needed; among several, the one that allows most. */
 function tokenFor({ bearerToken, access }: WebConfig, needed: Scope): Secret | undefined {
-  if (bearerToken) return bearerToken;
+  if (bearerToken && USUAL_SCOPES.includes(needed)) return bearerToken;
   const rank = ({ scopes }: { readonly scopes: ReadonlySet<Scope> }) =>
     (scopes.has(needed) ? SCOPES.length : 0) + scopes.size;
-  return access?.tokens.toSorted((a, b) => rank(b) - rank(a))[0]?.token;
+  return access?.tokens.toSorted((a, b) => rank(b) - rank(a))[0]?.token ?? bearerToken ?? undefined;
 }
 
 function tokenOf(file: string | undefined): string | undefined {

@@ -118,7 +118,9 @@ export function addOpen(line: CommandLine): void {
 export function addBirds(line: CommandLine): void {
   const birds = line.program
     .command('birds')
-    .description('list the watched Birds with their status, show one, or compare them with a file');
+    .description(
+      'list the watched Birds with their status, show one, start one again, or compare them with a file',
+    );
   addList(line, birds.command('list', { isDefault: true }).description('those in trouble first'), {
     list: 'birds',
     example: "'nest=Marketing'",
@@ -132,6 +134,21 @@ export function addBirds(line: CommandLine): void {
       .argument('[filter...]', 'where several Birds have the name: region=, nest='),
     async (edge, given, bird: string, filters: string[]) =>
       (await import('./commands/birds-command.ts')).birdsShow(edge, [bird, ...filters], given),
+  );
+  actsOnDaemon(
+    line,
+    birds
+      .command('fly')
+      .description(
+        'start a Flight of a manual Bird again, where the region has `fly: true`; exit 4 if it cannot be started',
+      )
+      .argument('<id-or-name>')
+      .option('--region <name>', 'where several regions have such a Bird')
+      .option('-y, --yes', 'do not ask before it is started')
+      .option('-c, --comment <text>', 'why')
+      .option('-a, --author <name>', 'who starts it; default: $USER'),
+    async (edge, given, bird: string) =>
+      (await import('./commands/birds-fly-command.ts')).birdsFly(edge, bird, given),
   );
   actsOnDaemon(
     line,
@@ -150,6 +167,24 @@ export function addBirds(line: CommandLine): void {
     async (edge, given, file: string) =>
       (await import('./upkeep/declared-birds-command.ts')).birdsCheck(edge, file, given),
   );
+}
+
+export function addActions(line: CommandLine): void {
+  const actions = line.program
+    .command('actions')
+    .description('stop the rules of `actions`, or let them go on');
+  for (const [what, description] of [
+    ['pause', 'let no rule start Birds, in any region; what people want is done all the same'],
+    ['resume', 'let rules start Birds again'],
+  ] as const) {
+    const command = actions.command(what).description(description);
+    actsOnDaemon(
+      line,
+      command.option('-a, --author <name>', 'who says so; default: $USER'),
+      async (edge, given) =>
+        (await import('./commands/birds-fly-command.ts')).pauseActions(edge, what, given),
+    );
+  }
 }
 
 export function addNests(line: CommandLine): void {

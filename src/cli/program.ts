@@ -17,6 +17,7 @@ import {
 } from './config-commands.ts';
 import { addExamples } from './examples.ts';
 import {
+  addActions,
   addBirds,
   addDeliveries,
   addEvents,
@@ -113,6 +114,7 @@ function createProgram(edge: Edge, finish: (exit: number) => void): Command {
   addSilence(line);
   addRoutes(line);
   addBirds(line);
+  addActions(line);
   addNests(line);
   addFlights(line);
   addEvents(line);

@@ -1,4 +1,5 @@
 import type { Receiver } from '../channels/receiver.ts';
+import type { ActionRule } from '../domain/action/action.ts';
 import type { Rule } from '../domain/alert/rule.ts';
 import type { InhibitRule } from '../domain/muting/inhibit.ts';
 import type { TimeIntervals } from '../domain/muting/time-interval.ts';
@@ -30,6 +31,8 @@ export interface Config {
   readonly digests: readonly DigestConfig[];
   /** Absent for none. */
   readonly objectives?: readonly Objective[];
+  /** Absent for none. */
+  readonly actions?: readonly ActionRule[];
   readonly context: ContextConfig;
   /** Absent for none. */
   readonly heartbeat?: HeartbeatConfig;

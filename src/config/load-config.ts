@@ -3,6 +3,7 @@ import { ConfigError, type Problem } from '../document/problem.ts';
 import type { Config } from './config.ts';
 import { type ConfigSource, openSource } from './config-source.ts';
 import { rememberFile } from './effective.ts';
+import { readActions } from './sections/actions-section.ts';
 import { readContext } from './sections/context-section.ts';
 import { readDigests } from './sections/digests-section.ts';
 import { sectionsShape } from './sections/file-shape.ts';
@@ -36,6 +37,7 @@ export function loadConfig(source: ConfigSource): Config {
   const forward = readForward(check);
   const digests = readDigests(check);
   const objectives = readObjectives(check, store?.retentionMs);
+  const actions = readActions(check, regions);
   const context = readContext(check);
   const heartbeat = readHeartbeat(check);
   const metrics = readMetrics(check);
@@ -55,6 +57,7 @@ export function loadConfig(source: ConfigSource): Config {
     forward,
     digests,
     ...(objectives.length > 0 && { objectives }),
+    ...(actions.length > 0 && { actions }),
     context,
     ...(heartbeat && { heartbeat }),
     metrics,

@@ -47,6 +47,7 @@ export function findWarnings(check: Check, config: Config): void {
     );
   }
   for (const [index, receiver] of config.receivers.entries()) findBarePasswords(check, index, receiver);
+  findLateEscalations(check, config);
   findExposures(check, config);
   const notified = notifiedReceivers(config);
   for (const [index, { name }] of config.receivers.entries()) {
@@ -373,4 +374,17 @@ function notifiesPeople({ receivers }: Config): boolean {
   return receivers.some(({ integrations }) =>
     integrations.some((one) => traitsOf(one).audience !== 'programs'),
   );
+}
+
+/** Nobody is told meanwhile, so an escalation cannot come when it is expected. */
+function findLateEscalations(check: Check, { actions = [], route }: Config): void {
+  const afterMs = (one: Route): number =>
+    Math.min(one.escalation?.afterMs ?? Infinity, ...one.routes.map(afterMs));
+  for (const [index, { holdMs }] of actions.entries()) {
+    if (holdMs <= afterMs(route)) continue;
+    check.problem(
+      ['actions', index, 'hold_notification'],
+      'is longer than an `escalate_after`, which only begins with the first message: nobody is told of an alert for this long',
+    );
+  }
 }

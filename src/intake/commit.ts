@@ -6,6 +6,7 @@
 
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import type { Forward } from '../config/sections/forward-section.ts';
+import type { Action } from '../domain/action/action.ts';
 import type { Labels } from '../domain/alert/alert.ts';
 import { signature } from '../domain/alert/error-signature.ts';
 import { type Event, type Feed, NEST_EXCLUDED } from '../domain/alert/event.ts';
@@ -38,9 +39,11 @@ export interface Batch {
   readonly flights?: readonly FlightRecord[];
   readonly nests?: readonly NestRecord[];
   readonly birds?: readonly BirdRecord[];
-  /** What the inventory noticed. It is always news. */
+  /** What the inventory noticed, and what nestwatch did. It is always news. */
   readonly noticed?: readonly Event[];
   readonly listed?: readonly ListedRecord[];
+  /** What has become of what nestwatch does to the service; `noticed` says so. */
+  readonly actions?: readonly Action[];
   readonly quarantined?: readonly QuarantinedEntry[];
   readonly audits?: readonly AuditRecord[];
   /** The cursor that this batch justifies; 0 leaves it unchanged. */
@@ -99,6 +102,7 @@ export function createCommit(options: CommitOptions): Commit {
     const malformed = fewMalformed(batch, report);
     const outcome = await store.transaction(async (tx) => {
       const fresh = await insertFresh(tx, batch);
+      if (batch.actions?.length) await tx.actions.put(batch.actions);
       if (batch.listed?.length) await tx.inventory.putListed(batch.listed);
       if (batch.nests?.length) await tx.inventory.putNests(batch.nests);
       if (batch.birds?.length) await tx.inventory.putBirds(batch.birds);

@@ -11,6 +11,7 @@ import { type Bell, createBell, sleep } from '../time/clock.ts';
 import { AuditRound } from './audit/audit-round.ts';
 import { createFeeds } from './feeds.ts';
 import { createFlightTails, type FlightTails } from './flights/flight-tails.ts';
+import { createFlying, type Flying } from './fly-again.ts';
 import { HealthWatch } from './health-watch.ts';
 import { createHints } from './hints.ts';
 import { Inventory } from './inventory/inventory.ts';
@@ -64,6 +65,8 @@ export class RegionIntake {
   readonly #schedule: Schedule;
   readonly #audits: AuditRound;
   readonly #tails: FlightTails;
+  /** Absent unless the region may be acted on. */
+  readonly #flying: Flying | undefined;
   readonly #streams: Streams;
   readonly #polls: Polls;
   readonly #health: HealthWatch;
@@ -95,6 +98,14 @@ export class RegionIntake {
     const nestOf = (birdId: string) => this.inventory.nestOf(birdId);
     this.#tails = createFlightTails({ ...parts, nestOf, pageSize: feeds.pageSize });
     this.#streams = new Streams({ ...parts, feeds, audits: this.#audits });
+    this.#flying = options.region.fly
+      ? createFlying({
+          ...parts,
+          hinted: () => this.#bell.ring(),
+          flightsReadUs: (birdId) => this.flightsReadUs(birdId),
+          aheadUs: () => this.clockAheadUs(),
+        })
+      : undefined;
     this.#health = new HealthWatch(parts);
     this.#polls = new Polls({
       ...parts,
@@ -174,6 +185,11 @@ export class RegionIntake {
     this.#hintFailing();
   }
 
+  /** Looks for what is to be done at the service. */
+  act(): void {
+    this.#flying?.wake();
+  }
+
   /** Polls until `signal` aborts, then waits for the polls in progress. With `once` every stream is read once. */
   async run(signal: AbortSignal, { once }: { readonly once: boolean } = { once: false }): Promise<void> {
     await this.#begin(signal, once);
@@ -183,8 +199,9 @@ export class RegionIntake {
     this.#client.onHealthChange((health) => this.#healthChanged(health));
     this.#polls.followInventory();
     const watching = once ? undefined : this.#watch(signal);
+    const flying = once ? undefined : this.#flying?.run(signal);
     const polling = await this.#pollAll(signal, once);
-    await Promise.all([...polling, watching]);
+    await Promise.all([...polling, watching, flying]);
     if (once) await this.#reads.keep().catch((error) => this.#reportTrouble(error));
   }
 

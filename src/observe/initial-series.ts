@@ -1,4 +1,5 @@
 /** Creates the series that are known before anything happens, at 0, so that Prometheus sees their first increase. */
+import { ACTION_OUTCOMES } from '../domain/action/action.ts';
 import type { AlertState } from '../domain/alert/alert.ts';
 import { EVENT_TYPES, FEEDS } from '../domain/alert/event.ts';
 import type { Rule } from '../domain/alert/rule.ts';
@@ -41,6 +42,8 @@ export interface Foreseen {
   readonly nodeVersion: string;
   readonly clock: Clock;
   readonly regions: readonly string[];
+  /** The regions in which nestwatch may do something at the service. */
+  readonly acting?: readonly string[];
   /** Ids of the operations that nestwatch calls. */
   readonly operations: readonly string[];
   readonly receivers: readonly {
@@ -111,6 +114,12 @@ export function foreseeRegion(metrics: Instruments, region: string, operations: 
     for (const reason of READ_FAILURES) metrics.requestsFailed.inc({ region, operation, reason }, 0);
     metrics.requestDuration.zero({ region, operation });
   }
+}
+
+/** Only where nestwatch may do something at the service. */
+export function foreseeActions(metrics: Instruments, region: string): void {
+  for (const type of EVENT_TYPES.action) metrics.events.inc({ region, feed: 'action', type }, 0);
+  for (const outcome of ACTION_OUTCOMES) metrics.actions.inc({ region, action: 'fly_again', outcome }, 0);
 }
 
 export function foreseeIntegration(metrics: Instruments, receiver: string, integration: string): void {

@@ -217,6 +217,7 @@ function deliveryLines(log: Writers, seldom: Seldom): DeliveryLines {
 
 type ProcessLines = Pick<
   Lines,
+  | 'action'
   | 'config_reload'
   | 'duty'
   | 'impaired'
@@ -230,6 +231,9 @@ type ProcessLines = Pick<
 
 function processLines(log: Writers, seldom: Seldom): ProcessLines {
   return {
+    action({ what, ...data }) {
+      log.info('The service was to do something', data);
+    },
     config_reload({ success, atUs, mistakes = [], needsRestart = [] }) {
       if (!success) return log.error('The new configuration has mistakes and changes nothing', { mistakes });
       log.info('The configuration was read', { at: formatInstant(atUs) });

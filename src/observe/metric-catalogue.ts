@@ -223,6 +223,18 @@ export const METRICS = {
     help: 'Deadlines of FlightOverdue rules that were judged, by outcome: met, late or missed.',
     labels: ['region', 'outcome'],
   },
+  actions: {
+    type: 'counter',
+    name: 'nestwatch_actions_total',
+    help: 'What nestwatch was to do at the service, by outcome: done, refused, unknown or withheld; only of regions with `fly`.',
+    labels: ['region', 'action', 'outcome'],
+  },
+  actionsPaused: {
+    type: 'gauge',
+    name: 'nestwatch_actions_paused',
+    help: '1 while no rule of `actions` may act; only if a region has `fly`.',
+    labels: [],
+  },
   notificationsSuppressed: {
     type: 'counter',
     name: 'nestwatch_notifications_suppressed_total',

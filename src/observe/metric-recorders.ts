@@ -1,5 +1,5 @@
 /** Updates the metrics from the reports of the stages. */
-import { EVENT_TYPES } from '../domain/alert/event.ts';
+import { EVENT_TYPES, isOwnFeed } from '../domain/alert/event.ts';
 import { SUPPRESSION_REASONS } from '../domain/muting/suppression.ts';
 import { codeOf } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
@@ -115,6 +115,9 @@ export function createRecorders(options: RecordersOptions): Recorders {
     limit_reached({ limit }) {
       metrics.limitReached.inc({ limit });
     },
+    action({ region, action, outcome }) {
+      metrics.actions.inc({ region, action, outcome });
+    },
     deadline({ region, outcome }) {
       metrics.deadlines.inc({ region, outcome });
     },
@@ -164,6 +167,7 @@ function intakeRecorders(options: RecordersOptions): IntakeRecorders {
     bird_log: guardOf(options, 'events', EVENT_TYPES.bird_log),
     flight: guardOf(options, 'events', EVENT_TYPES.flight),
     inventory: guardOf(options, 'events', EVENT_TYPES.inventory),
+    action: guardOf(options, 'events', EVENT_TYPES.action),
   };
   return {
     request({ region, operation, durationMs, failure }) {
@@ -188,8 +192,8 @@ function intakeRecorders(options: RecordersOptions): IntakeRecorders {
         counts.set(type, (counts.get(type) ?? 0) + 1);
       }
       for (const [type, count] of counts) metrics.events.inc({ ...labels, type }, count);
-      // Their instant is that of the reading that noticed them.
-      if (feed === 'inventory') return;
+      // Their instant is that at which nestwatch noticed or did it.
+      if (isOwnFeed(feed)) return;
       // A bucket shows the last exemplar that it was given, so only that one is worth its time.
       const given = new Set<number | undefined>();
       for (let at = events.length - 1; at >= 0; at -= 1) {

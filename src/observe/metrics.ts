@@ -57,6 +57,8 @@ export interface Collected {
   readonly firing: readonly FiringCount[];
   /** One entry for each state. */
   readonly silences: readonly { readonly state: string; readonly count: number }[];
+  /** Whether no rule may act; undefined if nothing may be done at any service. */
+  readonly isPaused?: boolean | undefined;
   readonly setAside: readonly { readonly sort: FaultSort; readonly count: number }[];
   readonly deliveries: readonly {
     readonly receiver: string;
@@ -93,7 +95,7 @@ interface FiringCount {
 }
 
 /** The part that a reload can change. */
-type Configured = Pick<Foreseen, 'regions' | 'receivers' | 'rules'>;
+type Configured = Pick<Foreseen, 'regions' | 'acting' | 'receivers' | 'rules'>;
 
 /** The answer to a scrape: text in parts, between which the event loop turns. */
 export interface Scraped {
@@ -190,7 +192,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
 
   function follow(configured: Configured): void {
     receivers = configured.receivers;
-    regions.follow(configured.regions);
+    regions.follow(configured.regions, configured.acting);
     // Integrations that are already known keep their counts.
     for (const { name, integrations: kinds } of receivers) {
       for (const { kind } of kinds) {
@@ -203,7 +205,8 @@ export function createMetrics(options: MetricsOptions): Metrics {
   }
 
   /** Figures shared by all replicas: only one replica shows them, so that sums over replicas are right. */
-  function showShared({ alerts, firing, silences, setAside, deliveries, space }: Collected): void {
+  function showShared({ alerts, firing, silences, setAside, deliveries, space, isPaused }: Collected): void {
+    if (isPaused !== undefined) metrics.actionsPaused.set(isPaused ? 1 : 0);
     showFiring(metrics.alertsFiring, firing, () => drop('alertsFiring'));
     showAlerts.show(alerts.map(({ count, ...labels }) => [labels, count]));
     showSetAside.show(setAside.map(({ sort, count }) => [{ what: sort }, count]));
@@ -220,7 +223,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   function hideShared(): void {
     for (const one of [metrics.alertsFiring, showAlerts, showSetAside, showSilences]) one.reset();
     for (const one of [showPending, showDeliveries, showDead]) one.reset();
-    for (const one of [metrics.storeBytes, metrics.storeFreeBytes]) one.remove({});
+    for (const one of [metrics.storeBytes, metrics.storeFreeBytes, metrics.actionsPaused]) one.remove({});
   }
 
   follow(options);

@@ -6,7 +6,7 @@
  */
 import type { Registry } from 'prom-client';
 import type { Happening } from '../report.ts';
-import { foreseeRegion } from './initial-series.ts';
+import { foreseeActions, foreseeRegion } from './initial-series.ts';
 import type { Instruments } from './instruments.ts';
 
 interface RegionSeriesOptions {
@@ -22,7 +22,7 @@ interface RegionSeriesOptions {
 
 interface RegionSeries {
   /** Shows these regions as well; those already known keep their counts. */
-  follow(regions: readonly string[]): void;
+  follow(regions: readonly string[], acting?: readonly string[]): void;
   /** Removes the series of all other regions, whose intake must have ended. */
   keep(regions: readonly string[]): Promise<void>;
   /** Call this when the process begins or stops reading a region. */
@@ -37,15 +37,19 @@ export function createRegionSeries(options: RegionSeriesOptions): RegionSeries {
   const known = new Set<string>();
   const owned = new Set<string>();
   const left = new Set<string>();
+  let acting: readonly string[] = [];
 
   function begin(region: string): void {
     owned.add(region);
     foreseeRegion(metrics, region, operations);
+    if (acting.includes(region)) foreseeActions(metrics, region);
     metrics.regionOwner.set({ region }, 1);
   }
 
   return {
-    follow(regions) {
+    follow(regions, these = []) {
+      acting = these;
+      for (const region of acting.filter((one) => owned.has(one))) foreseeActions(metrics, region);
       for (const region of regions.filter((one) => !known.has(one))) {
         known.add(region);
         if (isShared) metrics.regionOwner.set({ region }, 0);

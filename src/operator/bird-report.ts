@@ -1,4 +1,5 @@
 /** Reads everything known about one Bird, for the page, the API and commands. */
+import type { Action } from '../domain/action/action.ts';
 import type { Alert } from '../domain/alert/alert.ts';
 import type { Event } from '../domain/alert/event.ts';
 import { birdScope } from '../domain/alert/fact.ts';
@@ -38,6 +39,8 @@ export interface BirdReport {
   readonly rhythm: Rhythm | undefined;
   /** If the Bird is not active, the log entry that says who or what switched it off, if there is one. */
   readonly switchedOff: Event | undefined;
+  /** What nestwatch last did, or was to do, to it. */
+  readonly action: Action | undefined;
   /** When its region was first watched; 0 if it never was. */
   readonly sinceUs: number;
   /** Of each rule that gives it deadlines, with the last 14. */
@@ -83,6 +86,7 @@ export async function readBirdReport(
       changes: await birdChanges(tx, region, birdId, flights),
       log: await tx.birds.log(region, birdId, LOG),
       unusual: await unusualFlights(tx, found, { ...config, timezone: 'UTC' }, nowUs - 24 * HOUR_US, nowUs),
+      action: (await tx.actions.ofBird(region, birdId, 1))[0],
       sinceUs: (await tx.inventory.knownSince(region)) ?? 0,
       switchedOff: isOff ? await tx.birds.lastOfTypes(region, birdId, SWITCHED_OFF) : undefined,
     };

@@ -1,6 +1,7 @@
 /** Explains what became of one event, step by step, with the reason if a step stopped it. */
 
 import type { Config } from '../config/config.ts';
+import type { Action } from '../domain/action/action.ts';
 import type { Alert } from '../domain/alert/alert.ts';
 import { BEFORE_WATCH, type Event } from '../domain/alert/event.ts';
 import type { Fact } from '../domain/alert/fact.ts';
@@ -58,6 +59,8 @@ export interface Explanation {
   readonly forwards: readonly Forwarding[];
   /** Of a Flight's event: the deadlines that were judged for which a success of the Flight counts. */
   readonly deadlines: readonly ExplainedDeadline[];
+  /** What nestwatch did, or was to do, about the Flight of the event. */
+  readonly actions: readonly Action[];
 }
 
 /** A deadline, and the rule that gives it. */
@@ -148,7 +151,17 @@ export async function explain(
     })),
     forwards: await forwardsOf(tx, event, found, config),
     deadlines: event.feed === 'flight' ? await deadlinesOf(tx, event, config, nowUs) : [],
+    actions: await actionsOf(tx, event),
   };
+}
+
+const MOST_ACTIONS = 100;
+
+async function actionsOf(tx: Transaction, { region, birdId, attributes }: Event): Promise<Action[]> {
+  const flightId = String(attributes.flight_id ?? '');
+  if (birdId === '' || flightId === '') return [];
+  const ofBird = await tx.actions.ofBird(region, birdId, MOST_ACTIONS);
+  return ofBird.filter((one) => one.failedFlightId === flightId || one.newFlight?.flightId === flightId);
 }
 
 async function deadlinesOf(

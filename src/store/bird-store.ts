@@ -152,7 +152,7 @@ export interface BirdStore {
   nextFlight(region: string, birdId: string, afterUs: number): Promise<FlightOverview | undefined>;
   /** The last `limit` failed Flights of the Bird, latest first. */
   failures(region: string, birdId: string, limit: number): Promise<FlightOverview[]>;
-  /** The Bird's own log, and what the inventory noticed of it, newest first. */
+  /** The Bird's own log, what the inventory noticed of it, and what nestwatch did to it, newest first. */
   log(region: string, birdId: string, limit: number): Promise<Event[]>;
   /** The newest event of the Bird's log with one of these types, among its last 2,000. */
   lastOfTypes(region: string, birdId: string, types: readonly string[]): Promise<Event | undefined>;

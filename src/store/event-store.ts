@@ -23,7 +23,7 @@ export interface EventStore {
    * Inserts the events that are not there yet (same stream, instant and id) and returns those, in their given order.
    */
   insert(stream: number, events: readonly Event[]): Promise<Event[]>;
-  /** The same for events of a region's inventory, each in the stream of its Bird, or else of its Nest or the region. */
+  /** The same for events of a region that nestwatch itself makes, each in the stream of its Bird, or else of its Nest or the region. */
   insertNoticed(region: string, events: readonly Event[]): Promise<Event[]>;
   /** Ids (the last part of the key) of the stream's events that occurred in [sinceUs, untilUs), oldest first. */
   ids(stream: number, sinceUs: number, untilUs?: number): Promise<{ id: string; occurredAtUs: number }[]>;

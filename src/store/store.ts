@@ -7,6 +7,7 @@
  * (`tx.events`, `tx.alerts`, …) is described in its own file. Every store passes `test/store/contract.ts` unchanged.
  */
 
+import type { Action } from '../domain/action/action.ts';
 import type { Event } from '../domain/alert/event.ts';
 import type { Note } from '../domain/alert/note.ts';
 import type { ReceiverPace } from '../domain/grouping/throttle.ts';
@@ -45,7 +46,7 @@ export interface Store {
 }
 
 /** What replicas that share a store wake each other for. */
-export type WakeUp = 'alerting' | 'delivery' | 'ownership' | `probe ${string}`;
+export type WakeUp = 'alerting' | 'delivery' | 'ownership' | `probe ${string}` | `act ${string}`;
 
 /**
  * Tells the other replicas on the same store that there is work for them. A lost wake-up costs time but never an
@@ -120,6 +121,7 @@ export interface Transaction {
   readonly forwards: ForwardStore;
   readonly receivers: ReceiverStore;
   readonly outbox: OutboxStore;
+  readonly actions: ActionStore;
   // The store itself, which replica does what, and who changed what.
   readonly ownership: OwnershipStore;
   readonly faults: FaultStore;
@@ -185,6 +187,29 @@ export interface ForwardStore {
   receivers(): Promise<string[]>;
   /** Takes the oldest `limit` events from a receiver's queue; they are removed when the transaction commits. */
   take(receiver: string, limit: number): Promise<Event[]>;
+}
+
+interface Pause {
+  readonly atUs: number;
+  readonly by: string;
+}
+
+/** Stores what nestwatch does to the service. */
+export interface ActionStore {
+  /** Adds one. False, and nothing is added, if its id is known, or if it is open and so is another one of the Bird. */
+  add(action: Action): Promise<boolean>;
+  /** Replaces those with these ids. */
+  put(actions: readonly Action[]): Promise<void>;
+  find(id: string): Promise<Action | undefined>;
+  /** Those of a region that are open, oldest first. */
+  open(region: string): Promise<Action[]>;
+  /** Those of a region that were wanted since then, newest first. */
+  since(region: string, sinceUs: number): Promise<Action[]>;
+  /** Since when no rule may act, and who said so; undefined if rules may. */
+  paused(): Promise<Pause | undefined>;
+  putPause(pause: Pause | undefined): Promise<void>;
+  /** The newest of a Bird, newest first. */
+  ofBird(region: string, birdId: string, limit: number): Promise<Action[]>;
 }
 
 export interface WriteStore {

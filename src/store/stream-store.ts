@@ -2,17 +2,17 @@
  * Stores streams: how far each has been read, and its entries that could not be parsed. A stream is one feed of one
  * entity: of the region (notifications, `birdId` empty) or of one Bird. It is never deleted.
  *
- * The events of the inventory have no entries, and no cursor. Those of a Nest have a stream too, with `nest/ID` in place
+ * The events of `inventory` and `action` have no entries, and no cursor. Those of a Nest have a stream too, with `nest/ID` in place
  * of a Bird's id.
  */
-import type { Feed } from '../domain/alert/event.ts';
+import type { EventFeed, Feed } from '../domain/alert/event.ts';
 
-export interface StreamRecord {
+export interface StreamRecord<Of extends EventFeed = EventFeed> {
   /** A small number, never reused. */
   readonly stream: number;
   readonly region: string;
-  /** `inventory` has no entries, but events, and malformed Nests and Birds that were set aside. */
-  readonly feed: Feed | 'inventory';
+  /** Our own feeds have no entries, but events; `inventory` also malformed Nests and Birds that were set aside. */
+  readonly feed: Of;
   readonly birdId: string;
   /** Newest committed `createdAt` (Flights: `startDate`); 0 before the first. */
   readonly cursorUs: number;
@@ -54,7 +54,7 @@ export interface StreamStore {
   /** How many events each stream of the region has that occurred at this instant or later. */
   countEvents(region: string, sinceUs: number): Promise<(StreamRecord & { readonly events: number })[]>;
   /** Finds or creates the stream. */
-  open(region: string, feed: Feed | 'inventory', birdId: string): Promise<StreamRecord>;
+  open<Of extends EventFeed>(region: string, feed: Of, birdId: string): Promise<StreamRecord<Of>>;
   /** Moves the cursor forward; a smaller value changes nothing. */
   advanceCursor(stream: number, cursorUs: number): Promise<void>;
   /**

@@ -7,6 +7,7 @@ import type { Recurrences } from '../domain/muting/silence.ts';
 import type { HealthAnswer } from '../health/health.ts';
 import type { AcknowledgeLinks } from '../operator/acknowledge-link.ts';
 import type { NoteWriter } from '../operator/add-note.ts';
+import type { FlyConfig } from '../operator/ask-to-fly.ts';
 import type { SilenceEditor } from '../operator/edit-silences.ts';
 import type { ExplainConfig } from '../operator/explain.ts';
 import type { AlertResolver } from '../operator/resolve-alerts.ts';
@@ -27,7 +28,8 @@ export interface WebOptions {
   readonly openFiles: number;
   readonly alerting: AlertingConfig &
     ExplainConfig &
-    DeadlineConfig & { readonly objectives?: readonly ReportedObjective[] };
+    DeadlineConfig &
+    FlyConfig & { readonly objectives?: readonly ReportedObjective[] };
   readonly store: Store;
   /** Whether other processes use the store at the same time. */
   readonly isShared?: boolean;
@@ -47,6 +49,8 @@ export interface WebOptions {
   readonly changed: () => void;
   /** Sends a request to a region at once, even if it is down and only probed from time to time. */
   readonly probe: (region: string) => void;
+  /** Lets whoever reads the region do at its service what is stored to be done. */
+  readonly act: (region: string) => void;
   /** Requests the log of a Flight from the service. */
   readonly flightLog: (place: FlightPlace) => Promise<FlightLog>;
   /** Reads the configuration again; never rejects. */
@@ -60,7 +64,7 @@ export interface ApiOptions
   extends Pick<
     WebOptions,
     | ('store' | 'status' | 'impairments' | 'alerting' | 'serviceLinks' | 'messages')
-    | ('flightLog' | 'changed' | 'clock' | 'report')
+    | ('flightLog' | 'act' | 'newId' | 'changed' | 'clock' | 'report')
   > {
   readonly externalUrl: string;
   readonly recurrences: Recurrences;

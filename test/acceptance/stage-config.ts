@@ -33,8 +33,11 @@ export interface ConfigOptions {
   readonly forward?: readonly Forward[];
   readonly digests?: Config['digests'];
   readonly objectives?: NonNullable<Config['objectives']>;
+  readonly actions?: NonNullable<Config['actions']>;
   readonly heartbeat?: NonNullable<Config['heartbeat']>;
   readonly requestsPerSecond?: number;
+  /** Whether Birds may be started again. */
+  readonly fly?: true;
   /** Globs of Nests that are not watched. */
   readonly excludedNests?: readonly string[];
 }
@@ -88,6 +91,7 @@ export function stageConfig(regions: readonly string[], options: ConfigOptions =
       concurrency: 8,
       timeoutMs: 15_000,
       nests: { include: ['*'], exclude: options.excludedNests ?? [] },
+      ...(options.fly && { fly: options.fly }),
     })),
     store: { url: 'sqlite::memory:', retentionMs: 30 * 86_400_000 },
     poll: { ...BASE, ...options.poll },
@@ -125,6 +129,7 @@ export function stageConfig(regions: readonly string[], options: ConfigOptions =
     timeIntervals: options.timeIntervals ?? new Map(),
     forward: options.forward ?? [{ matchers: [], receiver: 'lake' }],
     digests: options.digests ?? [],
+    ...(options.actions && { actions: options.actions }),
     ...(options.objectives && { objectives: options.objectives }),
     ...(options.heartbeat && { heartbeat: options.heartbeat }),
     metrics: { birds: 'all', maxBirds: 10_000 },

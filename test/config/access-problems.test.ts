@@ -13,12 +13,12 @@ describe('web.auth', () => {
     [
       'no scope at all',
       '{ tokens: [{ token: "12345678", scopes: [] }] }',
-      ['tokens[0].scopes: must name at least one of read, metrics, write'],
+      ['tokens[0].scopes: must name at least one of read, metrics, write, fly'],
     ],
     [
       'a scope that nobody knows',
       '{ tokens: [{ token: "12345678", scopes: [admin] }] }',
-      ['tokens[0].scopes[0]: must be one of read, metrics, write'],
+      ['tokens[0].scopes[0]: must be one of read, metrics, write, fly'],
     ],
     [
       'a token that is hardly one',
@@ -36,7 +36,7 @@ describe('web.auth', () => {
       [
         'oidc.client_id: is missing',
         'oidc.issuer: must begin with https://',
-        'oidc.groups.ops[1]: must be one of read, metrics, write',
+        'oidc.groups.ops[1]: must be one of read, metrics, write, fly',
       ],
     ],
     [

@@ -95,7 +95,7 @@ describe('the file', () => {
       'an unknown section unlike any other',
       `${REGION}zzz: 1`,
       [
-        '2:1: zzz: unknown key; known here: regions, store, poll, rules, global, route, receivers, forward, metrics, web, inhibit_rules, time_intervals, mute_time_intervals, digests, objectives, context, heartbeat',
+        '2:1: zzz: unknown key; known here: regions, store, poll, rules, global, route, receivers, forward, metrics, web, inhibit_rules, time_intervals, mute_time_intervals, digests, objectives, actions, context, heartbeat',
       ],
     ],
     [
@@ -111,7 +111,7 @@ describe('the file', () => {
       'an unknown key without a value',
       `${REGION}zzweb:`,
       [
-        '2:1: zzweb: unknown key; known here: regions, store, poll, rules, global, route, receivers, forward, metrics, web, inhibit_rules, time_intervals, mute_time_intervals, digests, objectives, context, heartbeat',
+        '2:1: zzweb: unknown key; known here: regions, store, poll, rules, global, route, receivers, forward, metrics, web, inhibit_rules, time_intervals, mute_time_intervals, digests, objectives, actions, context, heartbeat',
       ],
     ],
     ['a key that occurs twice', `${REGION}web: {}\nweb: {}`, ['3:1: web: the key stands here twice']],

@@ -46,6 +46,26 @@ objectives:
       ],
     ],
     [
+      'actions',
+      `${REGION}actions:
+  - { name: a, on: FlightFailed, do: fly_again, at_most: 0 }
+  - { name: a, on: FlightFailed, do: run, per_hour: 10, at_most: 6 }
+  - { name: b, on: BirdStale, do: fly_again, per_hour: 10, approval: two, match: ['region="us"'] }
+  - { name: b, on: FlightFailed, do: fly_again, per_hour: 10, approval: two, match: ['region="us"'] }
+  - { name: b, on: FlightFailed, do: fly_again, per_hour: 10, match: ['region="us"'] }`,
+      [
+        '3:5: actions[0].per_hour: is missing',
+        '3:5: actions[0]: acts in eu, which does not allow it: set `regions.eu.fly: true`',
+        '3:58: actions[0].at_most: must be at least 1',
+        '4:5: actions[1]: acts in eu, which does not allow it: set `regions.eu.fly: true`',
+        '4:38: actions[1].do: must be one of those known: fly_again',
+        '4:66: actions[1].at_most: must be at most 5',
+        '5:20: actions[2].on: must be FlightFailed',
+        '6:73: actions[3].approval: needs people who log in by their own names: set `web.auth.users`, `proxy` or `oidc`',
+        '7:13: actions[4].name: another action has this name already',
+      ],
+    ],
+    [
       'rules on events without a matcher, with names that no event has, or counted by Flights',
       `${REGION}rules:
   - { kind: EventMatched }

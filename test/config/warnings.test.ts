@@ -273,3 +273,13 @@ describe('a rule that never acts', () => {
     expect(rules(`{ kind: WatchImpaired, match: ['region=${region}', 'reason=disk_low'] }`)).toEqual([]);
   });
 });
+
+test('a message that is held back for longer than an escalation waits', () => {
+  const config = (hold: string) => `regions: { eu: { base_url: "http://localhost", token: t0, fly: true } }
+actions: [{ name: a, on: FlightFailed, do: fly_again, per_hour: 1, hold_notification: ${hold} }]
+route: { receiver: a, escalate_to: a, escalate_after: 10m }
+receivers: [{ name: a, webhook_configs: [{ url: "http://localhost" }] }]`;
+  const isLate = (text: string) =>
+    warningsOf(text).some((one) => one.includes('actions[0].hold_notification'));
+  expect([isLate(config('10m')), isLate(config('11m'))]).toEqual([false, true]);
+});

@@ -34,8 +34,8 @@ async function reportsOf(change: Partial<Event>): Promise<Happening[]> {
     attributes: {},
     ...change,
   };
-  const { stream } = await store.transaction((tx) => tx.streams.open('eu', event.feed, '1'));
-  await commit({ region: 'eu', stream: { stream, feed: event.feed }, events: [{ event, historic: false }] });
+  const { stream } = await store.transaction((tx) => tx.streams.open('eu', 'flight', '1'));
+  await commit({ region: 'eu', stream: { stream, feed: 'flight' }, events: [{ event, historic: false }] });
   await store.close();
   return reports.filter(({ what }) => what === 'flight' || what === 'connection_lost');
 }

@@ -71,7 +71,7 @@ export async function openReplicas(names: readonly string[], reaches: Reaches = 
   const nests = (region: string) => (region === 'eu' ? ', nests: { include: ["Sales*"] }' : '');
   const textOf = (regions: readonly string[]) => `
 regions:
-${regions.map((region) => `  ${region}: { base_url: "https://${region}.example.com/api-rest", token: token${nests(region)} }`).join('\n')}
+${regions.map((region) => `  ${region}: { base_url: "https://${region}.example.com/api-rest", token: token, fly: true${nests(region)} }`).join('\n')}
 poll: { inventory_interval: 1m }
 heartbeat: { url: "https://watchdog.example.com/", interval: 1m }
 route: { receiver: ops, group_wait: 1s }
@@ -101,6 +101,7 @@ receivers: [{ name: ops, webhook_configs: [{ url: "https://hook.example.com/" }]
   }
   return {
     clock,
+    store,
     worlds,
     replicas,
     heard,

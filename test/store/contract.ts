@@ -1,5 +1,6 @@
 /** What every store promises (`src/store/store.ts`), as tests that each store passes unchanged. */
 import { afterEach, beforeEach, describe } from 'vitest';
+import { describeActions } from './contract/actions.ts';
 import { describeAlertPages } from './contract/alert-pages.ts';
 import { describeAlerts } from './contract/alerts.ts';
 import { describeAudits } from './contract/audits.ts';
@@ -55,6 +56,7 @@ export function describeStore(
     describeEvents(run);
     describeFlights(run);
     describeAudits(run);
+    describeActions(run);
     describeBirds(run);
     describeOverdue(run);
     describeAlertPages(() => subject, run);

@@ -26,7 +26,7 @@ const CONFIG = {
   enableLifecycle: true,
 };
 
-const SCOPES: readonly Scope[] = ['read', 'metrics', 'write'];
+const SCOPES: readonly Scope[] = ['read', 'metrics', 'write', 'fly'];
 const NOBODY: AccessConfig = { tokens: [], users: new Map() };
 
 const token = (text: string, ...scopes: Scope[]) => ({
@@ -71,7 +71,8 @@ describe('scopes', () => {
     const wrong: string[] = [];
     const seen = new Set<Scope>();
     for (const [method, path] of all) {
-      const needed: Scope = method !== 'GET' ? 'write' : path === '/metrics' ? 'metrics' : 'read';
+      const change = /\/(fly|resume)$/.test(path) ? 'fly' : 'write';
+      const needed: Scope = method !== 'GET' ? change : path === '/metrics' ? 'metrics' : 'read';
       const isOpen = HEALTH.has(path);
       if (!isOpen) seen.add(needed);
       const statusOf = async (headers: Record<string, string>) =>
@@ -109,7 +110,7 @@ describe('scopes', () => {
     });
   });
 
-  test('bearer_token beside tokens has all scopes; files are read at each request', async () => {
+  test('bearer_token beside tokens has all scopes except fly; files are read at each request', async () => {
     let text = 'first-one';
     const { ask } = await serve({
       config: {
@@ -122,6 +123,8 @@ describe('scopes', () => {
       },
     });
     expect((await ask('/metrics', bearer('of everything'))).status).toBe(200);
+    const fly = { ...bearer('of everything'), 'content-type': 'application/json' };
+    expect((await ask('/api/v1/birds/eu/1/fly', fly, 'POST', '{}')).status).toBe(403);
     expect((await ask('/', bearer('first-one'))).status).toBe(200);
     text = 'second-one';
     expect((await ask('/', bearer('first-one'))).status).toBe(401);

@@ -28,6 +28,8 @@ export async function serve(options: Partial<WebOptions> = {}) {
   const changes: number[] = [];
   /** The regions for which an immediate request was asked for. */
   const probes: string[] = [];
+  /** The regions in which something is to be done. */
+  const acted: string[] = [];
   let ids = 0;
   const used: WebOptions = {
     openFiles: 1024,
@@ -67,6 +69,7 @@ export async function serve(options: Partial<WebOptions> = {}) {
     newId: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`,
     changed: () => changes.push(clock.nowUs()),
     probe: (region) => probes.push(region),
+    act: (region) => acted.push(region),
     reload: async () => ({ mistakes: [], needsRestart: [] }),
     messages: { nameOf: ({ integration }) => integration, messageOf: () => undefined, testsOf: () => [] },
     clock,
@@ -119,5 +122,5 @@ export async function serve(options: Partial<WebOptions> = {}) {
       'POST',
       new URLSearchParams(fields).toString(),
     );
-  return { ask, post, submit, web, store, clock, reported, changes, probes, close, options: used };
+  return { ask, post, submit, web, store, clock, reported, changes, probes, acted, close, options: used };
 }

@@ -4,11 +4,19 @@
  * every try of a delivery says the same. Nothing is asked of the service.
  */
 import type { ServiceLinks } from '../../config/service-links.ts';
+import { sayFlown, whyNotStarted } from '../../domain/action/action.ts';
 import type { Alert, Labels } from '../../domain/alert/alert.ts';
-import { annotationsOf, contextOf, type FindingSort, type Past } from '../../domain/context/findings.ts';
+import {
+  annotationsOf,
+  contextOf,
+  type FindingSort,
+  FLOWN_AGAIN,
+  type Past,
+} from '../../domain/context/findings.ts';
 import type { NotifiedAlert } from '../../domain/grouping/notification.ts';
 import { birdDeactivated } from '../../domain/kinds/bird-deactivated.ts';
 import { birdTriggerFailing } from '../../domain/kinds/bird-trigger-failing.ts';
+import { flightFailed } from '../../domain/kinds/failures/flight-failed.ts';
 import type { Transaction } from '../../store/store.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
 import { firstLines, plainText } from '../../text/plain-text.ts';
@@ -29,12 +37,14 @@ export interface About {
   readonly shown: readonly FindingSort[];
   readonly past: Past;
   readonly serviceLinks: ServiceLinks;
+  /** Whether Birds of a region may be started again. */
+  readonly mayFly: (region: string) => boolean;
 }
 
 export async function withContext(
   tx: Transaction,
   notified: readonly NotifiedAlert[],
-  { stored, shown, past, serviceLinks }: About,
+  { stored, shown, past, serviceLinks, mayFly }: About,
 ): Promise<readonly NotifiedAlert[]> {
   let left = MOST_ALERTS;
   const found: NotifiedAlert[] = [];
@@ -56,7 +66,49 @@ export async function withContext(
       annotations: { ...addressesOf(alert, serviceLinks), ...annotations, ...alert.annotations },
     });
   }
+  return withFlyAgain(tx, await withFlown(tx, found, mayFly), mayFly);
+}
+
+/** What nestwatch did about the failures of these episodes, or why not. */
+async function withFlown(
+  tx: Transaction,
+  alerts: readonly NotifiedAlert[],
+  mayFly: About['mayFly'],
+): Promise<readonly NotifiedAlert[]> {
+  let left = MOST_ALERTS;
+  const found: NotifiedAlert[] = [];
+  for (const alert of alerts) {
+    const { region = '', bird_id: birdId = '', alertname } = alert.labels;
+    const isMeant = alertname === flightFailed.name && left > 0 && mayFly(region);
+    if (isMeant) left -= 1;
+    const [action] = isMeant ? await tx.actions.ofBird(region, birdId, 1) : [];
+    if (!action || action.wantedAtUs < alert.startsAtUs) {
+      found.push(alert);
+      continue;
+    }
+    const flight = action.newFlight && (await tx.birds.findFlight(region, action.newFlight.flightId));
+    const hasHelped = alert.status === 'resolved' && flight?.status === 'succeeded';
+    const said = hasHelped ? 'recovered after flying again' : sayFlown(action, flight, dayAndTime);
+    found.push({ ...alert, annotations: { [FLOWN_AGAIN]: said, ...alert.annotations } });
+  }
   return found;
+}
+
+/** Only a message about one alert has room for what can be done about it. */
+async function withFlyAgain(
+  tx: Transaction,
+  alerts: readonly NotifiedAlert[],
+  mayFly: About['mayFly'],
+): Promise<readonly NotifiedAlert[]> {
+  const firing = alerts.filter(
+    ({ status, labels }) => status === 'firing' && labels.alertname === flightFailed.name,
+  );
+  const [{ labels: { region = '', bird_id: birdId = '' } = {}, events = [] } = {}] = firing;
+  if (firing.length !== 1 || !mayFly(region)) return alerts;
+  const bird = await tx.birds.find(region, birdId);
+  if (!bird || whyNotStarted(bird) !== undefined) return alerts;
+  const flyAgain = String(events[0]?.attributes.flight_id ?? '');
+  return alerts.map((one) => (one === firing[0] ? { ...one, flyAgain } : one));
 }
 
 /** Most messages hold all events of an episode, which then need not be read again. */

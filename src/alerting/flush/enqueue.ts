@@ -35,7 +35,8 @@ export async function enqueueMessages(
   notices: readonly string[],
 ): Promise<Enqueued> {
   const { tx, nowUs, serviceLinks, past, config } = context;
-  const about = { shown: config.context.show, past, serviceLinks };
+  const mayFly = (region: string) => config.regions.some(({ name, fly }) => name === region && fly === true);
+  const about = { shown: config.context.show, past, serviceLinks, mayFly };
   let queued = 0;
   let suppressed = 0;
   if (!receiver) return { queued, suppressed };

@@ -12,7 +12,7 @@ import type { Tally } from '../step.ts';
 
 export type FlushConfig = Omit<MutingConfig, 'receivers'> &
   Pick<Config, 'route' | 'receivers' | 'context'> & {
-    readonly regions: readonly Pick<RegionConfig, 'name' | 'links'>[];
+    readonly regions: readonly Pick<RegionConfig, 'name' | 'links' | 'fly'>[];
   };
 
 /** What every stage of a flush is given. */

@@ -164,7 +164,7 @@ function sectionsOf(digest: Digest, externalUrl: string): Section[] {
   ];
 }
 
-function figures({ flights, waiting, recovered, suppressed, dead }: Digest): Row[] {
+function figures({ flights, waiting, recovered, healed = 0, suppressed, dead }: Digest): Row[] {
   const { failed, succeeded, cancelled = 0, birdsFailing, nestsFailing, before } = flights;
   const where = `${howMany(birdsFailing, 'Bird')} in ${howMany(nestsFailing, 'Nest')}`;
   const reasons = suppressed
@@ -195,6 +195,11 @@ function figures({ flights, waiting, recovered, suppressed, dead }: Digest): Row
           ? 'nothing'
           : `${howMany(recovered.alerts, 'alert')}, after ${durationWords(recovered.meanUs / 1000, 'two units')}${recovered.alerts > 1 ? ' on average' : ''}`,
       note: '',
+    },
+    {
+      lead: 'Healed by itself',
+      what: healed > 0 ? howMany(healed, 'alert') : '',
+      note: 'after a rule flew the Bird again',
     },
     { lead: 'Not notified', what: reasons, note: '' },
     {

@@ -7,7 +7,7 @@
 import { type Labels, labelOf } from '../../domain/alert/alert.ts';
 import type { Event } from '../../domain/alert/event.ts';
 import { shortId } from '../../domain/alert/short-id.ts';
-import { CONTEXT_ANNOTATIONS } from '../../domain/context/findings.ts';
+import { CONTEXT_ANNOTATIONS, FLOWN_AGAIN } from '../../domain/context/findings.ts';
 import type { FlushReason, GroupNotification, NotifiedAlert } from '../../domain/grouping/notification.ts';
 import { summaryTitle } from '../../domain/grouping/summary.ts';
 import { kindOf } from '../../domain/kinds/kinds.ts';
@@ -258,7 +258,8 @@ function leadOf(alert: NotifiedAlert, milder: readonly NotifiedAlert[]): string[
   const isOurs = hasOwnDescription(alert.labels);
   const isWhole = kindOf(alert.labels.alertname ?? '')?.words.hasWholeDescription === true;
   if (alert.status === 'resolved') {
-    return [...(by === '' ? [] : [sentence(by)]), ...(flapping === '' ? [] : [CALM])];
+    const flown = alert.annotations[FLOWN_AGAIN] ?? '';
+    return [...[by, flown].filter((one) => one !== '').map(sentence), ...(flapping === '' ? [] : [CALM])];
   }
   const own = isOurs ? description.split('\n').filter((line) => line !== '') : [];
   return [

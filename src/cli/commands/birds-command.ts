@@ -4,7 +4,7 @@ import type { Edge } from '../../process-io.ts';
 import { howMany } from '../../text/counts.ts';
 import { durationWords } from '../../text/duration-words.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
-import { jsonText, type Layout, layoutOf, shown, shownTime } from '../terminal-text.ts';
+import { jsonText, type Layout, layoutOf, shown, shownSentence, shownTime } from '../terminal-text.ts';
 import { BIRDS, EVENTS, FLIGHTS, listText, readList } from './printed-lists.ts';
 
 const SHOWN_FLIGHTS = 10;
@@ -34,6 +34,7 @@ const reportShape = BIRDS.item.extend({
     )
     .default([]),
   switched_off: EVENTS.item.nullable(),
+  action: z.object({ summary: z.string() }).nullable().default(null),
   alerts: z.array(
     z.object({ id: z.string(), state: z.string(), startsAt: z.string().nullable(), endsAt: z.string() }),
   ),
@@ -42,12 +43,12 @@ const reportShape = BIRDS.item.extend({
 });
 type Report = z.output<typeof reportShape>;
 
-/** Prints everything known about one Bird, by its id or name, with filters if several have that name. */
-export async function birdsShow(
+/** Finds one Bird by its id or name, with filters if several have that name. Throws `usage` for none and for several. */
+export async function findBird(
   edge: Edge,
   [bird = '', ...filters]: readonly string[],
   options: DaemonOptions & { readonly json: boolean },
-): Promise<number> {
+): Promise<z.output<typeof BIRDS.item>> {
   const { items } = await readList(edge, BIRDS, [`bird=${bird}`, ...filters], {
     ...options,
     limit: undefined,
@@ -63,6 +64,16 @@ export async function birdsShow(
       'several Birds fit: give an id, and region= or nest= where it is of several',
     );
   }
+  return found;
+}
+
+/** Prints everything known about one Bird. */
+export async function birdsShow(
+  edge: Edge,
+  named: readonly string[],
+  options: DaemonOptions & { readonly json: boolean },
+): Promise<number> {
+  const found = await findBird(edge, named, options);
   const path = `/api/v1/birds/${encodeURIComponent(found.region)}/${encodeURIComponent(found.bird_id)}`;
   const report = await daemonJson(edge, options, { method: 'GET', path }, reportShape);
   edge.stdout.write(options.json ? jsonText(report.json) : reportText(report.data, layoutOf(edge, {})));
@@ -83,6 +94,7 @@ function linesOf(data: Report): string[] {
     `id         ${shown(data.bird_id)}`,
     `status     ${shown(data.status)}, first seen ${shownTime(data.status_since)}, trigger ${shown(data.trigger_type)}`,
     ...(off ? [`off        ${eventLine(off)}`] : []),
+    ...(data.action ? [`flown      ${shownSentence(data.action.summary)}`] : []),
     ...data.alerts.map((one) => {
       const at = one.state === 'firing' ? one.startsAt : one.endsAt;
       return `alert      ${shown(one.id)}, ${one.state} since ${shownTime(at)}`;

@@ -80,6 +80,7 @@ const explanationShape = z.object({
       }),
     )
     .default([]),
+  actions: z.array(z.object({ summary: z.string() })).default([]),
   suppressions: z.array(
     z.object({
       receiver: z.string(),
@@ -181,6 +182,7 @@ function linesOf(data: Explanation): string[] {
       (one) =>
         `${one.notified_later ? 'put off    for' : 'suppressed for'} receiver ${shown(one.receiver)}: ${one.reason} ${shown(one.detail)}, decided ${shownTime(one.at)}`,
     ),
+    ...data.actions.map(({ summary }) => `fly again  ${shownSentence(summary)}`),
     ...forwards.flatMap((one) => [
       `forwarded  to ${shown(one.receiver)}${one.deliveries.length > 0 ? '' : `: ${one.state.replace('_', ' ')}`}`,
       ...one.deliveries.map(deliveryLine),

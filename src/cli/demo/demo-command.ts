@@ -235,7 +235,7 @@ const MOST_NAMED = 10;
 
 export function summarise(figures: DemoFigures): DemoSummary {
   // What the inventory notices is not part of that truth: it depends on when it is read.
-  const keys = figures.eventKeys.filter((key) => key.split('/')[1] !== 'inventory');
+  const keys = figures.eventKeys.filter((key) => !['inventory', 'action'].includes(key.split('/')[1]!));
   const received = new Set(keys);
   const truth = figures.regions.flatMap((region) => region.truth);
   const known = new Set(truth.map((event) => event.key));

@@ -10,7 +10,7 @@ import { mistakeInPasswordHash } from '../../http/password-hash.ts';
 import { LIMITS } from '../../limits.ts';
 import type { Secret } from '../../secret.ts';
 import { type OidcConfig, oidcOf, oidcShape, readClientSecret } from './oidc-section.ts';
-import { SCOPES, type Scope } from './scopes.ts';
+import { SCOPES, type Scope, USUAL_SCOPES } from './scopes.ts';
 
 export interface AccessConfig {
   readonly tokens: readonly {
@@ -30,9 +30,11 @@ export interface AccessConfig {
 }
 
 const scopes = (preset: readonly Scope[] | undefined) => {
-  const list = z.array(z.enum(SCOPES)).min(1, { error: 'must name at least one of read, metrics, write' });
+  const list = z
+    .array(z.enum(SCOPES))
+    .min(1, { error: 'must name at least one of read, metrics, write, fly' });
   return (preset ? list.prefault([...preset]) : list).describe(
-    '`metrics` allows `/metrics`, `read` all other reading, `write` everything that changes something.',
+    '`metrics` allows `/metrics`, `read` all other reading, `write` everything that changes something in nestwatch, and `fly` starting Birds again where `fly` of the region allows it.',
   );
 };
 
@@ -47,7 +49,7 @@ const tokenShape = z.strictObject({
 
 const userShape = z.strictObject({
   ...twins('password_hash', 'What `nestwatch hash-password` prints for the password. Required.'),
-  scopes: scopes(SCOPES),
+  scopes: scopes(USUAL_SCOPES),
 });
 
 /** Headers of requests that say something else than who a person is. */
@@ -77,7 +79,7 @@ const proxyShape = z.strictObject({
 export const accessShape = z.strictObject({
   ...twins(
     'bearer_token',
-    'Token with all scopes, sent as `Authorization: Bearer` or as the password of any user. As soon as this or another key of `auth` is set, requests without valid credentials are refused, except health checks.',
+    'Token with all scopes except `fly`, sent as `Authorization: Bearer` or as the password of any user. As soon as this or another key of `auth` is set, requests without valid credentials are refused, except health checks.',
   ),
   tokens: z.array(tokenShape).prefault([]).describe('Further tokens, each limited to its scopes.'),
   users: z

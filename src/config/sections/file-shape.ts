@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { isRefused, refused, withoutEffect } from '../../document/refused-key.ts';
+import { actionShape } from './actions-section.ts';
 import { contextShape } from './context-section.ts';
 import { digestShape } from './digests-section.ts';
 import { forwardShape } from './forward-section.ts';
@@ -67,6 +68,12 @@ export const fileShape = z.strictObject({
     .optional()
     .describe(
       'What share of Flights must succeed. Alerts when failures come so fast that it will not be met.',
+    ),
+  actions: z
+    .array(actionShape)
+    .optional()
+    .describe(
+      'What nestwatch itself does when an alert fires: it starts Birds again, once and within limits, in regions with `fly: true`. The first whose `match` fits applies.',
     ),
   context: contextShape
     .optional()

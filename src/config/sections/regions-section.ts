@@ -33,6 +33,12 @@ const regionShape = z.strictObject({
     .describe(
       'Which Nests are watched. Notifications about other Nests are kept and forwarded, but raise no alert. What happened in a Nest while it was excluded is read once it is watched again, and kept and forwarded; alerts are raised only for what is still wrong then.',
     ),
+  fly: z
+    .boolean()
+    .prefault(false)
+    .describe(
+      'Whether people with the scope `fly`, and `actions`, may start manual Birds of this region again.',
+    ),
   links: linksShape,
 });
 
@@ -53,6 +59,8 @@ export interface RegionConfig extends ConnectionSettings {
   readonly timeoutMs: number;
   /** Globs for a Nest's name or id. */
   readonly nests: { readonly include: readonly string[]; readonly exclude: readonly string[] };
+  /** Whether Birds may be started. */
+  readonly fly?: true;
   /** Addresses in the service's own application. */
   readonly links?: RegionLinks;
 }
@@ -101,6 +109,7 @@ function readRegion(check: Check, name: string): RegionConfig | undefined {
     concurrency: region.concurrency,
     timeoutMs: region.timeout,
     nests: region.nests,
+    ...(region.fly && { fly: region.fly }),
     ...(Object.keys(links).length > 0 && { links }),
     ...connection,
   };

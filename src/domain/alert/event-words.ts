@@ -32,6 +32,10 @@ const TITLES: ReadonlyMap<string, string> = new Map([
   ['inventory.member_removed', 'Member removed'],
   ['inventory.user_deactivated', 'User deactivated'],
   ['inventory.user_activated', 'User activated'],
+  ['action.asked', 'Fly again asked for'],
+  ['action.done', 'Flown again'],
+  ['action.refused', 'Fly again refused'],
+  ['action.unknown', 'Flown again or not: unknown'],
 ]);
 
 /** What happened, in a few words; undefined for a type that is not known. */

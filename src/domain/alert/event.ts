@@ -2,9 +2,16 @@
 export type Feed = 'notification' | 'bird_log' | 'flight';
 export const FEEDS: readonly Feed[] = ['notification', 'bird_log', 'flight'];
 
-/** A feed of events: those of the service, and what nestwatch itself notices between two readings of the inventory. */
-export type EventFeed = Feed | 'inventory';
-export const EVENT_FEEDS: readonly EventFeed[] = [...FEEDS, 'inventory'];
+/** A feed of events that nestwatch itself makes: of two readings of the inventory, and of what it does to the service. */
+export type OwnFeed = 'inventory' | 'action';
+
+export function isOwnFeed(feed: EventFeed): feed is OwnFeed {
+  return feed === 'inventory' || feed === 'action';
+}
+
+/** A feed of events: those of the service, and its own. */
+export type EventFeed = Feed | OwnFeed;
+export const EVENT_FEEDS: readonly EventFeed[] = [...FEEDS, 'inventory', 'action'];
 
 /** The types of the inventory's events that say something about a Nest's members, and about Users. */
 export const MEMBER_TYPES = ['inventory.member_added', 'inventory.member_removed'] as const;
@@ -41,6 +48,7 @@ export const EVENT_TYPES = {
     ...MEMBER_TYPES,
     ...USER_TYPES,
   ],
+  action: ['action.asked', 'action.done', 'action.refused', 'action.unknown'],
 } as const satisfies Readonly<Record<EventFeed, readonly string[]>>;
 
 /** Attribute that is true for an event of a Nest that the configuration excludes: it is kept and raises no alert. */
@@ -58,15 +66,15 @@ export const BEFORE_WATCH = 'before_watch';
  */
 export interface Event {
   /**
-   * `region/feed/id`; for a Flight `region/flight/<flightId>/<status>`, with `#2` for its second end, and for the
-   * inventory a hash.
+   * `region/feed/id`; for a Flight `region/flight/<flightId>/<status>`, with `#2` for its second end, for the
+   * inventory a hash, and `region/action/<id>/<what>`.
    */
   readonly key: string;
   readonly region: string;
   readonly feed: EventFeed;
   /**
-   * `flight.<status>`, `bird_log.<eventType>`, `notification.<eventType>`, which may contain values not known today, or
-   * `inventory.<change>`.
+   * `flight.<status>`, `bird_log.<eventType>`, `notification.<eventType>`, which may contain values not known today,
+   * `inventory.<change>`, or `action.<outcome>`.
    */
   readonly type: string;
   /** RFC 3339 with every digit that the service gave. */

@@ -24,7 +24,9 @@ export const ANNOTATION_OF = {
 } as const;
 export type FindingSort = keyof typeof ANNOTATION_OF;
 export const FINDING_SORTS = Object.keys(ANNOTATION_OF) as readonly FindingSort[];
-export const CONTEXT_ANNOTATIONS: readonly string[] = Object.values(ANNOTATION_OF);
+/** The annotation that says what nestwatch did about it. */
+export const FLOWN_AGAIN = 'flown_again';
+export const CONTEXT_ANNOTATIONS: readonly string[] = [...Object.values(ANNOTATION_OF), FLOWN_AGAIN];
 
 export type Finding = { readonly sort: FindingSort } & (
   | {

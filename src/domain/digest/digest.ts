@@ -94,6 +94,8 @@ export interface Digest {
   readonly waiting?: Waiting;
   /** Alerts that ended because their end was observed or somebody resolved them. */
   readonly recovered: { readonly alerts: number; readonly meanUs: number };
+  /** Episodes that were over after a rule had started the Bird again; absent if there were none. */
+  readonly healed?: number;
   readonly connectionsLost: readonly OpenAlert[];
   readonly connectionsLostTotal: number;
   readonly deactivated: readonly OpenAlert[];
@@ -131,6 +133,7 @@ interface DigestMaterial {
   /** Which of the firing alerts are muted now, by id. */
   readonly hidden: ReadonlyMap<string, 'silenced' | 'acknowledged'>;
   readonly endedSilenced: EndedSilenced;
+  readonly healed?: number;
   readonly deadlines: readonly BirdOutcomes[];
   readonly unusual: readonly UnusualBird[];
   readonly suppressed: Digest['suppressed'];
@@ -168,6 +171,7 @@ export function digestOf(material: DigestMaterial): Digest {
               recoveries.reduce((sum, one) => sum + one.endsAtUs - one.startsAtUs, 0) / recoveries.length,
             ),
     },
+    ...(material.healed && { healed: material.healed }),
     connectionsLost: connectionsLost.slice(0, DIGEST_LIST),
     connectionsLostTotal: connectionsLost.length,
     deactivated: deactivated.slice(0, DIGEST_LIST),

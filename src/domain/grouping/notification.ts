@@ -33,6 +33,8 @@ export interface NotifiedAlert {
   readonly lastEvent?: Pick<Event, 'key' | 'occurredAtUs'>;
   /** How the Bird's last Flights ended, oldest first; absent if there were none, or they were not looked up. */
   readonly history?: readonly FlightOutcome[];
+  /** Its Bird can be started again from the page that asks; the id of the Flight that failed, which may be empty. */
+  readonly flyAgain?: string;
   /** The link to acknowledge a firing alert; set only while the notification is sent. */
   readonly acknowledgeUrl?: string;
 }

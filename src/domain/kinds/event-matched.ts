@@ -3,7 +3,7 @@
  * a moment and no state, so nobody is told when it is over.
  */
 import { durationWords } from '../../text/duration-words.ts';
-import type { Event } from '../alert/event.ts';
+import { type Event, isOwnFeed } from '../alert/event.ts';
 import { EVENT_LABELS, eventTitle, labelsOfEvent, MATCHED_ONLY } from '../alert/event-words.ts';
 import { birdOf, birdScope, type FactOf } from '../alert/fact.ts';
 import { annotate, birdName, entityLabels, placeOf, whereabouts } from '../alert/labels.ts';
@@ -94,14 +94,14 @@ export const eventMatched = defineKind({
       const forgetAtUs = event.observedAtUs + rule.windowMs * 1000;
       return remember(alert, { waiting: counted.map(waitingEvent) }, forgetAtUs, nowUs);
     }
-    const isInventory = event.feed === 'inventory';
+    const isOwn = isOwnFeed(event.feed);
     const what = eventTitle(event.type) ?? event.type.replace(/^[a-z_]+\./, '');
     const firing = {
       startsAtUs: counted[0]!.occurredAtUs,
       labels,
       annotations: {
         title: rule.title ?? what,
-        ...annotate({ rule, labels }, summary(event, forEach, what, rule), isInventory ? '' : event.message),
+        ...annotate({ rule, labels }, summary(event, forEach, what, rule), isOwn ? '' : event.message),
       },
       events: renews ? [event] : counted,
       memory: null,
@@ -172,7 +172,7 @@ function summary(event: Event, forEach: ForEach, what: string, { threshold, wind
     };
     return `${threshold} or more events ${where[forEach]} within ${durationWords(windowMs, 'exact')}, the last: ${what}`;
   }
-  if (event.feed === 'inventory') return event.message;
+  if (isOwnFeed(event.feed)) return event.message;
   const about = place.birdId ? birdName(place) : entityLabels(event).entity_name;
   return `${what}: ${about ? `${about} ` : ''}${whereabouts(place)}${by}`;
 }

@@ -9,7 +9,7 @@
  * traffic cost requests. They are audited in the order in which they are due, and become late together if their share
  * of the requests is too small.
  */
-import { FEEDS, type Feed } from '../../domain/alert/event.ts';
+import { FEEDS, type Feed, isOwnFeed } from '../../domain/alert/event.ts';
 import { codeOf } from '../../errors.ts';
 import type { Report } from '../../report.ts';
 import type { AuditRecord, GapRecord } from '../../store/audit-store.ts';
@@ -152,7 +152,7 @@ export class AuditRound {
       const streams = new Map((await tx.streams.list(this.#region)).map((one) => [one.stream, one]));
       for (const record of await tx.audits.list(this.#region)) {
         const { feed, birdId } = streams.get(record.stream)!;
-        if (feed === 'flight' || feed === 'inventory') continue;
+        if (feed === 'flight' || isOwnFeed(feed)) continue;
         this.#known.set(recordName(feed, birdId), record);
         const deletingMs = Math.min(DAY_MS, (record.deletedUs - this.#clock.nowUs()) / 1000 + DAY_MS);
         const untilMs = this.#clock.monotonicMs() + deletingMs;

@@ -2,6 +2,7 @@
  * Restores how often entries arrived in each stream of a region, from the events in the store. So a restart begins
  * with the learned rates, and nothing has to be stored for that.
  */
+import { isOwnFeed } from '../../domain/alert/event.ts';
 import type { Store } from '../../store/store.ts';
 import { flightsName, logName } from '../stream-name.ts';
 import { MEMORY_MS } from './arrival-rate.ts';
@@ -30,7 +31,7 @@ export async function recallSeen(
       region,
       newestUs - coveredMs * 1000,
     )) {
-      if (birdId === '' || feed === 'inventory') continue;
+      if (birdId === '' || isOwnFeed(feed)) continue;
       if (feed === 'flight') seen.set(flightsName(birdId), { entries: events, coveredMs });
       // What these entries may have raised is not counted: the next EventError shows again how its trigger is.
       else seen.set(logName(birdId), { entries: events * QUIET_ENTRY, coveredMs });

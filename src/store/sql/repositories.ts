@@ -11,6 +11,7 @@ import { createReceiverPace } from './queued/receiver-pace.ts';
 import { SqlOutbox } from './queued/sql-outbox.ts';
 import type { Sql } from './sql.ts';
 import type { Repositories } from './transactions.ts';
+import { createActions } from './upkeep/actions.ts';
 import { createOwnership } from './upkeep/duties.ts';
 import { createFaults } from './upkeep/noted-faults.ts';
 import { createTroubles } from './upkeep/troubles.ts';
@@ -56,6 +57,7 @@ export function createRepositories(sql: Sql, clock: Clock, slot: () => number): 
       forwards: createForward(sql),
       receivers: createReceiverPace(sql),
       outbox: new SqlOutbox(sql, events, counts),
+      actions: createActions(sql),
       ownership: createOwnership(sql),
       faults: createFaults(sql),
       troubles: createTroubles(sql, counts),

@@ -14,6 +14,7 @@ import { NestwatchError } from '../../errors.ts';
 import { VERSION } from '../../version.ts';
 import { TABLES } from '../postgres/tables.ts';
 import { SCHEMA } from '../sqlite/schema.ts';
+import { ACTIONS } from './action-step.ts';
 
 export type Engine = 'sqlite' | 'postgres';
 
@@ -87,7 +88,7 @@ const CONTEXT = `
     WHERE state = 'firing' AND alertname = 'FlightFailed';`;
 
 const onSqlite = (text: string) =>
-  text.replaceAll('BIGINT', 'INTEGER').replace('\n  );', '\n  ) STRICT, WITHOUT ROWID;');
+  text.replaceAll('BIGINT', 'INTEGER').replaceAll('\n  );', '\n  ) STRICT, WITHOUT ROWID;');
 const onPostgres = (text: string) => text.replaceAll('TEXT', 'TEXT COLLATE "C"');
 
 const NOT_NOTED_BEFORE = {
@@ -150,6 +151,7 @@ export const STEPS: readonly Step[] = [
   { sql: { sqlite: onSqlite(HALF_HOURS), postgres: HALF_HOURS }, oldest: 2 },
   { sql: { sqlite: onSqlite(LISTED), postgres: onPostgres(LISTED) }, oldest: 2 },
   { sql: { sqlite: onSqlite(NOTES), postgres: onPostgres(NOTES) }, oldest: 2 },
+  { sql: { sqlite: onSqlite(ACTIONS), postgres: onPostgres(ACTIONS) }, oldest: 2 },
 ];
 
 /** The table of the steps that a store has done. */

@@ -1,6 +1,7 @@
 /** Authenticates and authorizes requests, and records those that change something. */
 import type { HttpBindings } from '@hono/node-server';
 import type { Context, Hono } from 'hono';
+import type { Scope } from '../../config/sections/scopes.ts';
 import type { WebConfig } from '../../config/sections/web-section.ts';
 import type { AcknowledgeLinks } from '../../operator/acknowledge-link.ts';
 import type { Report, WriteRecord } from '../../report.ts';
@@ -73,13 +74,13 @@ export function createAdmission({ config, links, store, clock, report, oidc }: A
           return refuse(c, 401, config.access?.users.size ? NEEDED + OR_USER : NEEDED);
         }
         if (!identity.scopes.has(scope)) {
-          if (scope === 'write' && isFirstRefusal(identity)) await note(c, identity, 403);
+          if (isChange(scope) && isFirstRefusal(identity)) await note(c, identity, 403);
           const scopes = [...identity.scopes].join(', ');
           return refuse(c, 403, `This needs the scope ${scope}; ${identity.name} has ${scopes}.`);
         }
         c.set('identity', identity);
         await next();
-        if (scope === 'write') await note(c, identity, c.res.status);
+        if (isChange(scope)) await note(c, identity, c.res.status);
         return;
       });
     },
@@ -115,6 +116,8 @@ function isOfBrowser(c: Context): boolean {
   const isPage = c.req.method === 'GET' && c.req.header('accept')?.includes('text/html');
   return Boolean(isPage) && c.req.header('authorization') === undefined && !c.req.path.startsWith('/api/');
 }
+
+const isChange = (scope: Scope) => scope === 'write' || scope === 'fly';
 
 const HOUR_MS = 3_600_000;
 

@@ -4,7 +4,7 @@
  * revealed at each request, so a rotated file takes effect within seconds.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { SCOPES, type Scope } from '../../config/sections/scopes.ts';
+import { SCOPES, type Scope, USUAL_SCOPES } from '../../config/sections/scopes.ts';
 import type { WebConfig } from '../../config/sections/web-section.ts';
 import { isPasswordOf } from '../../http/password-hash.ts';
 import { LIMITS } from '../../limits.ts';
@@ -29,13 +29,13 @@ interface Credentials {
 /** `unknown`: no credentials, or wrong ones. `busy`: too many passwords are being compared already. */
 type Identified = Identity | 'unknown' | 'busy';
 
-const EVERYTHING: ReadonlySet<Scope> = new Set(SCOPES);
+const USUAL: ReadonlySet<Scope> = new Set(USUAL_SCOPES);
 
 /** The identity if no credentials are required. */
-export const ANYBODY: Identity = { name: '', by: 'nobody_asked', scopes: EVERYTHING };
+export const ANYBODY: Identity = { name: '', by: 'nobody_asked', scopes: new Set(SCOPES) };
 
 /** The identity of somebody with a signed link, only for what the link is signed for. */
-export const BEARER_OF_LINK: Identity = { name: '', by: 'link', scopes: EVERYTHING };
+export const BEARER_OF_LINK: Identity = { name: '', by: 'link', scopes: USUAL };
 
 /** A hash that no password matches, so that an unknown name takes as long as a known one. */
 const NOBODYS_HASH = `$scrypt$ln=14,r=8,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`;
@@ -46,7 +46,7 @@ export function createIdentifier({
 }: WebConfig): (credentials: Credentials) => Promise<Identified> {
   if (!bearerToken && !access) return async () => ANYBODY;
   const tokens = [
-    ...(bearerToken ? [{ name: 'bearer_token', token: bearerToken, scopes: EVERYTHING }] : []),
+    ...(bearerToken ? [{ name: 'bearer_token', token: bearerToken, scopes: USUAL }] : []),
     ...(access?.tokens ?? []),
   ];
   const users = access?.users ?? new Map();
@@ -97,15 +97,23 @@ function pairOf(base64: string): Pair | undefined {
 
 const digestOf = (text: string | Buffer) => createHash('sha256').update(text).digest();
 
+/** Whoever may write may also stop rules that start Birds, but not let them go on. */
+const STARTS_BIRDS = /^(?:\/fly|\/api\/v1\/(?:birds\/[^/]+\/[^/]+\/fly|actions\/resume))$/;
+
 /** The scope that a request needs. It covers every route, even one that is added later. */
 export function scopeFor(method: string, path: string): Scope {
-  if (method !== 'GET' && method !== 'HEAD') return 'write';
+  if (method !== 'GET' && method !== 'HEAD') return STARTS_BIRDS.test(path) ? 'fly' : 'write';
   return path === '/metrics' ? 'metrics' : 'read';
 }
 
+/** Whether it is the name of a person who logged in. */
+export function isLogin({ by }: Identity): boolean {
+  return by === 'proxy' || by === 'user' || by === 'oidc';
+}
+
 /** A person's authenticated name replaces the typed one. The holder of a token may act for somebody else. */
-export function signedBy({ by, name }: Identity, typed: string): string {
-  return by === 'proxy' || by === 'user' || by === 'oidc' ? name : typed;
+export function signedBy(identity: Identity, typed: string): string {
+  return isLogin(identity) ? identity.name : typed;
 }
 
 /**

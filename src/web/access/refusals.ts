@@ -43,8 +43,9 @@ export function addOrigins(app: Hono, { externalUrl }: WebConfig): void {
 const WRITES = [
   /^POST \/-\/reload$/,
   /^POST \/logout$/,
-  /^POST \/(silence|expire-silence|acknowledge|resolve|note|deliveries\/(retry|test))$/,
-  /^POST \/api\/v1\/(deliveries\/retry|alerts\/(acknowledge|resolve|note))$/,
+  /^POST \/(fly|silence|expire-silence|acknowledge|resolve|note|deliveries\/(retry|test))$/,
+  /^POST \/api\/v1\/(deliveries\/retry|alerts\/(acknowledge|resolve|note)|actions\/(pause|resume))$/,
+  /^POST \/api\/v1\/birds\/[^/]+\/[^/]+\/fly$/,
   /^POST \/api\/v2\/(alerts|silences)$/,
   /^DELETE \/api\/v2\/silence\/[^/]+$/,
 ];

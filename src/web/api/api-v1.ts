@@ -1,6 +1,6 @@
 /**
  * Serves the JSON API: what the store and the stages know, in snake_case. It only reads, except that it can retry
- * dead deliveries, and acknowledge, resolve or annotate alerts.
+ * dead deliveries, acknowledge, resolve or annotate alerts, and take wishes to start Birds again.
  */
 import { Hono } from 'hono';
 import * as z from 'zod';
@@ -22,6 +22,7 @@ import { readQuery, refuse } from '../requests/query.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../requests/silence-request.ts';
 import { type ConfigurationView, reasonOf, stateOf } from '../status-view.ts';
 import type { ApiOptions } from '../web-options.ts';
+import { addActions, addPausing } from './actions-api.ts';
 import { deliveryJson, faultJson, instantJson, noteJson } from './alert-json.ts';
 import { addAlerts } from './alerts-api.ts';
 import { addBird, addFlight, addInventory } from './birds-api.ts';
@@ -236,6 +237,8 @@ const ROUTES = [
   addResolve,
   addNote,
   addBird,
+  addPausing,
+  addActions,
   addFlight,
   addInventory,
   addDelivery,

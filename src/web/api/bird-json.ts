@@ -9,6 +9,7 @@ import type { FlightReport } from '../../operator/flight-report.ts';
 import type { BirdOverview, FlightOverview, NestOverview } from '../../store/bird-store.ts';
 import type { NameOf } from '../delivery-messages.ts';
 import { birdPlace, flightPlace, nestPlace } from '../service-place.ts';
+import { actionJson } from './action-json.ts';
 import { alertJson, deadlineJson, deliveryJson, instantJson } from './alert-json.ts';
 
 export function birdJson(bird: BirdOverview, serviceLinks: ServiceLinks) {
@@ -74,7 +75,7 @@ export function nestJson(nest: NestOverview, serviceLinks: ServiceLinks) {
 
 export function birdReportJson(report: BirdReport, externalUrl: string, serviceLinks: ServiceLinks) {
   const { bird, flights, counts, durations, causes, alerts, log, rhythm, switchedOff } = report;
-  const { deadlines, unusual } = report;
+  const { action, deadlines, unusual } = report;
   return {
     ...birdJson(bird, serviceLinks),
     present: bird.present,
@@ -106,6 +107,7 @@ export function birdReportJson(report: BirdReport, externalUrl: string, serviceL
     switched_off: switchedOff ? eventJson(switchedOff) : null,
     alerts: alerts.map((alert) => alertJson(alert, externalUrl)),
     flights: flights.map((flight) => flightJson(flight, serviceLinks)),
+    action: action ? actionJson(action) : null,
     log: log.map(eventJson),
   };
 }

@@ -6,6 +6,7 @@ import type { Explanation, Mention } from '../../operator/explain.ts';
 import { sayNoAlert } from '../../operator/no-alert.ts';
 import { formatInstant } from '../../time/instant.ts';
 import type { NameOf } from '../delivery-messages.ts';
+import { actionJson } from './action-json.ts';
 import { alertJson, deadlineJson, deliveryJson, findingJson } from './alert-json.ts';
 
 /** The steps, in the order in which an event takes them. */
@@ -61,6 +62,7 @@ export function explanationJson(
       ...{ rule, timezone: zone },
       ...deadlineJson(one),
     })),
+    actions: explanation.actions.map(actionJson),
     forwards: forwards.map(({ receiver, deliveries, isWaiting }) => ({
       receiver,
       state: deliveries[0]?.state ?? (isWaiting ? 'waiting' : 'not_sent'),

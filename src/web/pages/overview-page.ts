@@ -13,7 +13,7 @@ import { problemList } from './alerts/alerts-page.ts';
 import { type Column, dataTable } from './frame/data-table.ts';
 import { happenedList } from './frame/items.ts';
 import type { Page } from './frame/page.ts';
-import { at, frame, type Html, marked, timed, when, where } from './frame/page-frame.ts';
+import { at, exactly, frame, type Html, marked, timed, when, where } from './frame/page-frame.ts';
 import {
   alertPlace,
   alertTitle,
@@ -50,6 +50,7 @@ export function renderPage(page: Page, view: PageView): Html {
 <p class="lead">${leadOf(page, view)}</p>
 ${view.isOpen ? html`<p class="notice">${marked(words.open)}</p>` : ''}
 ${configurationNotice(page, status.configuration)}
+${pauseNotice(page, view)}
 </header>
 <main id="main">
 ${view.ends.length > 0 ? html`<h2>${page.words.strip.day}</h2>${strip(page, stripBars(view.ends, nowUs, 48, 0.5, view))}` : ''}
@@ -154,6 +155,13 @@ function configurationNotice(page: Page, configuration: ConfigurationView): Html
   if (needsRestart.length === 0) return html``;
   const keys = needsRestart.map((key) => html` <code>${key}</code>`);
   return html`<p class="notice">${words.needsRestart}${keys}.</p>`;
+}
+
+/** Says that no rule may start Birds. */
+function pauseNotice(page: Page, { actionsPaused }: PageView): Html | string {
+  if (!actionsPaused) return '';
+  const by = plainText(actionsPaused.by, NAME_LENGTH) || page.words.frame.somebody;
+  return html`<p class="notice">${marked(page.words.overview.actionsPaused(by, exactly(page, actionsPaused.atUs)))}</p>`;
 }
 
 function alertList(page: Page, { problems, alerts }: PageView): Html {

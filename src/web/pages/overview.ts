@@ -52,6 +52,8 @@ export interface PageView {
   readonly silences: ShownSilences;
   /** The processes that share the store; empty if this process has its store to itself. */
   readonly replicas: readonly ReplicaView[];
+  /** Since when no rule may start Birds, and who said so. */
+  readonly actionsPaused: Awaited<ReturnType<Transaction['actions']['paused']>>;
 }
 
 const SHOWN_CAUSES = 20;
@@ -121,6 +123,7 @@ export async function readPageView(store: Store, options: PageViewOptions): Prom
         SHOWN_SILENCES,
       ),
       replicas: await readReplicas(tx),
+      actionsPaused: await tx.actions.paused(),
     };
   });
 }
@@ -172,6 +175,7 @@ export function storelessView({ nowUs, isLive, isOpen, status, impairments }: Pa
       setAside: [],
       silences: { shown: [], total: 0 },
       replicas: [],
+      actionsPaused: undefined,
     },
   };
 }

@@ -160,7 +160,7 @@ describe('bad parameters cause a 400 that says what is wrong', () => {
     ],
     ['/api/v1/status?foo=1', 'there is no parameter "foo"; it takes none'],
     ['/api/v1/events?region=EU', 'region: must be one of eu, us'],
-    ['/api/v1/events?feed=flights', 'feed: must be one of notification, bird_log, flight, inventory'],
+    ['/api/v1/events?feed=flights', 'feed: must be one of notification, bird_log, flight, inventory, action'],
     [
       '/api/v1/events?since=yesterday',
       'since: must be a duration like 2h, or an instant like 2026-07-02T13:59:34Z',

@@ -46,7 +46,7 @@ function visible(page: string): string {
 
 /** Names, ids and words of the configuration, which pages show unchanged. */
 const NAMES =
-  /\b(nestwatch|Birds?|Nests?|Flights?|EU|US|UTC|ops|pager|email|Marketing|Sales|Translate blog|Post news|Old one|Contentful|Anna|schedule|webhook|critical|warning|info|flight|notification|bird_log|inventory)\b/g;
+  /\b(nestwatch|Birds?|Nests?|Flights?|EU|US|UTC|ops|pager|email|Marketing|Sales|Translate blog|Post news|Old one|Contentful|Anna|schedule|webhook|critical|warning|info|flight|notification|bird_log|inventory|action)\b/g;
 
 async function aFullWorld() {
   const served = await serve({

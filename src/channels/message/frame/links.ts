@@ -1,5 +1,5 @@
 import { type Labels, labelOf } from '../../../domain/alert/alert.ts';
-import type { GroupNotification } from '../../../domain/grouping/notification.ts';
+import type { GroupNotification, NotifiedAlert } from '../../../domain/grouping/notification.ts';
 import { matchersOf } from '../../../domain/matchers/matcher.ts';
 import { alertPath } from '../../../http/page-path.ts';
 import { commonLabels, subjectOf } from '../alert-subject.ts';
@@ -38,6 +38,7 @@ export function linksOf(whole: GroupNotification, externalUrl: string): Link[] {
   const links = [
     { text: pageWords(notification), url: pageUrl(notification, externalUrl) },
     ...(acknowledgeUrl ? [{ text: 'Acknowledge', url: acknowledgeUrl }] : []),
+    ...(only?.flyAgain === undefined ? [] : [{ text: 'Fly again', url: flyUrl(externalUrl, only) }]),
     ...(only ? [{ text: 'Silence', url: silenceUrl(externalUrl, 'alert', only.id) }] : []),
     // A summary's labels are its own, not those of its alerts.
     ...(open.length > 1 && !summary && Object.keys(groupLabels).length > 0
@@ -90,6 +91,12 @@ function serviceLinks(annotations: Labels): Link[] {
     return url === undefined ? [] : [{ text: ADDRESS_WORDS[name], url }];
   });
   return nearest ? [nearest] : [];
+}
+
+/** The page that asks whether to start the alert's Bird again. */
+function flyUrl(externalUrl: string, { labels, flyAgain = '' }: NotifiedAlert): string {
+  const { region = '', bird_id: bird = '' } = labels;
+  return `${externalUrl}/fly?${new URLSearchParams({ region, bird, ...(flyAgain && { flight: flyAgain }) })}`;
 }
 
 /** The page that makes a silence, filled in. It shows what would be silenced, and asks. */

@@ -116,6 +116,7 @@ function simple(engine: Sql['engine']): string[] {
        AND NOT EXISTS (SELECT 1 FROM episode WHERE episode.alert_id = note.alert_id AND episode.starts_us = note.starts_us)
        ORDER BY at_us LIMIT $2`)}`,
     `DELETE FROM write_request WHERE seq ${among('SELECT seq FROM write_request /* INDEXED BY write_request_by_age */ WHERE at_us < $1 ORDER BY at_us LIMIT $2')}`,
+    `DELETE FROM bird_action WHERE id ${among('SELECT id FROM bird_action /* INDEXED BY bird_action_by_age */ WHERE wanted_us < $1 ORDER BY wanted_us LIMIT $2')}`,
     `DELETE FROM nest_hour WHERE (region, nest_id, hour) IN (
        SELECT region, nest_id, hour FROM nest_hour /* INDEXED BY nest_hour_by_age */
        WHERE hour < $1::bigint / ${HOUR_US} AND hour < (SELECT max(hour) FROM nest_hour) - ${HOURS_KEPT}
@@ -136,7 +137,7 @@ const FORGOTTEN_ERRORS = [
 const GONE_BIRDS = `SELECT region, bird_id FROM bird /* INDEXED BY bird_gone */
   WHERE present = 0 AND gone_us < $1 AND NOT EXISTS (
     SELECT 1 FROM stream JOIN event USING (stream)
-    WHERE stream.region = bird.region AND stream.feed IN ('bird_log', 'flight', 'inventory') AND stream.bird_id = bird.bird_id)
+    WHERE stream.region = bird.region AND stream.feed IN ('bird_log', 'flight', 'inventory', 'action') AND stream.bird_id = bird.bird_id)
   ORDER BY gone_us LIMIT $2`;
 const GONE_FLIGHTS = `DELETE FROM flight WHERE stream = $1 AND (started_us, id) IN (
     SELECT started_us, id FROM flight WHERE stream = $1 LIMIT $2)

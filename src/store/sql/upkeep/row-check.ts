@@ -260,6 +260,17 @@ const CHECKED: readonly Checked[] = [
     repair: ["DELETE FROM forward_queue WHERE receiver || ' ' || seq = $1"],
   },
   {
+    table: 'bird_action',
+    name: 'id',
+    column: 'body',
+    isSound: json({
+      ...{ id: 'text', name: 'text', state: 'text', by: 'list', rule: 'text', comment: 'text' },
+      ...{ region: 'text', nestId: 'text', birdId: 'text', reason: 'text', failedFlightId: 'text' },
+      ...{ wantedAtUs: 'number', askedAtUs: 'number', settledAtUs: 'number' },
+    }),
+    repair: ['DELETE FROM bird_action WHERE id = $1'],
+  },
+  {
     table: 'receiver_pace',
     name: 'receiver',
     column: 'body',

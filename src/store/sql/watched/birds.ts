@@ -32,7 +32,7 @@ const LOG = `SELECT * FROM event WHERE stream = ${streamOf('bird_log')} ORDER BY
 
 const ofLog = (feed: string) =>
   `SELECT * FROM (SELECT * FROM event WHERE stream = ${streamOf(feed)} ORDER BY occurred_us DESC, id DESC LIMIT $3) AS ${feed}`;
-const LOG_AND_INVENTORY = `SELECT * FROM (${ofLog('bird_log')} UNION ALL ${ofLog('inventory')}) AS latest
+const LOG_AND_OWN = `SELECT * FROM (${ofLog('bird_log')} UNION ALL ${ofLog('inventory')} UNION ALL ${ofLog('action')}) AS latest
   ORDER BY occurred_us DESC, id DESC LIMIT $3`;
 
 const CHANGES = `SELECT * FROM event /* INDEXED BY event_of_change */
@@ -71,7 +71,7 @@ export function createBirds(sql: Sql, events: SqlEvents): BirdStore {
     countFlights: (region, birdId, sincesUs) =>
       sql.rows<FlightCounts>(counts, region, birdId, sincesUs, Math.min(...sincesUs)),
     async log(region, birdId, limit) {
-      return events.fromRows(await sql.rows<EventRow>(LOG_AND_INVENTORY, region, birdId, limit));
+      return events.fromRows(await sql.rows<EventRow>(LOG_AND_OWN, region, birdId, limit));
     },
     async changes(region, birdId, fromUs, untilUs, limit) {
       return events.fromRows(await sql.rows<EventRow>(CHANGES, region, birdId, fromUs, untilUs, limit));

@@ -1,4 +1,4 @@
-import type { Event } from '../../../domain/alert/event.ts';
+import type { Event, OwnFeed } from '../../../domain/alert/event.ts';
 import { readShortId, SHORT_ID_ERA, shortId } from '../../../domain/alert/short-id.ts';
 import { foldedGuid } from '../../../text/guid.ts';
 import type { EventQuery, EventStore } from '../../event-store.ts';
@@ -143,8 +143,12 @@ export class SqlEvents implements EventStore {
 
   async insertNoticed(region: string, events: readonly Event[]): Promise<Event[]> {
     const subjectOf = ({ birdId, nestId }: Event) => birdId || (nestId && ofNest(nestId));
-    const streams = await this.#streams.openNoticed(region, events.map(subjectOf));
-    return this.#insert((event) => streams.get(subjectOf(event))!, events);
+    const fresh: Event[] = [];
+    for (const [feed, some] of Map.groupBy(events, (event) => event.feed as OwnFeed)) {
+      const streams = await this.#streams.openNoticed(region, feed, some.map(subjectOf));
+      fresh.push(...(await this.#insert((event) => streams.get(subjectOf(event))!, some)));
+    }
+    return fresh;
   }
 
   async #insert(streamOf: StreamOf, events: readonly Event[]): Promise<Event[]> {

@@ -1,4 +1,4 @@
-import type { Feed } from '../../../domain/alert/event.ts';
+import type { EventFeed, OwnFeed } from '../../../domain/alert/event.ts';
 import type { StreamKind } from '../../rows/event-row.ts';
 import type { BackfilledSpan, FeedRead, StreamRecord, StreamStore } from '../../stream-store.ts';
 import { lastOfEach, type RowStatement, type Sql, upsertRows } from '../sql.ts';
@@ -79,7 +79,7 @@ export class SqlStreams implements StreamStore {
     return rows.map((row) => ({ ...streamOf(row), events: row.events }));
   }
 
-  async open(region: string, feed: Feed | 'inventory', birdId: string): Promise<StreamRecord> {
+  async open<Of extends EventFeed>(region: string, feed: Of, birdId: string): Promise<StreamRecord<Of>> {
     const place = [region, feed, birdId];
     const known = await this.#sql.first<StreamRow>(
       'SELECT * FROM stream WHERE region = $1 AND feed = $2 AND bird_id = $3',
@@ -91,21 +91,24 @@ export class SqlStreams implements StreamStore {
         'INSERT INTO stream (region, feed, bird_id, cursor_us) VALUES ($1, $2, $3, 0) RETURNING *',
         ...place,
       ));
-    return streamOf(opened!);
+    return { ...streamOf(opened!), feed };
   }
 
-  /** Finds or creates these streams of the inventory. */
-  async openNoticed(region: string, subjects: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  /** Finds or creates these streams of a feed of our own. */
+  async openNoticed(
+    region: string,
+    feed: OwnFeed,
+    subjects: readonly string[],
+  ): Promise<ReadonlyMap<string, number>> {
     const wanted = [...new Set(subjects)];
     const known = await this.#sql.rows<Pick<StreamRow, 'stream' | 'bird_id'>>(
-      `SELECT stream, bird_id FROM stream WHERE region = $1 AND feed = 'inventory' AND bird_id = ANY($2::text[])`,
-      region,
-      wanted,
+      `SELECT stream, bird_id FROM stream WHERE region = $1 AND feed = $2 AND bird_id = ANY($3::text[])`,
+      ...[region, feed, wanted],
     );
     const there = new Set(known.map((row) => row.bird_id));
     const opened = await this.#sql.returning<Pick<StreamRow, 'stream' | 'bird_id'>>(
       OPEN,
-      wanted.filter((one) => !there.has(one)).map((one) => [region, 'inventory', one]),
+      wanted.filter((one) => !there.has(one)).map((one) => [region, feed, one]),
     );
     return new Map([...known, ...opened].map((row) => [row.bird_id, row.stream]));
   }
@@ -161,7 +164,7 @@ export class SqlStreams implements StreamStore {
 interface StreamRow {
   readonly stream: number;
   readonly region: string;
-  readonly feed: Feed;
+  readonly feed: EventFeed;
   readonly bird_id: string;
   readonly cursor_us: number;
   readonly pruned_us: number;

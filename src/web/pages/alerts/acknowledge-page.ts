@@ -8,10 +8,11 @@ import type { Event } from '../../../domain/alert/event.ts';
 import { isEndedByProbe, isResolvable } from '../../../domain/evaluate/resolve-by-hand.ts';
 import type { Silence } from '../../../domain/muting/silence.ts';
 import { plainText } from '../../../text/plain-text.ts';
+import { signatureForm } from '../frame/form.ts';
 import type { Page } from '../frame/page.ts';
 import { frame, type Html, heading, when } from '../frame/page-frame.ts';
 import { MESSAGE_LENGTH, silenceWords } from '../frame/page-words.ts';
-import { type AlertSheet, alertSheet, signatureForm } from './alert-sheet.ts';
+import { type AlertSheet, alertSheet } from './alert-sheet.ts';
 
 interface AcknowledgePage {
   /** Undefined if it is no longer known. */

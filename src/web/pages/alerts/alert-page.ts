@@ -39,11 +39,17 @@ import { timeline } from './alert-timeline.ts';
 const TEXT_LENGTH = 2_000;
 const NAMED_MEMBERS = 8;
 
+interface Beside {
+  readonly nameOf: NameOf;
+  /** Leads to what starts its Bird again; empty if nothing does. */
+  readonly again: Html | string;
+}
+
 export function renderAlertPage(
   page: Page,
   stored: AlertRecord,
   around: AlertSurroundings,
-  nameOf: NameOf,
+  { nameOf, again }: Beside,
   note: NoteForm,
 ): Html {
   const { words, zone } = page;
@@ -76,7 +82,7 @@ export function renderAlertPage(
 <p class="pills"><span class="pill ${tone}">${severityWord(words, labels.severity ?? '')}</span> ${mutePills(page, shown)}</p>
 ${silencedBy.map((silence) => html`<p class="small soft"><bdi>${silenceWords(words, silence)}</bdi></p>`)}
 ${shown.isInhibited ? html`<p class="small soft">${words.alerts.inhibitedWhy}</p>` : ''}
-${isFiring ? html`<p class="actions">${alertActions(page, shown)}</p>` : ''}
+${isFiring ? html`<p class="actions">${alertActions(page, shown)}</p>` : ''}${again}
 ${whySection(page, record, last, message)}
 ${oftenSection(page, record, around)}
 ${helpSection(page, alert)}

@@ -1,25 +1,31 @@
 /** Serves the pages of alerts, and those that ask for confirmation before an alert is acknowledged or resolved. */
 import type { Context, Hono } from 'hono';
+import { html } from 'hono/html';
+import { sayAction } from '../../../domain/action/action.ts';
 import { wireText } from '../../../domain/alert/event-json.ts';
+import { flightFailed } from '../../../domain/kinds/failures/flight-failed.ts';
 import { isAcknowledgementOver } from '../../../domain/muting/silence.ts';
 import { madeTogether } from '../../../domain/muting/silence-change.ts';
 import { alertPath, idOfPath } from '../../../http/page-path.ts';
 import type { AcknowledgeLinks } from '../../../operator/acknowledge-link.ts';
 import type { WrittenNote } from '../../../operator/add-note.ts';
-import { readAlertRecord } from '../../../operator/alert-record.ts';
+import { type AlertRecord, readAlertRecord } from '../../../operator/alert-record.ts';
 import { readAlertSurroundings } from '../../../operator/alert-surroundings.ts';
+import { mayFly } from '../../../operator/ask-to-fly.ts';
 import { countFiring } from '../../../operator/count-firing.ts';
 import type { MeantAlert } from '../../../operator/edit-silences.ts';
 import type { Signature } from '../../../operator/find-alert.ts';
 import { loadMuting } from '../../../store/load-muting.ts';
-import type { Store } from '../../../store/store.ts';
+import type { Store, Transaction } from '../../../store/store.ts';
 import type { Clock } from '../../../time/clock.ts';
 import { refuse } from '../../requests/query.ts';
+import { birdPlace } from '../../service-place.ts';
 import type { PagesOptions } from '../../web-options.ts';
+import { flyLink } from '../frame/fly-link.ts';
 import { authorOf, checkSignature, fieldsOf, problemOf, sentence, signatureOf } from '../frame/form.ts';
 import { addListPage } from '../frame/list-page.ts';
-import { pageOf } from '../frame/page.ts';
-import { unknownPage } from '../frame/page-frame.ts';
+import { type Page, pageOf } from '../frame/page.ts';
+import { exactly, unknownPage } from '../frame/page-frame.ts';
 import { renderAcknowledgePage, renderResolvePage } from './acknowledge-page.ts';
 import { renderAlertPage } from './alert-page.ts';
 import { listEntries, renderAlertsPage } from './alerts-page.ts';
@@ -49,7 +55,21 @@ function addList(pages: Hono, options: PagesOptions): void {
 }
 
 function addOne(pages: Hono, options: PagesOptions): void {
-  const { store, alerting, recurrences, messages, clock, noteWriter } = options;
+  const { store, alerting, recurrences, messages, clock, serviceLinks, noteWriter } = options;
+
+  /** What can be done about failed Flights, and what was done, or not, and why; empty for other alerts. */
+  async function again(tx: Transaction, page: Page, { alert, events }: AlertRecord) {
+    const { region = '', bird_id: birdId = '' } = alert.labels;
+    const isMeant =
+      alert.alertname === flightFailed.name && alert.state === 'firing' && mayFly(alerting, region);
+    const bird = isMeant ? await tx.birds.find(region, birdId) : undefined;
+    if (!bird) return '';
+    const flightId = String(events[0]?.event.attributes.flight_id ?? '');
+    const [last] = await tx.actions.ofBird(region, birdId, 1);
+    const done =
+      last && last.wantedAtUs >= alert.startsAtUs ? sayAction(last, (us) => exactly(page, us)) : '';
+    return html`${done && html`<p class="small soft"><bdi>${done}</bdi></p>`}${flyLink(page, bird, flightId, serviceLinks(birdPlace(bird)).bird)}`;
+  }
 
   async function show(
     c: Context,
@@ -65,12 +85,19 @@ function addOne(pages: Hono, options: PagesOptions): void {
         : await store.transaction(async (tx) => {
             const muting = await loadMuting(tx, alerting, recurrences, page.nowUs);
             const record = await readAlertRecord(tx, id, alerting, muting);
-            return record && { record, around: await readAlertSurroundings(tx, record) };
+            return (
+              record && {
+                record,
+                around: await readAlertSurroundings(tx, record),
+                fly: await again(tx, page, record),
+              }
+            );
           });
     if (!found) return c.html(unknownPage(page, 'alerts', unknown, unknownLead), 404);
     const { record, around } = found;
     const form = { ...note, problem, isOpen: noteWriter.isOpen(record.alert.labels) };
-    return c.html(renderAlertPage(page, record, around, messages.nameOf, form), problem === '' ? 200 : 400);
+    const beside = { nameOf: messages.nameOf, again: found.fly };
+    return c.html(renderAlertPage(page, record, around, beside, form), problem === '' ? 200 : 400);
   }
 
   pages.get('/alerts/*', (c) => {

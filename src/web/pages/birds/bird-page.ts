@@ -1,5 +1,6 @@
 /** Renders one Bird: its status, last Flights, their durations and failures, its alerts and log. */
 import { html } from 'hono/html';
+import { sayAction } from '../../../domain/action/action.ts';
 import type { Event } from '../../../domain/alert/event.ts';
 import { countOutcomes, nearWords, outcomeWords, zonePlace } from '../../../domain/statistics/deadlines.ts';
 import { type Cause, successRatio } from '../../../domain/statistics/flight-statistics.ts';
@@ -9,9 +10,10 @@ import type { FlightOverview } from '../../../store/bird-store.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
 import { flightChart } from '../frame/flight-chart.ts';
+import { flyLink } from '../frame/fly-link.ts';
 import { alertMessage, folded, foldedItem, lineItem, messageLine } from '../frame/items.ts';
 import type { Page } from '../frame/page.ts';
-import { at, frame, type Html, heading, when } from '../frame/page-frame.ts';
+import { at, exactly, frame, type Html, heading, when } from '../frame/page-frame.ts';
 import {
   alertTitle,
   eventTitle,
@@ -34,12 +36,20 @@ import {
   standingTone,
 } from '../frame/standing-words.ts';
 
-/** `address`: the Bird's in the service's own application. */
-export function renderBirdPage(page: Page, report: BirdReport, address: string | undefined): Html {
+interface Beside {
+  /** The Bird's address in the service's own application. */
+  readonly address: string | undefined;
+  /** Whether Birds of its region may be started again. */
+  readonly mayFly: boolean;
+}
+
+export function renderBirdPage(page: Page, report: BirdReport, { address, mayFly }: Beside): Html {
   const { words } = page;
   const { bird } = report;
   const title = birdTitle(words, bird.name, bird.birdId);
   const tone = standingTone(bird);
+  const last = report.flights.find(({ status }) => status === 'failed' || status === 'succeeded');
+  const failed = last?.status === 'failed' ? last : undefined;
   return frame({
     title: `nestwatch: ${title}`,
     tone,
@@ -53,6 +63,7 @@ export function renderBirdPage(page: Page, report: BirdReport, address: string |
     })}
 <main id="main">
 ${facts(page, report)}
+${mayFly && failed ? flyLink(page, bird, failed.flightId, address) : ''}
 ${alertSection(page, report)}
 ${flightSection(page, report)}
 ${causeSection(page, report)}
@@ -63,7 +74,7 @@ ${logSection(page, report)}
 
 function facts(page: Page, report: BirdReport): Html {
   const { words, nowUs } = page;
-  const { bird, counts, deadlines, durations, rhythm, switchedOff, unusual, failingSince } = report;
+  const { action, bird, counts, deadlines, durations, rhythm, switchedOff, unusual, failingSince } = report;
   const landed = report.flights.find(({ status }) => status === 'succeeded');
   const ago = (us: number) => when(page, us);
   const watched = (sinceUs: number) =>
@@ -88,6 +99,7 @@ function facts(page: Page, report: BirdReport): Html {
     [birds.switchedOff, switchedOff && switchedOffWords(page, switchedOff)],
     [birds.landed, landed && flightAt(page, landed)],
     [birds.failingSince, failingSince && flightAt(page, failingSince)],
+    [words.fly.last, action && html`<bdi>${sayAction(action, (us) => exactly(page, us))}</bdi>`],
     [birds.trigger, html`<bdi>${plainText(bird.triggerType, NAME_LENGTH)}</bdi>`],
     [birds.next, rhythm && html`${ago(rhythm.nextUs)} <span class="small soft">${every}${late}</span>`],
     [birds.deadlines, deadlines.length > 0 ? deadlineLines(page, deadlines) : undefined],

@@ -6,6 +6,7 @@ import { isPublicNest } from '../../../config/sections/web-section.ts';
 import { successRatio } from '../../../domain/statistics/flight-statistics.ts';
 import { idOfPath, publicPath } from '../../../http/page-path.ts';
 import { type ShownBird, showBirds } from '../../../operator/acknowledged-birds.ts';
+import { mayFly } from '../../../operator/ask-to-fly.ts';
 import { readBirdReport } from '../../../operator/bird-report.ts';
 import { readFlightReport } from '../../../operator/flight-report.ts';
 import {
@@ -36,6 +37,7 @@ import {
 } from '../frame/standing-words.ts';
 import { renderBirdPage } from './bird-page.ts';
 import { renderFlightPage } from './flight-page.ts';
+import { addFlying } from './fly-page.ts';
 
 const LISTED = 50;
 
@@ -66,13 +68,21 @@ export function addBirdPages(pages: Hono, options: PagesOptions): void {
 
   addListPage(pages, options, '/flights', { limit: LISTED, read: listFlights, render: renderFlightsPage });
 
+  addFlying(pages, options);
+
   pages.get('/birds/*', async (c) => {
     const page = pageOf(c, clock);
     const { unknown, unknownLead } = page.words.birds;
     const thing = thingOf(c, 'birds', regionsOf());
     const report =
       thing && (await readBirdReport(store, thing.region, thing.id, options.alerting, page.nowUs));
-    if (report) return c.html(renderBirdPage(page, report, serviceLinks(birdPlace(report.bird)).bird));
+    if (report)
+      return c.html(
+        renderBirdPage(page, report, {
+          address: serviceLinks(birdPlace(report.bird)).bird,
+          mayFly: mayFly(options.alerting, report.bird.region),
+        }),
+      );
     return c.html(unknownPage(page, 'birds', unknown, unknownLead), 404);
   });
 
@@ -80,7 +90,17 @@ export function addBirdPages(pages: Hono, options: PagesOptions): void {
     const page = pageOf(c, clock);
     const { unknown, unknownLead } = page.words.flight;
     const thing = thingOf(c, 'flights', regionsOf());
-    const report = thing && (await store.transaction((tx) => readFlightReport(tx, thing.region, thing.id)));
+    const found =
+      thing &&
+      (await store.transaction(async (tx) => {
+        const report = await readFlightReport(tx, thing.region, thing.id);
+        const isAgain = report?.flight.status === 'failed' && mayFly(options.alerting, thing.region);
+        return {
+          report,
+          bird: isAgain ? await tx.birds.find(thing.region, report.flight.birdId) : undefined,
+        };
+      }));
+    const report = found?.report;
     const isAsked = report !== undefined && c.req.query('log') !== undefined;
     const log = isAsked ? await options.flightLog(report.flight) : undefined;
     if (report)
@@ -88,6 +108,7 @@ export function addBirdPages(pages: Hono, options: PagesOptions): void {
         renderFlightPage(page, report, {
           address: serviceLinks(flightPlace(report.flight)).flight,
           log,
+          bird: found?.bird,
           nameOf: messages.nameOf,
         }),
       );

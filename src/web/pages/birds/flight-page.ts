@@ -6,10 +6,12 @@ import type { FlightLog, FlightStep } from '../../../domain/alert/flight-step.ts
 import { alertPath, birdPath, deliveryPath, eventPath } from '../../../http/page-path.ts';
 import { durationUs } from '../../../operator/bird-report.ts';
 import type { FlightReport } from '../../../operator/flight-report.ts';
+import type { BirdOverview } from '../../../store/bird-store.ts';
 import type { Delivery } from '../../../store/outbox-store.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import type { NameOf } from '../../delivery-messages.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
+import { flyLink } from '../frame/fly-link.ts';
 import { deliveryPill, withheldList } from '../frame/items.ts';
 import type { Page } from '../frame/page.ts';
 import { at, frame, type Html, heading, when } from '../frame/page-frame.ts';
@@ -42,6 +44,8 @@ interface Beside {
   readonly address: string | undefined;
   /** Its log, if requested. */
   readonly log: FlightLog | undefined;
+  /** Its Bird, if the Flight failed and Birds of the region may be started again. */
+  readonly bird: BirdOverview | undefined;
   readonly nameOf: NameOf;
 }
 
@@ -66,6 +70,7 @@ export function renderFlightPage(page: Page, report: FlightReport, beside: Besid
 <main id="main">
 ${besideLinks(page, report)}
 ${facts(page, report)}
+${beside.bird ? flyLink(page, beside.bird, flight.flightId, beside.address) : ''}
 ${errorSection(page, report)}
 ${logSection(page, beside.log)}
 ${alertSection(page, report)}

@@ -1,6 +1,7 @@
 /** Serves the timeline of events, and each event with its explanation. */
 import type { Hono } from 'hono';
 import { html } from 'hono/html';
+import { sayAction } from '../../../domain/action/action.ts';
 import { EVENT_FEEDS, EVENT_TYPES, type Event } from '../../../domain/alert/event.ts';
 import { shortId } from '../../../domain/alert/short-id.ts';
 import { deadlineWords } from '../../../domain/statistics/deadlines.ts';
@@ -190,6 +191,9 @@ function stepsOf(page: Page, explanation: Explanation, nameOf: NameOf): Step[] {
         one.isNotifiedLater ? way.putOff : way.never,
         html`${receiver(one.receiver)}: <bdi>${suppressionWords(words, one.reason, one.detail)}</bdi>, ${when(page, one.atUs)}`,
       ],
+    ),
+    ...explanation.actions.map(
+      (one): Step => [words.fly.button, html`<bdi>${sayAction(one, (us) => exactly(page, us))}</bdi>`],
     ),
     ...forwards.map(
       (one): Step => [

@@ -1,12 +1,15 @@
-/** Reads the forms of the pages, and says what a person has to correct. */
+/** Renders and reads the forms of the pages, and says what a person has to correct. */
 import type { Context } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
+import { html } from 'hono/html';
 import { NestwatchError } from '../../../errors.ts';
 import type { Signature } from '../../../operator/find-alert.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { signedBy } from '../../access/identify.ts';
 import { QueryError, refuse } from '../../requests/query.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../../requests/silence-request.ts';
+import type { Page } from './page.ts';
+import type { Html } from './page-frame.ts';
 import type { Words } from './words.ts';
 
 export async function fieldsOf(c: Context): Promise<URLSearchParams> {
@@ -59,4 +62,27 @@ export async function problemOf({ mistakes }: Words, act: () => Promise<void>): 
 
 export function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}
+
+interface SignatureForm {
+  /** Where the form is sent, including which alert it is about. */
+  readonly action: string;
+  readonly author: string;
+  readonly comment: string;
+  /** The label of the second field, besides the name. */
+  readonly why: string;
+  readonly button: string;
+  /** Further fields that nobody sees. */
+  readonly hidden?: Readonly<Record<string, string>>;
+}
+
+export function signatureForm({ words }: Page, form: SignatureForm): Html {
+  const { action, author, comment, why, button, hidden = {} } = form;
+  return html`<form method="post" action="${action}" class="sheet fields">${Object.entries(hidden).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+<label for="author">${words.signature.name}</label>
+<input id="author" name="author" value="${plainText(author, MAX_AUTHOR_LENGTH)}" required autocomplete="name" maxlength="${MAX_AUTHOR_LENGTH}">
+<label for="comment">${why} <span class="soft">${words.signature.optional}</span></label>
+<input id="comment" name="comment" value="${plainText(comment, MAX_COMMENT_LENGTH)}" autocomplete="off" maxlength="${MAX_COMMENT_LENGTH}">
+<div class="buttons"><button class="main">${button}</button></div>
+</form>`;
 }

@@ -45,7 +45,10 @@ const SUPPRESSIONS: Readonly<Record<SuppressionReason, string>> = {
 function withoutCodes(text: string): string {
   return text
     .replaceAll(/`?\b([A-Z][a-z]+[A-Z]\w+)\b`?/g, (code, name) => kindOf(name)?.words.firing ?? code)
-    .replaceAll(/\b(?:flight|bird_log|notification|inventory)\.\w+/g, (type) => eventTitle(type) ?? type);
+    .replaceAll(
+      /\b(?:flight|bird_log|notification|inventory|action)\.\w+/g,
+      (type) => eventTitle(type) ?? type,
+    );
 }
 
 function isOrAre(count: number): string {
@@ -120,6 +123,8 @@ export const ENGLISH = {
       before: 'The configuration file has mistakes, so the configuration read',
       after: 'stays in force:',
     },
+    actionsPaused: (by: string, instant: string): string =>
+      `Rules start no Bird again since ${instant}: paused by ${by}. \`nestwatch actions resume\` lets them go on.`,
     needsRestart: 'Changed in the configuration, but takes effect only after a restart:',
     wall: 'for a screen on a wall',
     alerts: 'Active alerts',
@@ -235,6 +240,7 @@ export const ENGLISH = {
     bird_log: 'Bird logs',
     flight: 'Flights',
     inventory: 'Nests and Birds',
+    action: 'What nestwatch did',
   },
   severities: { critical: 'critical', warning: 'warning', info: 'info' },
   birdStatuses: { active: 'active', unpublished: 'unpublished', suspended: 'suspended' },
@@ -683,6 +689,21 @@ export const ENGLISH = {
     undoAll: (alerts: number): string => `Undo all ${alerts}`,
   },
 
+  fly: {
+    button: 'Fly again',
+    approve: 'Approve flying again',
+    question: 'Fly again:',
+    starts: (bird: string): string => `This starts a new Flight of ${bird} from its beginning.`,
+    again: 'Steps that the failed Flight had done are done again',
+    failedAt: 'it failed in step',
+    manualOnly: 'The interface starts Birds with a manual trigger only.',
+    why: 'Why',
+    last: 'Flown again',
+    noScope: (name: string): string =>
+      `${name === '' ? 'This' : name} needs the scope \`fly\` to start Birds: \`web.auth\` gives it.`,
+    oldForm: 'This form is no longer valid: open the page again.',
+  },
+
   note: {
     title: 'Add a note',
     text: 'What was found, or is being done',
@@ -732,6 +753,7 @@ export const ENGLISH = {
       user: 'with a password',
       token: 'with a token',
       link: 'with a link of a mail',
+      rule: 'a rule of `actions`',
       oidc: 'logged in at the identity provider',
       nobody_asked: 'without authentication',
     } satisfies Record<WriteRecord['by'], string>,

@@ -1,0 +1,183 @@
+/**
+ * Something that nestwatch does to the service, as opposed to what it reads and tells: it starts a Bird again.
+ *
+ *   planned ──► wanted ──► asked ──► done · refused · unknown
+ *      │  └──► proposed ──┘
+ *      └──────────┴──► withheld
+ *
+ * - *planned*: a rule waits before it decides. *proposed*: it waits for people to approve.
+ * - *wanted*: nothing was asked of the service yet.
+ * - *asked*: committed before the request is sent, which happens once. Whoever finds it in this state after the process
+ *   has died cannot know what came of it, so it becomes *unknown*, and is never asked again.
+ * - *done*, *refused*, *unknown*: by the answer. The new Flight is looked for while `seeks` is set.
+ * - *withheld*: a guard rail, or nobody approved in time; nothing was asked.
+ *
+ * A Bird has at most one action that is open.
+ */
+import { plainText } from '../../text/plain-text.ts';
+import { formatInstant } from '../../time/instant.ts';
+import type { Event } from '../alert/event.ts';
+import type { Place } from '../alert/fact.ts';
+import type { Matcher } from '../matchers/matcher.ts';
+
+export const ACTION_OUTCOMES = ['done', 'refused', 'unknown', 'withheld'] as const;
+export type ActionOutcome = (typeof ACTION_OUTCOMES)[number];
+type ActionState = 'planned' | 'proposed' | 'wanted' | 'asked' | ActionOutcome;
+
+/** Instants are on our clock, unless they say otherwise, and 0 while they are not known. */
+export interface Action extends Place {
+  readonly id: string;
+  readonly name: 'fly_again';
+  readonly state: ActionState;
+  /** The names of people: who wanted it, then who approved. */
+  readonly by: readonly string[];
+  /** The rule that wanted it; empty if a person did. */
+  readonly rule: string;
+  /** Why it is wanted, in a person's words; may be empty. */
+  readonly comment: string;
+  /** What a rule decides by; absent for a person's wish. */
+  readonly plan?: Plan;
+  /** The guard rail that withheld it. */
+  readonly guard?: string;
+  /** The Flight that failed; empty if none is meant. */
+  readonly failedFlightId: string;
+  readonly wantedAtUs: number;
+  readonly askedAtUs: number;
+  readonly settledAtUs: number;
+  /** Why it was refused or withheld, or what is known of the answer, for people; empty if there is nothing to say. */
+  readonly reason: string;
+  /** Where the new Flight is looked for, by its start on the service's clock. */
+  readonly seeks?: { readonly afterUs: number; readonly untilUs: number };
+  readonly newFlight?: { readonly flightId: string; readonly startedAtUs: number };
+}
+
+/** A rule that starts Birds again whose alerts fit. */
+export interface ActionRule {
+  readonly name: string;
+  readonly match: readonly Matcher[];
+  readonly waitMs: number;
+  /** Starts for one episode of an alert. */
+  readonly atMost: number;
+  /** Starts by this rule within an hour in each region. */
+  readonly perHour: number;
+  /** How long the first message waits for the outcome; 0 for not. */
+  readonly holdMs: number;
+  /** How many people have to approve. */
+  readonly approvals: 0 | 1 | 2;
+  readonly isDryRun: boolean;
+}
+
+interface Plan {
+  readonly alertId: string;
+  /** The episode of that alert. */
+  readonly alertStartsAtUs: number;
+  readonly dueAtUs: number;
+  /** 1 for the first of this episode. */
+  readonly attempt: number;
+  readonly atMost: number;
+  readonly approvals: number;
+  readonly isDryRun: boolean;
+}
+
+/** A wish that could not be asked of the service for this long is refused: nobody expects it any more. */
+export const WISH_LASTS_US = 120_000_000;
+
+/** The new Flight starts within this time after it was asked for. */
+export const STARTS_WITHIN_US = 120_000_000;
+
+export function isOpen({ state, seeks }: Action): boolean {
+  return ['planned', 'proposed', 'wanted', 'asked'].includes(state) || seeks !== undefined;
+}
+
+const NAME_CODE_POINTS = 120;
+const SENTENCE_CODE_POINTS = 300;
+
+interface StartedBird {
+  /** As the service spells them. */
+  readonly status: string;
+  readonly triggerType: string;
+  readonly present: boolean;
+}
+
+/** Why the interface cannot start a Bird, for people; undefined if it can. */
+export function whyNotStarted({ status, triggerType, present }: StartedBird): string | undefined {
+  if (!present) return 'The service no longer lists this Bird.';
+  if (triggerType === 'manual' && status === 'active') return undefined;
+  const of = plainText(triggerType === 'manual' ? status : triggerType, NAME_CODE_POINTS);
+  return `${of.charAt(0).toUpperCase()}${of.slice(1)} Birds cannot be started from outside: use Fly again in the service.`;
+}
+
+/** Who or what wanted it: `ann`, `ann and bob`, `rule app-did-not-respond`. */
+export function wantedBy({ by, rule }: Action): string {
+  const people = by.map((name) => plainText(name, NAME_CODE_POINTS)).filter((name) => name !== '');
+  const parts = [...(rule === '' ? [] : [`rule ${plainText(rule, NAME_CODE_POINTS)}`]), ...people];
+  return parts.length === 0 ? 'somebody' : parts.join(' and ');
+}
+
+/** How it stands, as sentences. `at` writes an instant. */
+export function sayAction(action: Action, at: (us: number) => string): string {
+  const { state, wantedAtUs, askedAtUs, newFlight, seeks, comment } = action;
+  const by = `by ${wantedBy(action)}${action.plan ? ` (${action.plan.attempt} of ${action.plan.atMost})` : ''}`;
+  const reason = plainText(action.reason, SENTENCE_CODE_POINTS);
+  const why = comment === '' ? '' : ` Why: ${plainText(comment, SENTENCE_CODE_POINTS)}`;
+  const started = newFlight
+    ? ` A Flight started at ${at(newFlight.startedAtUs)}`
+    : seeks
+      ? ' Its Flight is not seen yet.'
+      : ' No Flight was seen to start within 2 minutes.';
+  switch (state) {
+    case 'planned':
+      return action.plan?.isDryRun
+        ? `Would be flown again ${by}, but for \`dry_run\`.`
+        : `Will be flown again ${by}.`;
+    case 'proposed':
+      return `Waits for approval since ${at(wantedAtUs)}: to be flown again ${by}.${why}`;
+    case 'wanted':
+      return `Fly again was asked for at ${at(wantedAtUs)} ${by}.${why}`;
+    case 'asked':
+      return `The service is being asked to fly it again since ${at(askedAtUs)}, ${by}.${why}`;
+    case 'done':
+      return `Flown again at ${at(askedAtUs)} ${by}.${newFlight ? `${started}.` : started}${why}`;
+    case 'unknown':
+      return `Asked at ${at(askedAtUs)} ${by}; ${reason}.${newFlight ? `${started}, probably this one.` : started}${why}`;
+    case 'refused':
+      return `Not flown again at ${at(action.settledAtUs)} ${by}: ${reason}${why}`;
+    case 'withheld':
+      return `Not flown again ${by}: ${reason}`;
+  }
+}
+
+/** What was done about a failure, as a clause; `flight` is the new one, as far as it is known. */
+export function sayFlown(
+  action: Action,
+  flight: { readonly status: string; readonly endedAtUs: number } | undefined,
+  at: (us: number) => string,
+): string {
+  const words = sayAction({ ...action, comment: '' }, at);
+  const first = words.slice(0, words.indexOf('.'));
+  const isEnded = flight !== undefined && flight.endedAtUs > 0;
+  const end = isEnded ? `: ${plainText(flight.status, NAME_CODE_POINTS)} at ${at(flight.endedAtUs)}` : '';
+  const clause = action.state === 'done' && action.newFlight ? `${first}${end}` : words;
+  return clause.charAt(0).toLowerCase() + clause.slice(1);
+}
+
+/** The event that says what has just become of an action. */
+export function eventOf(action: Action, what: 'asked' | ActionOutcome, at: (us: number) => string): Event {
+  const { id, region, nestId, nest, birdId, bird, name, newFlight, failedFlightId } = action;
+  // What it says stays true when the service has answered.
+  const said: Action = what === 'asked' ? { ...action, state: 'wanted' } : action;
+  const occurredAtUs = what === 'asked' ? action.askedAtUs : action.settledAtUs;
+  return {
+    ...{ key: `${region}/action/${id}/${what}`, region, feed: 'action', type: `action.${what}` },
+    ...{ occurredAt: formatInstant(occurredAtUs), occurredAtUs, observedAtUs: occurredAtUs },
+    ...{ nestId, nest, birdId, bird, message: sayAction(said, at) },
+    attributes: {
+      ...{ action: name, action_id: id, initiator: wantedBy(action) },
+      ...(action.rule !== '' && { rule: action.rule }),
+      ...(action.comment !== '' && { comment: action.comment }),
+      ...(action.reason !== '' && { reason: action.reason }),
+      ...(failedFlightId !== '' && { failed_flight_id: failedFlightId }),
+      ...(newFlight && { flight_id: newFlight.flightId, started_at: formatInstant(newFlight.startedAtUs) }),
+    },
+  };
+}

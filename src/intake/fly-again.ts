@@ -1,0 +1,184 @@
+/**
+ * Asks a region's service to start Birds again (`domain/action/action.ts`), each wish with one request. Only the process
+ * that reads the region does this, through the store that it owns: of several replicas, one takes a wish.
+ *
+ * Stops here: everything that the service answers to `flyBird`. It becomes an outcome with a reason for people.
+ */
+import { type Action, eventOf, STARTS_WITHIN_US, WISH_LASTS_US } from '../domain/action/action.ts';
+import { codeOf, isStoreFailure, NestwatchError } from '../errors.ts';
+import { dayAndSecond } from '../text/instant-words.ts';
+import { plainText } from '../text/plain-text.ts';
+import { createBell, sleep } from '../time/clock.ts';
+import type { IntakeParts } from './parts.ts';
+import type { Schedule } from './schedule/schedule.ts';
+import { flightsName } from './stream-name.ts';
+
+interface FlyingOptions
+  extends Pick<IntakeParts, 'region' | 'client' | 'store' | 'commit' | 'clock' | 'report'> {
+  readonly schedule: Pick<Schedule, 'hint'>;
+  /** Rings the bell of the schedule. */
+  readonly hinted: () => void;
+  readonly flightsReadUs: (birdId: string) => number | undefined;
+  /** How far the service's clock is ahead of ours. */
+  readonly aheadUs: () => number;
+}
+
+export interface Flying {
+  /** Looks for wishes at once. */
+  wake(): void;
+  /** Runs until `signal` aborts. A request under way is finished first. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** How often wishes are looked for, if a wake was lost; and, while a new Flight is looked for, that. */
+const LOOK_MS = 30_000;
+const SEEK_MS = 2_000;
+const STORE_PAUSE_MS = 5_000;
+
+/** The service's clock is known to the second, from two answers. */
+const CLOCK_MARGIN_US = 2_000_000;
+/** Flights may become visible this much later than they started. */
+const LATE_US = 30_000_000;
+/** A Bird whose Flights cannot be read for this long is not waited for. */
+const SEEKS_AT_MOST_US = 900_000_000;
+
+/** With these errors the service did not do it, or nothing was sent. With any other it may have. */
+const NOT_DONE: ReadonlySet<string> = new Set([
+  ...['bad_request', 'not_found', 'unauthorized', 'forbidden', 'rate_limited'],
+  ...['circuit_open', 'cancelled', 'secret_unreadable', 'usage'],
+]);
+
+const REASON_CODE_POINTS = 300;
+
+type Settled = Pick<Action, 'state' | 'reason'> & { readonly state: 'done' | 'refused' | 'unknown' };
+
+export function createFlying(options: FlyingOptions): Flying {
+  const { region, client, store, commit, clock, report, schedule, hinted, flightsReadUs, aheadUs } = options;
+  const bell = createBell(clock);
+
+  const readOpen = () => store.transaction((tx) => tx.actions.open(region));
+
+  /** What the process before asked, and did not note the answer of. */
+  async function settleLost(): Promise<void> {
+    for (const action of (await readOpen()).filter(({ state }) => state === 'asked')) {
+      await settle(action, { state: 'unknown', reason: 'nestwatch stopped before it noted the answer' });
+    }
+  }
+
+  async function turn(): Promise<number> {
+    const open = await readOpen();
+    await Promise.all(open.filter(({ state }) => state === 'wanted').map(fly));
+    const seeking = (await readOpen()).filter(({ seeks }) => seeks !== undefined);
+    let left = 0;
+    for (const action of seeking) if (!(await seek(action))) left += 1;
+    return left > 0 ? SEEK_MS : LOOK_MS;
+  }
+
+  async function fly(wanted: Action): Promise<void> {
+    const nowUs = clock.nowUs();
+    const { health, reason } = client.health();
+    if (nowUs - wanted.wantedAtUs > WISH_LASTS_US)
+      return settle(wanted, { state: 'refused', reason: 'It could not be asked for within 2 minutes.' });
+    if (health !== 'up') {
+      const why = `The service does not answer now, so it was not asked: ${plainText(reason, REASON_CODE_POINTS)}`;
+      return settle(wanted, { state: 'refused', reason: why });
+    }
+    const { birdId } = wanted;
+    const [last] = await store.transaction((tx) => tx.birds.latestFlights(region, birdId, 1));
+    const atServiceUs = nowUs + aheadUs();
+    const afterUs = Math.max(last?.startedAtUs ?? 0, atServiceUs - CLOCK_MARGIN_US);
+    const seeks = { afterUs, untilUs: atServiceUs + STARTS_WITHIN_US };
+    const asked: Action = { ...wanted, state: 'asked', askedAtUs: nowUs, seeks };
+    // From here on nobody asks for it again, whatever happens.
+    await commit({ region, actions: [asked], noticed: [eventOf(asked, 'asked', dayAndSecond)] });
+    const settled = await ask(asked);
+    await settle(asked, settled);
+    schedule.hint(flightsName(birdId), clock.monotonicMs());
+    hinted();
+  }
+
+  async function ask({ nestId, birdId }: Action): Promise<Settled> {
+    try {
+      await client.call('flyBird', { nestId, birdId });
+      return { state: 'done', reason: '' };
+    } catch (error) {
+      const code = codeOf(error);
+      if (code === 'bug') report({ what: 'trouble', stage: 'intake', region, error });
+      return NOT_DONE.has(code)
+        ? { state: 'refused', reason: reasonOf(error) }
+        : { state: 'unknown', reason: unknownWords(error) };
+    }
+  }
+
+  /** A refusal is told at once; the others together with the new Flight. While the store refuses, this tries again. */
+  async function settle(action: Action, settled: Settled): Promise<void> {
+    const { seeks, ...rest } = action;
+    const isOver = settled.state === 'refused';
+    const next: Action = {
+      ...rest,
+      ...(seeks && !isOver && { seeks }),
+      ...settled,
+      settledAtUs: clock.nowUs(),
+    };
+    const noticed = isOver || !seeks ? [eventOf(next, settled.state, dayAndSecond)] : [];
+    for (;;) {
+      try {
+        await commit({ region, actions: [next], noticed });
+        break;
+      } catch (error) {
+        if (!isStoreFailure(error)) throw error;
+        report({ what: 'trouble', stage: 'intake', region, error });
+        await sleep(clock, STORE_PAUSE_MS);
+      }
+    }
+    report({ what: 'action', region, action: action.name, outcome: settled.state, id: action.id });
+  }
+
+  /** Returns whether the search is over. */
+  async function seek(action: Action): Promise<boolean> {
+    const { seeks, ...rest } = action;
+    if (!seeks || (action.state !== 'done' && action.state !== 'unknown')) return true;
+    const { birdId, askedAtUs, state } = action;
+    const next = await store.transaction((tx) => tx.birds.nextFlight(region, birdId, seeks.afterUs));
+    const isFound = next !== undefined && next.startedAtUs <= seeks.untilUs;
+    const endUs = askedAtUs + STARTS_WITHIN_US + LATE_US;
+    const isVain = (flightsReadUs(birdId) ?? 0) > endUs || clock.nowUs() > askedAtUs + SEEKS_AT_MOST_US;
+    if (!isFound && !isVain) return false;
+    const { flightId, startedAtUs } = next ?? { flightId: '', startedAtUs: 0 };
+    const found: Action = { ...rest, ...(isFound && { newFlight: { flightId, startedAtUs } }) };
+    await commit({ region, actions: [found], noticed: [eventOf(found, state, dayAndSecond)] });
+    return true;
+  }
+
+  return {
+    wake: () => bell.ring(),
+    async run(signal) {
+      let isBegun = false;
+      while (!signal.aborted) {
+        let waitMs = STORE_PAUSE_MS;
+        try {
+          if (!isBegun) await settleLost();
+          isBegun = true;
+          waitMs = await turn();
+        } catch (error) {
+          report({ what: 'trouble', stage: 'intake', region, error });
+        }
+        await bell.wait(waitMs, signal);
+      }
+    },
+  };
+}
+
+/** The service's own words, if it gave any. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof NestwatchError)) return 'an unforeseen error; the log has it';
+  const { detail, title } = error.facts.problem ?? {};
+  const said = [detail, title].find((one) => typeof one === 'string' && one !== '');
+  const clean = plainText(String(said ?? error.message), REASON_CODE_POINTS);
+  return said === undefined ? clean : `The service refused: ${clean}`;
+}
+
+function unknownWords(error: unknown): string {
+  const status = error instanceof NestwatchError ? error.facts.status : undefined;
+  return status === undefined ? 'the service did not answer' : `the service answered ${status}`;
+}

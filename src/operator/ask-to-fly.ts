@@ -1,0 +1,94 @@
+/** Takes a person's wish that a Bird is started again. Whoever reads the region asks the service (`intake/fly-again.ts`). */
+import type { Config } from '../config/config.ts';
+import { type Action, isOpen, sayAction, whyNotStarted } from '../domain/action/action.ts';
+import type { Store } from '../store/store.ts';
+import { dayAndTime } from '../text/instant-words.ts';
+
+/** What is configured about what nestwatch may do at the service. */
+export interface FlyConfig {
+  readonly regions?: readonly Pick<Config['regions'][number], 'name' | 'fly'>[];
+}
+
+export interface FlyWish {
+  /** The same for every try of the same wish, so that it is taken once. */
+  readonly id: string;
+  readonly region: string;
+  readonly birdId: string;
+  /** Empty if no failed Flight is meant. */
+  readonly failedFlightId: string;
+  readonly by: string;
+  /** Whether that is the name under which they logged in. */
+  readonly isLoggedIn: boolean;
+  readonly comment: string;
+}
+
+type Taken =
+  | { readonly ok: true; readonly action: Action }
+  | { readonly ok: false; readonly status: 403 | 404 | 409; readonly message: string };
+
+export function mayFly({ regions = [] }: FlyConfig, region: string): boolean {
+  return regions.some(({ name, fly }) => name === region && fly === true);
+}
+
+export function notAllowed(region: string): string {
+  return `Nothing is started in ${region}: set \`regions.${region}.fly: true\` to allow it.`;
+}
+
+export async function askToFly(
+  store: Store,
+  config: FlyConfig,
+  { id, region, birdId, failedFlightId, by, isLoggedIn, comment }: FlyWish,
+  nowUs: number,
+): Promise<Taken> {
+  if (!mayFly(config, region)) return { ok: false, status: 403, message: notAllowed(region) };
+  return store.transaction(async (tx): Promise<Taken> => {
+    const before = await tx.actions.find(id);
+    if (before) return { ok: true, action: before };
+    const bird = await tx.birds.find(region, birdId);
+    if (!bird) return { ok: false, status: 404, message: 'No such Bird is known.' };
+    const why = whyNotStarted(bird);
+    if (why !== undefined) return { ok: false, status: 409, message: why };
+    const action: Action = {
+      ...{ id, region, nestId: bird.nestId, nest: bird.nest, birdId, bird: bird.name },
+      ...{ name: 'fly_again', state: 'wanted', by: [by], rule: '', comment, failedFlightId, reason: '' },
+      ...{ wantedAtUs: nowUs, askedAtUs: 0, settledAtUs: 0 },
+    };
+    const other = (await tx.actions.ofBird(region, birdId, 10)).find(isOpen);
+    if (other?.state === 'proposed') {
+      const approved = approve(other, by, isLoggedIn, nowUs);
+      if (approved.ok) await tx.actions.put([approved.action]);
+      return approved;
+    }
+    // A person need not wait as long as a rule.
+    if (other?.state === 'planned')
+      await tx.actions.put([
+        {
+          ...other,
+          state: 'withheld',
+          guard: 'by_hand',
+          reason: 'a person did it first.',
+          settledAtUs: nowUs,
+        },
+      ]);
+    if (await tx.actions.add(action)) return { ok: true, action };
+    return { ok: false, status: 409, message: other ? sayAction(other, dayAndTime) : 'Try again.' };
+  });
+}
+
+/** Approves what a rule proposed, by one more person. */
+function approve(proposed: Action, name: string, isLoggedIn: boolean, nowUs: number): Taken {
+  const { by, plan } = proposed;
+  const needed = plan?.approvals ?? 1;
+  if (needed > 1 && !isLoggedIn)
+    return {
+      ok: false,
+      status: 403,
+      message: 'Two people have to approve this, each logged in by their own name.',
+    };
+  if (by.includes(name))
+    return { ok: false, status: 409, message: `${name} has approved this already: another person has to.` };
+  const all = [...by, name];
+  const isEnough = all.length >= needed;
+  const action: Action = { ...proposed, by: all, ...(isEnough && { state: 'wanted', wantedAtUs: nowUs }) };
+  return { ok: true, action };
+}

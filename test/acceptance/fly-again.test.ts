@@ -1,0 +1,282 @@
+/** A person flies a Bird again: one request for each wish, and what came of it is known afterwards. */
+import { expect, test } from 'vitest';
+import { linksOf } from '../../src/channels/message/frame/links.ts';
+import type { Action } from '../../src/domain/action/action.ts';
+import { NestwatchError } from '../../src/errors.ts';
+import { nestwatch, tempFile } from '../cli/test-io.ts';
+import { type Again, openAgain } from './fly-stage.ts';
+
+const actionEvents = async ({ stage }: Again) =>
+  (await stage.store.transaction((tx) => tx.events.page({ feed: 'action', limit: 100 }))).events.toReversed();
+
+test('a manual Bird that failed is started once, the write is recorded, and the event leads to the new Flight', async () => {
+  const again = await openAgain();
+  const { stage, birds, posts, web } = again;
+  const failed = again.fail(birds.manual!);
+  await stage.minutesPass(2);
+  const { status, json } = await again.wish(birds.manual!, 'flyer', {
+    flight: failed,
+    comment: 'app is back',
+  });
+  expect([status, json.action.state]).toEqual([202, 'wanted']);
+  await stage.minutesPass(1);
+  expect(posts).toEqual([expect.stringMatching(new RegExp(`/birds/${birds.manual}$`))]);
+  expect(await again.eventTypes()).toEqual(['action.asked', 'action.done']);
+  const [, done] = await actionEvents(again);
+  const flight = [...stage.worlds.eu!.birds.get(birds.manual!)!.flights.values()].at(-1)!;
+  expect(done!.attributes).toMatchObject({
+    ...{
+      flight_id: flight.id.toLowerCase(),
+      failed_flight_id: failed,
+      initiator: 'Ann',
+      comment: 'app is back',
+    },
+  });
+  expect(done!.message).toMatch(/^Flown again at .* by Ann\. A Flight started at .*\. Why: app is back$/);
+  const { writes } = await stage.store.transaction((tx) => tx.writes.page({ limit: 10 }));
+  expect(writes).toEqual([
+    expect.objectContaining({
+      who: 'flyer',
+      action: `POST /api/v1/birds/eu/${birds.manual}/fly`,
+      status: 202,
+    }),
+  ]);
+  expect(stage.happenings).toContainEqual(
+    expect.objectContaining({ what: 'action', region: 'eu', action: 'fly_again', outcome: 'done' }),
+  );
+  const page = await web.ask(`/birds/eu/${birds.manual}`, { authorization: 'Bearer token of flyer' });
+  expect(page.body).toContain('Flown again at');
+});
+
+test('the scope `write` does not start Birds, and what it tried is recorded', async () => {
+  const again = await openAgain();
+  const { status, json } = await again.wish(again.birds.manual!, 'writer');
+  expect([status, json.error]).toEqual([403, 'This needs the scope fly; writer has read, write.']);
+  await again.stage.minutesPass(1);
+  expect(again.posts).toEqual([]);
+  const { writes } = await again.stage.store.transaction((tx) => tx.writes.page({ limit: 10 }));
+  expect(writes.map(({ who, status }) => [who, status])).toEqual([['writer', 403]]);
+});
+
+test('Birds that start by events or a schedule, or are suspended, have no button but the reason', async () => {
+  const again = await openAgain();
+  const { stage, birds, web } = again;
+  for (const [trigger, which] of [
+    ['event', 'Event'],
+    ['scheduled', 'Scheduled'],
+  ] as const) {
+    const flight = again.fail(birds[trigger]!);
+    await stage.minutesPass(6);
+    const why = `${which} Birds cannot be started from outside: use Fly again in the service.`;
+    const { status, json } = await again.wish(birds[trigger]!);
+    expect([status, json.error]).toEqual([409, why]);
+    for (const path of [`/birds/eu/${birds[trigger]}`, `/flights/eu/${flight}`]) {
+      const { body } = await web.ask(path, { authorization: 'Bearer token of flyer' });
+      expect(body).toContain(why);
+      expect(body).not.toContain('href="../../fly?');
+    }
+  }
+  again.eu.suspend(birds.manual!);
+  await stage.minutesPass(6);
+  expect((await again.wish(birds.manual!)).json.error).toMatch(/^Suspended Birds cannot be started/);
+  expect(again.posts).toEqual([]);
+});
+
+test('an answer 500 after the Flight was started is unknown, names the probable Flight, and is never repeated', async () => {
+  const again = await openAgain({
+    async onPost(request, service) {
+      return { ...(await service.send(request)), status: 500 };
+    },
+  });
+  await again.wish(again.birds.manual!);
+  await again.stage.minutesPass(10);
+  await again.stage.restart();
+  await again.stage.minutesPass(10);
+  expect(again.posts).toHaveLength(1);
+  expect(await again.eventTypes()).toEqual(['action.asked', 'action.unknown']);
+  const [, unknown] = await actionEvents(again);
+  expect(unknown!.message).toMatch(
+    /^Asked at .* by Ann; the service answered 500\. A Flight started at .*, probably this one\.$/,
+  );
+  expect(unknown!.attributes.flight_id).toEqual(expect.any(String));
+});
+
+test('a broken connection before the service did anything is unknown, and no Flight is made up', async () => {
+  const again = await openAgain({
+    onPost: () => Promise.reject(new NestwatchError('unreachable', 'no answer: ECONNRESET')),
+  });
+  await again.wish(again.birds.manual!);
+  await again.stage.minutesPass(20);
+  expect(again.posts).toHaveLength(1);
+  const [, unknown] = await actionEvents(again);
+  expect(unknown!.message).toMatch(
+    /the service did not answer\. No Flight was seen to start within 2 minutes\.$/,
+  );
+  expect(unknown!.attributes.flight_id).toBeUndefined();
+});
+
+test('a refusal tells the words of the service', async () => {
+  const again = await openAgain({
+    onPost: async () => ({
+      ...{ status: 403, headers: { 'content-type': 'application/problem+json' } },
+      body: JSON.stringify({ title: 'Forbidden', detail: 'The token may not fly Birds' }),
+    }),
+  });
+  await again.wish(again.birds.manual!);
+  await again.stage.minutesPass(1);
+  expect(await again.eventTypes()).toEqual(['action.asked', 'action.refused']);
+  const [, refused] = await actionEvents(again);
+  expect(refused!.message).toMatch(/by Ann: The service refused: The token may not fly Birds$/);
+});
+
+test('a wish that is sent twice is one, and another one is refused while the first is open', async () => {
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+  const again = await openAgain({
+    async onPost(request, service) {
+      await answered;
+      return service.send(request);
+    },
+  });
+  const id = '5f0c0000-0000-4000-8000-000000000001';
+  const first = await again.wish(again.birds.manual!, 'flyer', { id });
+  const second = await again.wish(again.birds.manual!, 'flyer', { id });
+  const other = await again.wish(again.birds.manual!);
+  expect([first.status, second.status, other.status]).toEqual([202, 202, 409]);
+  expect(other.json.error).toMatch(/ by Ann\.$/);
+  answer();
+  await again.stage.minutesPass(2);
+  expect(again.posts).toHaveLength(1);
+  expect((await again.wish(again.birds.manual!)).status).toBe(202);
+});
+
+test('what was asked and not answered when the process died is unknown; what was not asked is asked, or refused if it is old', async () => {
+  const again = await openAgain({
+    storePath: `${process.env.TMPDIR ?? '/tmp'}/fly-${process.pid}-${Date.now()}.db`,
+  });
+  const { stage, birds } = again;
+  const nowUs = stage.clock.nowUs();
+  const wish: Action = {
+    ...{ id: '', name: 'fly_again', state: 'wanted', by: ['Ann'], rule: '', comment: '', reason: '' },
+    ...{ region: 'eu', nestId: '1', nest: 'Prod EU', birdId: '', bird: '', failedFlightId: '' },
+    ...{ wantedAtUs: nowUs, askedAtUs: 0, settledAtUs: 0 },
+  };
+  const { nestId } = (await stage.store.transaction((tx) => tx.birds.find('eu', birds.manual!)))!;
+  await stage.restart(async () => {});
+  await again.stage.store.transaction(async (tx) => {
+    const seeks = { afterUs: nowUs, untilUs: nowUs + 120e6 };
+    await tx.actions.add({
+      ...{ ...wish, id: 'a', birdId: birds.event!, state: 'asked', askedAtUs: nowUs, seeks },
+    });
+    await tx.actions.add({ ...wish, id: 'b', nestId, birdId: birds.manual!, state: 'wanted' });
+    await tx.actions.add({
+      ...{ ...wish, id: 'c', birdId: birds.scheduled!, state: 'wanted', wantedAtUs: nowUs - 121e6 },
+    });
+  });
+  await stage.restart();
+  await stage.minutesPass(20);
+  expect(again.posts).toEqual([expect.stringMatching(new RegExp(`/birds/${birds.manual}$`))]);
+  const states = await again.stage.store.transaction(async (tx) =>
+    Promise.all(['a', 'b', 'c'].map(async (id) => (await tx.actions.find(id))!.state)),
+  );
+  expect(states).toEqual(['unknown', 'done', 'refused']);
+});
+
+test('opening the page that asks changes nothing; sending its form twice starts one Flight', async () => {
+  const again = await openAgain();
+  const { stage, birds, web } = again;
+  const flight = again.fail(birds.manual!);
+  await stage.minutesPass(2);
+  const headers = { authorization: 'Bearer token of flyer' };
+  const { body: birdPage } = await web.ask(`/birds/eu/${birds.manual}`, headers);
+  const query = /href="\.\.\/\.\.\/(fly\?[^"]+)"/.exec(birdPage)?.[1]?.replaceAll('&amp;', '&');
+  expect(query).toBe(`fly?region=eu&bird=${birds.manual}&flight=${flight}`);
+  const { body } = await web.ask(`/${query}`, headers);
+  expect(body).toContain('This starts a new Flight of By manual from its beginning.');
+  expect(body).toContain('The interface starts Birds with a manual trigger only.');
+  const wish = /name="wish" value="([^"]+)"/.exec(body)![1]!;
+  await stage.minutesPass(1);
+  expect(again.posts).toEqual([]);
+  const fields = { author: 'Ann', comment: 'once more', wish };
+  const sent = await Promise.all([1, 2].map(() => web.submit(`/${query}`, fields, headers)));
+  expect(sent.map(({ status }) => status)).toEqual([303, 303]);
+  const foreign = { ...headers, origin: 'https://evil.example' };
+  expect((await web.submit(`/${query}`, fields, foreign)).status).toBe(403);
+  await stage.minutesPass(1);
+  expect(again.posts).toHaveLength(1);
+  const other = await web.ask(`/${query}`, { authorization: 'Bearer token of writer' });
+  expect(other.body).toContain('writer needs the scope');
+  expect(other.body).not.toContain('name="wish"');
+});
+
+test('a message about a failed manual Bird links to the page that asks; following all its links starts nothing', async () => {
+  const again = await openAgain();
+  const { stage, birds, web } = again;
+  const flight = again.fail(birds.manual!);
+  await stage.minutesPass(3);
+  const [mail] = stage.mails;
+  const links = linksOf(mail!.notification, web.web.url);
+  const asks = `${web.web.url}/fly?region=eu&bird=${birds.manual}&flight=${flight}`;
+  expect(links).toContainEqual({ text: 'Fly again', url: asks });
+  for (const { url } of links) {
+    const { pathname, search } = new URL(url);
+    const { status } = await web.ask(pathname + search, { authorization: 'Bearer token of flyer' });
+    expect(status).toBe(200);
+  }
+  again.fail(birds.event!);
+  await stage.minutesPass(8);
+  const ofEvent = stage.mails.find(
+    ({ notification }) => notification.alerts[0]?.labels.bird_id === birds.event,
+  );
+  expect(linksOf(ofEvent!.notification, '').map(({ text }) => text)).not.toContain('Fly again');
+  expect(again.posts).toEqual([]);
+});
+
+test('the command starts a Bird and says what came of it; for others it exits with 4 and the reason', async () => {
+  const again = await openAgain();
+  const { stage, birds, web, posts } = again;
+  const token = tempFile('token', 'token of flyer');
+  const fly = (bird: string, ...more: string[]) =>
+    nestwatch(
+      ['birds', 'fly', bird, '--url', web.web.url, '--token-file', token, '--author', 'Ann', ...more],
+      {
+        clock: stage.clock,
+      },
+    );
+  const refused = await fly('By event', '--yes');
+  expect(refused).toMatchObject({ exit: 4, stdout: '' });
+  expect(refused.stderr).toBe(
+    'nestwatch: By event: Event Birds cannot be started from outside: use Fly again in the service.\n',
+  );
+  expect((await fly('By manual')).exit).toBe(2);
+  expect(posts).toEqual([]);
+  let done: Awaited<ReturnType<typeof fly>> | undefined;
+  const running = fly(birds.manual!, '--yes', '--region', 'eu').then((end) => {
+    done = end;
+  });
+  while (!done) {
+    await new Promise((resolve) => setImmediate(resolve));
+    await stage.secondsPass(0.5);
+  }
+  await running;
+  expect(done).toMatchObject({ exit: 0, stderr: '' });
+  expect(done.stdout).toMatch(/^By manual: Flown again at .* by Ann\. A Flight started at .*\.\n$/);
+  expect(posts).toHaveLength(1);
+});
+
+test('rules are paused by whoever may write, and resumed by whoever may fly', async () => {
+  const { web, stage } = await openAgain();
+  const send = (what: string, by: string) =>
+    web.post<unknown>(
+      `/api/v1/actions/${what}`,
+      { author: 'Ann' },
+      { authorization: `Bearer token of ${by}` },
+    );
+  const paused = () => stage.store.transaction((tx) => tx.actions.paused());
+  expect((await send('pause', 'writer')).status).toBe(200);
+  expect(await paused()).toEqual({ atUs: stage.clock.nowUs(), by: 'Ann' });
+  const { body } = await web.ask('/', { authorization: 'Bearer token of flyer' });
+  expect(body).toContain('paused by Ann');
+  expect((await send('resume', 'writer')).status).toBe(403);
+  expect((await send('resume', 'flyer')).status).toBe(200);
+  expect(await paused()).toBeUndefined();
+});

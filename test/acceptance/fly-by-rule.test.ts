@@ -1,0 +1,168 @@
+/** Rules fly Birds again, within their limits, and people read what came of it, or nothing if all is well. */
+import { expect, test } from 'vitest';
+import type { ActionRule } from '../../src/domain/action/action.ts';
+import { type Again, openAgain } from './fly-stage.ts';
+import type { StageOptions } from './stage.ts';
+
+const RULE: ActionRule = {
+  ...{ name: 'app-did-not-respond', match: [], waitMs: 60_000, atMost: 2, perHour: 10, holdMs: 1_200_000 },
+  ...{ approvals: 0, isDryRun: false },
+};
+
+const stageWith = (rule: Partial<ActionRule> = {}, options: StageOptions = {}) =>
+  openAgain({ actions: [{ ...RULE, ...rule }], ...options });
+
+/** The Flight that was started again ends. */
+function ends({ eu, birds }: Again, status: 'failed' | 'succeeded'): void {
+  const flight = [...eu.birds.get(birds.manual!)!.flights.values()].at(-1)!;
+  eu.endFlight(flight.id, status, status === 'failed' ? { errorMessages: 'The app did not respond' } : {});
+}
+
+const actionsOf = ({ stage, birds }: Again, bird = birds.manual!) =>
+  stage.store.transaction((tx) => tx.actions.ofBird('eu', bird, 10));
+
+const guardsOf = async (again: Again) => (await actionsOf(again)).map(({ guard }) => guard ?? '');
+
+test('what succeeds when it is flown again is told to nobody, and the digest counts it', async () => {
+  const digests = [{ name: 'd', cron: '0 * * * *', timezone: 'UTC', receiver: 'ops', skipEmpty: false }];
+  const again = await stageWith({}, { digests });
+  const { stage } = again;
+  again.fail(again.birds.manual!);
+  await stage.minutesPass(3);
+  expect(again.posts).toHaveLength(1);
+  ends(again, 'succeeded');
+  await stage.minutesPass(30);
+  expect(stage.received()).toEqual([]);
+  const [resolved] = await stage.store.transaction((tx) => tx.alerts.list({ state: 'resolved', limit: 10 }));
+  expect(resolved!.labels.alertname).toBe('FlightFailed');
+  await stage.minutesPass(60);
+  expect(stage.digests.map(({ notification }) => notification.digest.healed)).toContain(1);
+  const { writes } = await stage.store.transaction((tx) => tx.writes.page({ limit: 10 }));
+  expect(writes).toEqual([expect.objectContaining({ who: RULE.name, by: 'rule' })]);
+  expect(again.posts).toHaveLength(1);
+});
+
+test('what fails thrice is flown again twice, and then the held message says so', async () => {
+  const again = await stageWith();
+  const { stage } = again;
+  again.fail(again.birds.manual!);
+  for (let times = 0; times < 2; times += 1) {
+    await stage.minutesPass(3);
+    expect(stage.received()).toEqual([]);
+    ends(again, 'failed');
+  }
+  await stage.minutesPass(2);
+  expect(again.posts).toHaveLength(2);
+  const [told] = stage.received();
+  expect(told!.alerts[0]!.annotations.flown_again).toBe(
+    'not flown again by rule app-did-not-respond (3 of 2): this was done 2 times already, which is the most.',
+  );
+  await stage.minutesPass(30);
+  expect(again.posts).toHaveLength(2);
+  expect(await guardsOf(again)).toEqual(['at_most', '', '']);
+});
+
+test('the message that was told while it fires says how often it was flown again, and its end that this helped', async () => {
+  const again = await stageWith({ holdMs: 0 });
+  const { stage } = again;
+  again.fail(again.birds.manual!);
+  await stage.minutesPass(4);
+  expect(stage.received()).toHaveLength(1);
+  ends(again, 'succeeded');
+  await stage.minutesPass(4);
+  const end = stage.received().at(-1)!;
+  expect(end.status).toBe('resolved');
+  expect(end.alerts[0]!.annotations.flown_again).toBe('recovered after flying again');
+});
+
+test('if five Birds fail with the same error none is flown again, and the reason is shared_cause', async () => {
+  const birds: string[] = [];
+  const again = await stageWith(
+    {},
+    {
+      before(world) {
+        const nest = world.addNest({ name: 'Sales' });
+        for (let at = 0; at < 5; at += 1)
+          birds.push(world.addBird(nest.id, { name: `Sync ${at}`, triggerType: 'manual' }).id);
+      },
+    },
+  );
+  for (const bird of birds) again.fail(bird);
+  await again.stage.minutesPass(5);
+  expect(again.posts).toEqual([]);
+  for (const bird of birds) expect((await actionsOf(again, bird))[0]!.guard).toBe('shared_cause');
+  expect(again.stage.received().length).toBeGreaterThan(0);
+});
+
+test.each<[string, Partial<ActionRule>, (again: Again) => Promise<unknown> | unknown]>([
+  ['dry_run', { isDryRun: true }, () => {}],
+  ['per_hour', { perHour: 0 }, () => {}],
+  ['in_air', {}, ({ eu, birds }) => eu.startFlight(birds.manual!)],
+  ['changed', {}, ({ eu, birds }) => eu.publish(birds.manual!)],
+  ['not_startable', { waitMs: 420_000 }, ({ eu, birds }) => eu.suspend(birds.manual!)],
+  ['paused', {}, ({ stage }) => stage.store.transaction((tx) => tx.actions.putPause({ atUs: 1, by: 'Ann' }))],
+  [
+    'cancelled',
+    {},
+    ({ eu, birds }) => {
+      const { id } = eu.startFlight(birds.manual!);
+      eu.endFlight(id, 'cancelled');
+    },
+  ],
+])('the guard rail %s withholds it, and the message is sent', async (guard, rule, before) => {
+  const again = await stageWith({ waitMs: 300_000, ...rule });
+  again.fail(again.birds.manual!);
+  await before(again);
+  await again.stage.minutesPass(12);
+  expect(again.posts).toEqual([]);
+  expect(await guardsOf(again)).toEqual([guard]);
+  expect(again.stage.received().length).toBeGreaterThan(0);
+});
+
+test('an action that two have to approve waits for two who logged in, lapses after four hours, and is told meanwhile', async () => {
+  const again = await stageWith({ approvals: 2 });
+  const { stage, birds, web, posts } = again;
+  const approve = (headers: Record<string, string>) =>
+    web.post<{ error?: string }>(`/api/v1/birds/eu/${birds.manual}/fly`, { author: 'X' }, headers);
+  again.fail(birds.manual!);
+  await stage.minutesPass(3);
+  expect(stage.received().at(-1)!.alerts[0]!.annotations.flown_again).toMatch(
+    /^waits for approval since .*: to be flown again by rule app-did-not-respond \(1 of 2\)\.$/,
+  );
+  expect((await approve({ authorization: 'Bearer token of flyer' })).status).toBe(403);
+  expect((await approve({ 'x-person': 'ann' })).status).toBe(202);
+  const twice = await approve({ 'x-person': 'ann' });
+  expect([twice.status, twice.json.error]).toEqual([
+    409,
+    'ann has approved this already: another person has to.',
+  ]);
+  await stage.minutesPass(2);
+  expect(posts).toEqual([]);
+  expect((await approve({ 'x-person': 'bob' })).status).toBe(202);
+  await stage.minutesPass(2);
+  expect(posts).toHaveLength(1);
+  expect((await actionsOf(again))[0]).toMatchObject({ state: 'done', by: ['ann', 'bob'] });
+  ends(again, 'failed');
+  await stage.minutesPass(300);
+  expect(await guardsOf(again)).toEqual(['lapsed', '']);
+  expect(posts).toHaveLength(1);
+});
+
+test('a person need not wait for a rule; what a removed rule had planned is withheld, and its message sent', async () => {
+  const again = await stageWith({ waitMs: 600_000 });
+  const { stage, birds, posts } = again;
+  again.fail(birds.manual!);
+  await stage.minutesPass(2);
+  expect((await again.wish(birds.manual!)).status).toBe(202);
+  await stage.minutesPass(2);
+  expect(posts).toHaveLength(1);
+  expect((await actionsOf(again)).map(({ state, guard }) => guard ?? state)).toEqual(['done', 'by_hand']);
+  ends(again, 'failed');
+  await stage.minutesPass(2);
+  expect(stage.received()).toEqual([]);
+  await stage.follows(({ actions: _, ...config }) => config);
+  await stage.minutesPass(12);
+  expect((await guardsOf(again))[0]).toBe('rule_gone');
+  expect(posts).toHaveLength(1);
+  expect(stage.received().length).toBeGreaterThan(0);
+});
