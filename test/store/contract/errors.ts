@@ -130,5 +130,26 @@ export function describeErrors(run: Run): void {
         all: { birds: 3, nests: 2, isAll: true, latest: ['1', '2'] },
       });
     });
+
+    test('alerts that have events of another one are found, with their own last of these', async () => {
+      const found = await run(async (tx) => {
+        const { stream } = await tx.streams.open('eu', 'flight', '7');
+        const events = ['e1', 'e2', 'e3'].map((id) => event(id));
+        await tx.events.insert(stream, events);
+        await tx.alerts.put([alert('cause'), alert('a'), alert('b'), alert('c')]);
+        const link = (alertId: string, seq: number, at: number) => ({ alertId, seq, event: events[at]! });
+        await tx.alerts.linkEvents([
+          ...[link('cause', 4, 0), link('cause', 5, 1), link('cause', 6, 2)],
+          ...[link('a', 1, 0), link('a', 2, 1), link('b', 9, 2), link('c', 1, 0)],
+        ]);
+        return [await tx.alerts.sharing('cause', 3, 6), await tx.alerts.sharing('cause', 4, 5)];
+      });
+      expect(found[0]).toEqual([
+        ['a', 2],
+        ['b', 9],
+        ['c', 1],
+      ]);
+      expect(found[1]).toEqual([['a', 2]]);
+    });
   });
 }

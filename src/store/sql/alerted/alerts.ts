@@ -126,7 +126,7 @@ const OF_MANY = {
       WHERE ${isWith('given.value ->> 0', 'given.value ->> 1')} LIMIT $1)) >= $1`,
   postgres: `SELECT at FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS given (region, error, at)
     WHERE (SELECT count(*) FROM (SELECT 1 FROM alert
-      WHERE ${isWith('given.region', 'given.error')} LIMIT $1) AS some) >= $1`,
+      WHERE ${isWith('given.region', 'given.error')} LIMIT $1) AS looked_at) >= $1`,
 };
 
 /** An id begins with the name and a slash; 0 is the character after that. */
