@@ -34,26 +34,9 @@ interface EventErrorOptions {
   readonly errorType?: string;
 }
 
-export interface EntryActions {
-  /** A failure of the Bird's trigger. The fifth in a row suspends an active Bird, logs `Deactivated` and notifies. */
-  eventError(birdId: string, options?: EventErrorOptions): EntryRecord;
-  disconnectConnection(connection: LostConnection): EntryRecord;
-  /** A person activates the Bird; writes the Bird log. By default it is the first active User. */
-  activate(birdId: string, initiator?: string): BirdRecord;
-  suspend(birdId: string, initiator?: string): BirdRecord;
-  /** A draft becomes active. */
-  publish(birdId: string, initiator?: string): BirdRecord;
-  /** Turns the Bird into a draft again; the service logs nothing. */
-  unpublish(birdId: string): BirdRecord;
-  save(birdId: string): BirdRecord;
-  discard(birdId: string): BirdRecord;
-  appendNotification(entry?: RawEntry & { readonly nestId?: string }): EntryRecord;
-  appendBirdLog(birdId: string, entry?: RawEntry): EntryRecord;
-  /** Deletes a Bird log entry or notification. */
-  deleteEntry(entryId: string): void;
-}
+export type EntryActions = ReturnType<typeof entryActions>;
 
-export function entryActions(state: State): EntryActions {
+export function entryActions(state: State) {
   function log(bird: Bird, eventType: string, fields: Readonly<Record<string, unknown>>, raw: RawEntry = {}) {
     return addEntry(state, bird.logs, {
       ...raw,
@@ -81,7 +64,8 @@ export function entryActions(state: State): EntryActions {
   }
 
   return {
-    eventError(birdId, options = {}) {
+    /** A failure of the Bird's trigger. The fifth in a row suspends an active Bird, logs `Deactivated` and notifies. */
+    eventError(birdId: string, options: EventErrorOptions = {}): EntryRecord {
       const bird = birdOf(state, birdId);
       const entry = log(bird, 'EventError', {
         message: options.message ?? EVENT_ERROR,
@@ -102,7 +86,13 @@ export function entryActions(state: State): EntryActions {
       }
       return entry;
     },
-    disconnectConnection({ nestId = '', entityId, entityName = 'Phrase TMS', exhausted, wording }) {
+    disconnectConnection({
+      nestId = '',
+      entityId,
+      entityName = 'Phrase TMS',
+      exhausted,
+      wording,
+    }: LostConnection): EntryRecord {
       return notify(nestId, {
         entityId: Number(entityId ?? state.nextNumber()),
         entityName,
@@ -111,24 +101,28 @@ export function entryActions(state: State): EntryActions {
         message: CONNECTION_LOST[wording][exhausted ? 'exhausted' : 'retrying'],
       });
     },
-    activate(birdId, initiator) {
+    /** A person activates the Bird; writes the Bird log. By default it is the first active User. */
+    activate(birdId: string, initiator?: string): BirdRecord {
       const bird = switched(birdId, 'Activated', 'active', initiator);
       bird.eventErrorsInARow = 0;
       return bird;
     },
-    suspend: (birdId, initiator) => switched(birdId, 'Suspended', 'suspended', initiator),
-    publish(birdId, initiator) {
+    suspend: (birdId: string, initiator?: string): BirdRecord =>
+      switched(birdId, 'Suspended', 'suspended', initiator),
+    /** A draft becomes active. */
+    publish(birdId: string, initiator?: string): BirdRecord {
       const isDraft = birdOf(state, birdId).status === 'unpublished';
       return switched(birdId, 'Published', isDraft ? 'active' : undefined, initiator);
     },
-    unpublish(birdId) {
+    /** Turns the Bird into a draft again; the service logs nothing. */
+    unpublish(birdId: string): BirdRecord {
       const bird = birdOf(state, birdId);
       bird.status = 'unpublished';
       return bird;
     },
-    save: (birdId) => switched(birdId, 'Saved'),
-    discard: (birdId) => switched(birdId, 'Discarded'),
-    appendNotification({ nestId = '', ...entry } = {}) {
+    save: (birdId: string): BirdRecord => switched(birdId, 'Saved'),
+    discard: (birdId: string): BirdRecord => switched(birdId, 'Discarded'),
+    appendNotification({ nestId = '', ...entry }: RawEntry & { readonly nestId?: string } = {}): EntryRecord {
       const plain = {
         entityId: 1,
         entityName: 'Phrase TMS',
@@ -138,8 +132,10 @@ export function entryActions(state: State): EntryActions {
       };
       return notify(nestId, { ...plain, ...entry.fields }, entry);
     },
-    appendBirdLog: (birdId, entry = {}) => log(birdOf(state, birdId), 'Saved', { ...entry.fields }, entry),
-    deleteEntry(entryId) {
+    appendBirdLog: (birdId: string, entry: RawEntry = {}): EntryRecord =>
+      log(birdOf(state, birdId), 'Saved', { ...entry.fields }, entry),
+    /** Deletes a Bird log entry or notification. */
+    deleteEntry(entryId: string): void {
       const entry = state.entries.find((one) => one.id === entryId && one.deletedAtUs === undefined);
       if (!entry) throw new NestwatchError('not_found', `there is no entry ${entryId}`);
       entry.deletedAtUs = state.nowUs();

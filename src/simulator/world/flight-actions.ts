@@ -43,15 +43,9 @@ interface NewFlightLog extends Pick<FlightLogRecord, 'createdAtUs' | 'fields'> {
   readonly visibleAtUs?: number;
 }
 
-export interface FlightActions {
-  startFlight(birdId: string, plan?: FlightPlan): FlightRecord;
-  endFlight(flightId: string, status: FlightOutcome, options?: EndOptions): FlightRecord;
-  reopenFlight(flightId: string): FlightRecord;
-  /** Adds an entry to the Flight's log. */
-  appendFlightLog(flightId: string, entry: NewFlightLog): FlightLogRecord;
-}
+export type FlightActions = ReturnType<typeof flightActions>;
 
-export function flightActions(state: State): FlightActions {
+export function flightActions(state: State) {
   function end(flight: Flight, status: FlightOutcome, options: EndOptions): void {
     const usual = FAILURES[0];
     flight.ends.push({
@@ -74,7 +68,7 @@ export function flightActions(state: State): FlightActions {
   }
 
   return {
-    startFlight(birdId, plan = {}) {
+    startFlight(birdId: string, plan: FlightPlan = {}): FlightRecord {
       const bird = birdOf(state, birdId);
       const flight: Flight = {
         id: guid(state.ids),
@@ -98,13 +92,13 @@ export function flightActions(state: State): FlightActions {
       }
       return flight;
     },
-    endFlight(flightId, status, options = {}) {
+    endFlight(flightId: string, status: FlightOutcome, options: EndOptions = {}): FlightRecord {
       const flight = existing(flightId);
       if (endOf(flight)) throw new NestwatchError('usage', `the Flight ${flightId} has ended already`);
       end(flight, status, options);
       return flight;
     },
-    reopenFlight(flightId) {
+    reopenFlight(flightId: string): FlightRecord {
       const flight = existing(flightId);
       const last = flight.ends.at(-1);
       if (!last || !endOf(flight)) throw new NestwatchError('usage', `the Flight ${flightId} is active`);
@@ -113,7 +107,11 @@ export function flightActions(state: State): FlightActions {
       if (bird.flightsById.has(flight.id)) bird.activeFlights.add(flight);
       return flight;
     },
-    appendFlightLog(flightId, { createdAtUs, visibleAtUs = state.nowUs(), fields }) {
+    /** Adds an entry to the Flight's log. */
+    appendFlightLog(
+      flightId: string,
+      { createdAtUs, visibleAtUs = state.nowUs(), fields }: NewFlightLog,
+    ): FlightLogRecord {
       const flight = existing(flightId);
       const entry = { id: uuidV7(createdAtUs, state.ids), flightId: flight.id, createdAtUs, fields };
       onceAt(state, visibleAtUs, () => {

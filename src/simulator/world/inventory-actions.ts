@@ -15,27 +15,9 @@ interface NewNest {
 type NewBird = Pick<BirdRecord, 'name' | 'triggerType'> &
   Partial<Pick<BirdRecord, 'status' | 'flightDurationMs'>>;
 
-export interface InventoryActions {
-  addUser(user?: NewUser): UserRecord;
-  setUserActive(userId: string, isActive: boolean): UserRecord;
-  addNest(nest: NewNest): NestRecord;
-  addBird(nestId: string, bird: NewBird): BirdRecord;
-  renameNest(nestId: string, name: string): NestRecord;
-  renameBird(birdId: string, name: string): BirdRecord;
-  setTrigger(birdId: string, triggerType: TriggerType): BirdRecord;
-  /** Moves the Bird with its logs and Flights to another Nest; the old one no longer shows it. */
-  moveBird(birdId: string, nestId: string): BirdRecord;
-  /** Deletes its logs and Flights as well. */
-  deleteBird(birdId: string): void;
-  /** Lists a deleted Bird again, in its Nest, with all its logs and Flights. */
-  restoreBird(birdId: string): BirdRecord;
-  deleteNest(nestId: string): void;
-  addMember(nestId: string, userId: string): void;
-  /** False when the User was not a member. */
-  removeMember(nestId: string, userId: string): boolean;
-}
+export type InventoryActions = ReturnType<typeof inventoryActions>;
 
-export function inventoryActions(state: State): InventoryActions {
+export function inventoryActions(state: State) {
   function deleteBird(birdId: string): void {
     const bird = birdOf(state, birdId);
     bird.deletedAtUs = state.nowUs();
@@ -43,25 +25,28 @@ export function inventoryActions(state: State): InventoryActions {
   }
 
   return {
-    addUser({ firstName = 'Anna', lastName = 'Kowalska', email, isActive = true } = {}) {
+    addUser({ firstName = 'Anna', lastName = 'Kowalska', email, isActive = true }: NewUser = {}): UserRecord {
       const id = guid(state.ids);
       const address = email ?? `user-${state.users.size + 1}@example.com`;
       const user = { id, firstName, lastName, email: address, isActive };
       state.users.set(id, user);
       return user;
     },
-    setUserActive(userId, isActive) {
+    setUserActive(userId: string, isActive: boolean): UserRecord {
       const user = { ...userOf(state, userId), isActive };
       state.users.set(userId, user);
       return user;
     },
-    addNest({ name, members = [] }) {
+    addNest({ name, members = [] }: NewNest): NestRecord {
       const nest: Nest = { id: state.nextNumber(), name, memberIds: new Set(), birds: new Map() };
       for (const userId of members) nest.memberIds.add(userOf(state, userId).id);
       state.nests.set(nest.id, nest);
       return nest;
     },
-    addBird(nestId, { name, triggerType, status = 'active', flightDurationMs = 20_000 }) {
+    addBird(
+      nestId: string,
+      { name, triggerType, status = 'active', flightDurationMs = 20_000 }: NewBird,
+    ): BirdRecord {
       const nest = nestOf(state, nestId);
       const bird: Bird = {
         id: state.nextNumber(),
@@ -81,10 +66,12 @@ export function inventoryActions(state: State): InventoryActions {
       nest.birds.set(bird.id, bird);
       return bird;
     },
-    renameNest: (nestId, name) => Object.assign(nestOf(state, nestId), { name }),
-    renameBird: (birdId, name) => Object.assign(birdOf(state, birdId), { name }),
-    setTrigger: (birdId, triggerType) => Object.assign(birdOf(state, birdId), { triggerType }),
-    moveBird(birdId, nestId) {
+    renameNest: (nestId: string, name: string): NestRecord => Object.assign(nestOf(state, nestId), { name }),
+    renameBird: (birdId: string, name: string): BirdRecord => Object.assign(birdOf(state, birdId), { name }),
+    setTrigger: (birdId: string, triggerType: TriggerType): BirdRecord =>
+      Object.assign(birdOf(state, birdId), { triggerType }),
+    /** Moves the Bird with its logs and Flights to another Nest; the old one no longer shows it. */
+    moveBird(birdId: string, nestId: string): BirdRecord {
       const bird = birdOf(state, birdId);
       const nest = nestOf(state, nestId);
       state.nests.get(bird.nestId)?.birds.delete(birdId);
@@ -92,21 +79,24 @@ export function inventoryActions(state: State): InventoryActions {
       nest.birds.set(birdId, bird);
       return bird;
     },
+    /** Deletes its logs and Flights as well. */
     deleteBird,
-    restoreBird(birdId) {
+    /** Lists a deleted Bird again, in its Nest, with all its logs and Flights. */
+    restoreBird(birdId: string): BirdRecord {
       const bird = state.birds.get(birdId);
       if (!bird) throw new NestwatchError('not_found', `there was no Bird ${birdId}`);
       nestOf(state, bird.nestId).birds.set(birdId, bird);
       return Object.assign(bird, { deletedAtUs: undefined });
     },
-    deleteNest(nestId) {
+    deleteNest(nestId: string): void {
       for (const birdId of [...nestOf(state, nestId).birds.keys()]) deleteBird(birdId);
       state.nests.delete(nestId);
     },
-    addMember(nestId, userId) {
+    addMember(nestId: string, userId: string): void {
       nestOf(state, nestId).memberIds.add(userOf(state, userId).id);
     },
-    removeMember: (nestId, userId) => nestOf(state, nestId).memberIds.delete(userId),
+    /** False when the User was not a member. */
+    removeMember: (nestId: string, userId: string): boolean => nestOf(state, nestId).memberIds.delete(userId),
   };
 }
 
