@@ -12,7 +12,7 @@ import { checkOnline } from '../commands/check-online.ts';
 import { findConfigFile } from '../config-file.ts';
 import { readConfig } from '../read-config.ts';
 import { jsonText, shownLines } from '../terminal-text.ts';
-import type { Finding } from './examine-finding.ts';
+import { bad, type Finding, fine, note } from './examine-finding.ts';
 import { examineRegion } from './examine-region.ts';
 import { examineReplicas } from './examine-replicas.ts';
 
@@ -58,7 +58,7 @@ export async function doctor(edge: Edge, options: DoctorOptions): Promise<number
   for await (const { what, failure } of checkOnline(edge, { ...config, regions: [] })) {
     const found = failure ?? 'it can be reached';
     const assumed = 'what it does not accept is tried again for 72 h';
-    tell('receivers', { about: what, state: failure ? 'bad' : 'good', found, assumed, advice: '' });
+    tell('receivers', (failure ? bad : fine)(what, found, assumed));
   }
   if (options.json) edge.stdout.write(jsonText({ findings: all }));
   const failing = all.filter(({ state }) => state === 'bad');
@@ -78,28 +78,17 @@ async function examineStore(edge: Edge, { url, postgres }: Config['store']): Pro
   const assumed = 'each commit is on the disk before anything is sent';
   if (path === ':memory:') {
     const advice = 'Set store.url: sqlite:FILE for anything but trials.';
-    return [
-      { about: 'file', state: 'note', found: 'it is in memory and ends with the process', assumed, advice },
-    ];
+    return [note('file', 'it is in memory and ends with the process', assumed, advice)];
   }
   const obstacle = findObstacle(path);
   if (obstacle !== undefined) {
-    const advice = 'Correct store.url, or what is in its way.';
-    return [{ about: 'file', state: 'bad', found: obstacle, assumed, advice }];
+    return [bad('file', obstacle, assumed, 'Correct store.url, or what is in its way.')];
   }
-  if (!existsSync(path)) {
-    return [
-      { about: 'file', state: 'good', found: `${path} is not there yet and is made`, assumed, advice: '' },
-    ];
-  }
-  const exposed = await exposedFiles(url);
-  const [warning] = exposed;
-  return [
-    damageOf(path, assumed),
-    warning === undefined
-      ? { about: 'rights', state: 'good', found: 'only its user reads it', assumed: '', advice: '' }
-      : { about: 'rights', state: 'note', found: warning, assumed: '', advice: '' },
-  ];
+  if (!existsSync(path)) return [fine('file', `${path} is not there yet and is made`, assumed)];
+  const [warning] = await exposedFiles(url);
+  const rights =
+    warning === undefined ? fine('rights', 'only its user reads it', '') : note('rights', warning, '');
+  return [damageOf(path, assumed), rights];
 }
 
 async function examineServer(
@@ -113,31 +102,22 @@ async function examineServer(
       schema === 0 ? 'its tables are not there yet and are made' : `its tables have version ${schema}`;
     const found = `${place.shown} is PostgreSQL ${version}, ${isEncrypted ? 'encrypted' : 'not encrypted'}; ${tables}`;
     const assumed = 'the server keeps what it has committed (fsync, and synchronous_commit not off)';
-    const server: Finding = { about: 'server', state: 'good', found, assumed, advice: '' };
+    const server = fine('server', found, assumed);
     return schema === 0 ? [server] : [server, ...examineReplicas(await lookAtReplicas({ place, clock }))];
   } catch (error) {
     if (codeOf(error) === 'bug') throw error;
-    const found = (error as Error).message;
-    const advice = 'Correct store.url, or see to the server.';
-    return [{ about: 'server', state: 'bad', found, assumed: '', advice }];
+    return [bad('server', (error as Error).message, '', 'Correct store.url, or see to the server.')];
   }
 }
 
 function damageOf(path: string, assumed: string): Finding {
   try {
     const { damages, events } = checkStoreFile(path);
-    if (damages.length === 0) {
-      return {
-        about: 'file',
-        state: 'good',
-        found: `${path} is whole, with ${events} events`,
-        assumed,
-        advice: '',
-      };
-    }
-    return { about: 'file', state: 'bad', found: damages[0]!, assumed, advice: 'Restore a backup.' };
+    return damages[0] === undefined
+      ? fine('file', `${path} is whole, with ${events} events`, assumed)
+      : bad('file', damages[0], assumed, 'Restore a backup.');
   } catch (error) {
     if (codeOf(error) === 'bug') throw error;
-    return { about: 'file', state: 'bad', found: (error as Error).message, assumed, advice: '' };
+    return bad('file', (error as Error).message, assumed);
   }
 }

@@ -3,7 +3,7 @@ import { type ReplicaView, replicasOf } from '../../operator/read-replicas.ts';
 import { isClockApart, type OwnershipView, type ReplicaRecord } from '../../store/ownership-store.ts';
 import { howMany } from '../../text/counts.ts';
 import { durationWords } from '../../text/duration-words.ts';
-import type { Finding } from './examine-finding.ts';
+import { type Finding, fine, note } from './examine-finding.ts';
 
 const STATES = {
   working: '',
@@ -22,48 +22,45 @@ function judge(replicas: readonly ReplicaView[]): Finding {
   const working = replicas.filter(({ state }) => state === 'working');
   const versions = [...new Set(replicas.map(({ version }) => version))].toSorted();
   const assumed = 'one that ends or falls silent has its work taken over by the others';
-  const one = { about: 'replicas', assumed } as const;
-  if (replicas.length === 0) return { ...one, state: 'note', found: 'none is running', advice: '' };
+  if (replicas.length === 0) return note('replicas', 'none is running', assumed);
   if (versions.length > 1) {
     const found = `${howMany(replicas.length, 'replica')} of different versions: ${versions.join(', ')}`;
     const advice = 'Have all run the same version, as soon as an update is through.';
-    return { ...one, state: 'note', found, advice };
+    return note('replicas', found, assumed, advice);
   }
   if (working.length === 0) {
     const advice = 'Look at the log of the one that is silent, and start one that works.';
-    return { ...one, state: 'note', found: 'none of them works', advice };
+    return note('replicas', 'none of them works', assumed, advice);
   }
   if (working.length === 1) {
     const advice = 'Start a second one, unless nobody needs the watch while this one is away.';
-    return { ...one, state: 'note', found: 'only one works: nobody would take over from it', advice };
+    return note('replicas', 'only one works: nobody would take over from it', assumed, advice);
   }
-  return { ...one, state: 'good', found: `${working.length} work, of version ${versions[0]}`, advice: '' };
+  return fine('replicas', `${working.length} work, of version ${versions[0]}`, assumed);
 }
 
 function clockNote({ name, clockAheadUs }: ReplicaRecord): Finding[] {
   if (!isClockApart(clockAheadUs)) return [];
   const by = durationWords(Math.abs(clockAheadUs) / 1000, 'one unit');
   return [
-    {
-      about: 'clock',
-      state: 'note',
-      found: `that of replica ${name} is ${by} ${clockAheadUs < 0 ? 'behind' : 'ahead of'} that of the server`,
-      assumed: 'its log is dated by its own clock, and all else by that of the server',
-      advice: 'Set the clock of its machine, best by NTP.',
-    },
+    note(
+      'clock',
+      `that of replica ${name} is ${by} ${clockAheadUs < 0 ? 'behind' : 'ahead of'} that of the server`,
+      'its log is dated by its own clock, and all else by that of the server',
+      'Set the clock of its machine, best by NTP.',
+    ),
   ];
 }
 
 function refusalNote({ name, refused }: ReplicaRecord): Finding[] {
   if (!refused) return [];
   return [
-    {
-      about: 'configuration',
-      state: 'note',
-      found: `replica ${name} could not take up its file, of which the first mistake is at ${refused.first}`,
-      assumed: 'what it read before is in force there',
-      advice: 'Correct the file of that replica; see all mistakes with: nestwatch check-config',
-    },
+    note(
+      'configuration',
+      `replica ${name} could not take up its file, of which the first mistake is at ${refused.first}`,
+      'what it read before is in force there',
+      'Correct the file of that replica; see all mistakes with: nestwatch check-config',
+    ),
   ];
 }
 
@@ -77,11 +74,6 @@ function described(
   ];
   const does = duties.join(' and ') || 'reads no region';
   const age = durationWords((nowUs - startedUs) / 1000, 'two units');
-  return {
-    about: 'replica',
-    state: state === 'working' ? 'good' : 'note',
-    found: `${name}, version ${version}, runs for ${age}, ${does}${STATES[state]}`,
-    assumed: '',
-    advice: '',
-  };
+  const found = `${name}, version ${version}, runs for ${age}, ${does}${STATES[state]}`;
+  return (state === 'working' ? fine : note)('replica', found, '');
 }
