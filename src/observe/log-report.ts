@@ -86,21 +86,7 @@ function createAwayWatch(): (one: Happening) => boolean {
   };
 }
 
-type IntakeLines = Pick<
-  Lines,
-  | 'request'
-  | 'rate_limit'
-  | 'poll'
-  | 'region_health'
-  | 'inventory'
-  | 'events'
-  | 'quarantined'
-  | 'recovered'
-  | 'missing'
-  | 'counts_untrue'
->;
-
-function intakeLines(log: Writers, seldom: Seldom): IntakeLines {
+function intakeLines(log: Writers, seldom: Seldom) {
   const healths = new Map<string, string>();
   return {
     request({ what, ...data }) {
@@ -151,15 +137,10 @@ function intakeLines(log: Writers, seldom: Seldom): IntakeLines {
     counts_untrue({ what, ...data }) {
       log.warn('The counts of a stream are wrong: audits read its entries instead', data);
     },
-  };
+  } satisfies Partial<Lines>;
 }
 
-type DeliveryLines = Pick<
-  Lines,
-  'alert' | 'notified' | 'template_failed' | 'suppressed' | 'left_out' | 'delivery' | 'heartbeat'
->;
-
-function deliveryLines(log: Writers, seldom: Seldom): DeliveryLines {
+function deliveryLines(log: Writers, seldom: Seldom) {
   /** Why the last heartbeat failed or was withheld; empty when it was sent, undefined before the first. */
   let heartbeat: string | undefined;
   /** Said already: it recurs with each mail, and until somebody corrects the address. */
@@ -212,24 +193,10 @@ function deliveryLines(log: Writers, seldom: Seldom): DeliveryLines {
       else if (outcome === 'failed') log.warn('The heartbeat was not accepted', { reason });
       else log.info('The heartbeat is sent', {});
     },
-  };
+  } satisfies Partial<Lines>;
 }
 
-type ProcessLines = Pick<
-  Lines,
-  | 'action'
-  | 'config_reload'
-  | 'duty'
-  | 'impaired'
-  | 'joined'
-  | 'limit_reached'
-  | 'relieves'
-  | 'set_aside'
-  | 'trouble'
-  | 'write'
->;
-
-function processLines(log: Writers, seldom: Seldom): ProcessLines {
+function processLines(log: Writers, seldom: Seldom) {
   return {
     action({ what, ...data }) {
       log.info('The service was to do something', data);
@@ -277,7 +244,7 @@ function processLines(log: Writers, seldom: Seldom): ProcessLines {
       const kind = `trouble/${stage}/${region}/${code === 'bug' ? String(error) : code}`;
       seldom(kind, levelOf(error), sentence, data);
     },
-  };
+  } satisfies Partial<Lines>;
 }
 
 /** Bugs, and failures that stop the work until a person acts, are errors; the rest recovers by itself or repeats. */

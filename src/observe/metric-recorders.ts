@@ -23,43 +23,33 @@ const NONE = '_none';
 /** The most causes counted for each region to find the frequent ones; the oldest is forgotten first. */
 const REMEMBERED = 1_000;
 
-interface FailureCauses {
-  /** The value of the label `error`. Calls `gone` for a cause whose series must be removed. */
-  labelOf(region: string, error: string, gone: (error: string) => void): string;
-}
+/** Returns the value of the label `error`, and calls `gone` for a cause whose series must be removed. */
+function createCauseLabel() {
+  const regions = new Map<string, Record<'shown' | 'waiting', Map<string, number>>>();
 
-interface Region {
-  readonly shown: Map<string, number>;
-  readonly waiting: Map<string, number>;
-}
-
-function createFailureCauses(): FailureCauses {
-  const regions = new Map<string, Region>();
-
-  return {
-    labelOf(name, error, gone) {
-      if (error === OTHER_CAUSES) return OTHER_CAUSES;
-      const cause = error || NONE;
-      const region = regions.get(name) ?? { shown: new Map(), waiting: new Map() };
-      regions.set(name, region);
-      const { shown, waiting } = region;
-      const count = (shown.get(cause) ?? waiting.get(cause) ?? 0) + 1;
-      if (shown.has(cause) || shown.size < LIMITS.shown_causes.most) {
-        shown.set(cause, count);
-        return cause;
-      }
-      const [rarest, least] = [...shown].reduce((one, other) => (other[1] < one[1] ? other : one));
-      if (count <= least) {
-        remember(waiting, cause, count);
-        return OTHER_CAUSES;
-      }
-      shown.delete(rarest);
-      gone(rarest);
-      remember(waiting, rarest, least);
-      waiting.delete(cause);
+  return (name: string, error: string, gone: (error: string) => void): string => {
+    if (error === OTHER_CAUSES) return OTHER_CAUSES;
+    const cause = error || NONE;
+    const { shown, waiting } = regions.getOrInsertComputed(name, () => ({
+      shown: new Map<string, number>(),
+      waiting: new Map<string, number>(),
+    }));
+    const count = (shown.get(cause) ?? waiting.get(cause) ?? 0) + 1;
+    if (shown.has(cause) || shown.size < LIMITS.shown_causes.most) {
       shown.set(cause, count);
       return cause;
-    },
+    }
+    const [rarest, least] = [...shown].reduce((one, other) => (other[1] < one[1] ? other : one));
+    if (count <= least) {
+      remember(waiting, cause, count);
+      return OTHER_CAUSES;
+    }
+    shown.delete(rarest);
+    gone(rarest);
+    remember(waiting, rarest, least);
+    waiting.delete(cause);
+    shown.set(cause, count);
+    return cause;
   };
 }
 
@@ -146,21 +136,7 @@ function exemplarOf(key: string | undefined): Readonly<Record<string, string>> {
   return key !== undefined && key.length <= MAX_EXEMPLAR_LENGTH ? { event_key: key } : {};
 }
 
-type IntakeRecorders = Pick<
-  Recorders,
-  | 'request'
-  | 'rate_limit'
-  | 'poll'
-  | 'events'
-  | 'duplicates'
-  | 'quarantined'
-  | 'recovered'
-  | 'missing'
-  | 'region_health'
-  | 'connection_lost'
->;
-
-function intakeRecorders(options: RecordersOptions): IntakeRecorders {
+function intakeRecorders(options: RecordersOptions) {
   const { metrics } = options;
   const typeLabels = {
     notification: guardOf(options, 'events', EVENT_TYPES.notification),
@@ -224,15 +200,13 @@ function intakeRecorders(options: RecordersOptions): IntakeRecorders {
     connection_lost({ region, state }) {
       metrics.connectionsLost.inc({ region, state });
     },
-  };
+  } satisfies Partial<Recorders>;
 }
 
-type BirdRecorders = Pick<Recorders, 'flight' | 'flights_active' | 'inventory'>;
-
-function birdRecorders(options: RecordersOptions): BirdRecorders {
+function birdRecorders(options: RecordersOptions) {
   const { metrics, birds, nestsPerRegion, endStatusLabel, drop } = options;
   const nests = createNestSeries({ metrics, nestsPerRegion, endStatuses: END_STATUSES, dropped: drop });
-  const causes = createFailureCauses();
+  const causeLabel = createCauseLabel();
   return {
     flight(seen) {
       if (seen.status === 'active') return birds.flightStarted(seen);
@@ -243,7 +217,7 @@ function birdRecorders(options: RecordersOptions): BirdRecorders {
       const took = durationMs === undefined ? undefined : seconds(durationMs);
       nests.flightEnded({ region, nestId, status, seconds: took, exemplar });
       if (error === undefined) return;
-      const cause = causes.labelOf(region, error, (gone) =>
+      const cause = causeLabel(region, error, (gone) =>
         metrics.flightFailures.remove({ region, error: gone }),
       );
       metrics.flightFailures.inc({ labels: { region, error: cause }, value: 1, exemplarLabels: exemplar });
@@ -255,12 +229,10 @@ function birdRecorders(options: RecordersOptions): BirdRecorders {
       birds.inventory(region, listed);
       nests.inventory(region, listed);
     },
-  };
+  } satisfies Partial<Recorders>;
 }
 
-type DeliveryRecorders = Pick<Recorders, 'suppressed' | 'delivery' | 'template_failed' | 'heartbeat'>;
-
-function deliveryRecorders(options: RecordersOptions): DeliveryRecorders {
+function deliveryRecorders(options: RecordersOptions) {
   const { metrics } = options;
   const suppressedLabel = guardOf(options, 'notificationsSuppressed', SUPPRESSION_REASONS);
   return {
@@ -289,7 +261,7 @@ function deliveryRecorders(options: RecordersOptions): DeliveryRecorders {
       metrics.heartbeatSent.inc();
       metrics.heartbeatLastSuccess.set(atUs / 1e6);
     },
-  };
+  } satisfies Partial<Recorders>;
 }
 
 /**
