@@ -4,16 +4,7 @@
  */
 import { parseInstant } from '../../time/instant.ts';
 
-export interface Query {
-  /** This and the other readers return undefined when the parameter is absent or invalid. */
-  whole(name: string, least: number): number | undefined;
-  flag(name: string): boolean | undefined;
-  instantUs(name: string): number | undefined;
-  word<T extends string>(name: string, words: readonly T[]): T | undefined;
-  /** Messages by parameter; empty when every parameter read so far is valid. */
-  errors(): Readonly<Record<string, readonly string[]>>;
-  refuse(name: string, why: string): void;
-}
+export type Query = ReturnType<typeof openQuery>;
 
 const INT32_MAX = 2 ** 31 - 1;
 
@@ -22,7 +13,7 @@ const FLAGS: ReadonlyMap<string, boolean> = new Map([
   ['false', false],
 ]);
 
-export function openQuery(text: string): Query {
+export function openQuery(text: string) {
   const values = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(text)) {
     const key = name.toLowerCase();
@@ -40,15 +31,18 @@ export function openQuery(text: string): Query {
     return result;
   };
   return {
-    whole: (name, least) =>
+    /** This and the other readers return undefined when the parameter is absent or invalid. */
+    whole: (name: string, least: number) =>
       read(name, (value) => {
         const number = /^[+-]?\d{1,10}$/.test(value) ? Number(value) : Number.NaN;
         return number >= least && number <= INT32_MAX ? number : undefined;
       }),
-    flag: (name) => read(name, (value) => FLAGS.get(value.toLowerCase())),
-    instantUs: (name) => read(name, (value) => parseInstant(value)?.us),
-    word: (name, words) => read(name, (value) => words.find((word) => word === value.toLowerCase())),
-    errors: () => Object.fromEntries(errors),
+    flag: (name: string) => read(name, (value) => FLAGS.get(value.toLowerCase())),
+    instantUs: (name: string) => read(name, (value) => parseInstant(value)?.us),
+    word: <T extends string>(name: string, words: readonly T[]) =>
+      read(name, (value) => words.find((word) => word === value.toLowerCase())),
+    /** Messages by parameter; empty when every parameter read so far is valid. */
+    errors: (): Readonly<Record<string, readonly string[]>> => Object.fromEntries(errors),
     refuse,
   };
 }

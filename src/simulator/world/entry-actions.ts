@@ -34,8 +34,6 @@ interface EventErrorOptions {
   readonly errorType?: string;
 }
 
-export type EntryActions = ReturnType<typeof entryActions>;
-
 export function entryActions(state: State) {
   function log(bird: Bird, eventType: string, fields: Readonly<Record<string, unknown>>, raw: RawEntry = {}) {
     return addEntry(state, bird.logs, {

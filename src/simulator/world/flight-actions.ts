@@ -43,8 +43,6 @@ interface NewFlightLog extends Pick<FlightLogRecord, 'createdAtUs' | 'fields'> {
   readonly visibleAtUs?: number;
 }
 
-export type FlightActions = ReturnType<typeof flightActions>;
-
 export function flightActions(state: State) {
   function end(flight: Flight, status: FlightOutcome, options: EndOptions): void {
     const usual = FAILURES[0];

@@ -15,8 +15,6 @@ interface NewNest {
 type NewBird = Pick<BirdRecord, 'name' | 'triggerType'> &
   Partial<Pick<BirdRecord, 'status' | 'flightDurationMs'>>;
 
-export type InventoryActions = ReturnType<typeof inventoryActions>;
-
 export function inventoryActions(state: State) {
   function deleteBird(birdId: string): void {
     const bird = birdOf(state, birdId);

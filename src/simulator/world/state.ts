@@ -163,15 +163,7 @@ export function addEntry(state: State, list: Entry[], given: NewEntry): Entry {
  * order of entry within one instant. While an action runs, `presentUs` is that action's own instant. So a world that
  * nobody queried for an hour catches up as if it had been watched all along.
  */
-interface Agenda {
-  at(instantUs: number, action: () => void): void;
-  /** Runs everything due at `nowUs`. Does nothing when called while it is running. */
-  runUntil(nowUs: number): void;
-  /** The instant of the running action; undefined between actions. */
-  presentUs(): number | undefined;
-  /** The instant of the earliest waiting action. */
-  nextUs(): number | undefined;
-}
+type Agenda = ReturnType<typeof createAgenda>;
 
 interface Item {
   readonly atUs: number;
@@ -179,14 +171,14 @@ interface Item {
   readonly action: () => void;
 }
 
-export function createAgenda(): Agenda {
+export function createAgenda() {
   // A binary heap: the earliest item comes first.
   const heap: Item[] = [];
   let order = 0;
   let presentUs: number | undefined;
 
   return {
-    at(instantUs, action) {
+    at(instantUs: number, action: () => void): void {
       const item = { atUs: instantUs, order: order++, action };
       let child = heap.push(item) - 1;
       while (child > 0) {
@@ -197,7 +189,8 @@ export function createAgenda(): Agenda {
       }
       heap[child] = item;
     },
-    runUntil(nowUs) {
+    /** Runs everything due at `nowUs`. Does nothing when called while it is running. */
+    runUntil(nowUs: number): void {
       if (presentUs !== undefined) return;
       try {
         while (heap.length > 0 && heap[0]!.atUs <= nowUs) {
@@ -209,8 +202,8 @@ export function createAgenda(): Agenda {
         presentUs = undefined;
       }
     },
+    /** The instant of the running action; undefined between actions. */
     presentUs: () => presentUs,
-    nextUs: () => heap[0]?.atUs,
   };
 }
 

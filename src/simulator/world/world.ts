@@ -6,9 +6,9 @@
  */
 import type { Clock, Random } from '../../time/clock.ts';
 import { type Behaviours, DEFAULT_BEHAVIOURS } from './behaviours.ts';
-import { type EntryActions, entryActions } from './entry-actions.ts';
-import { type FlightActions, flightActions } from './flight-actions.ts';
-import { type InventoryActions, inventoryActions } from './inventory-actions.ts';
+import { entryActions } from './entry-actions.ts';
+import { flightActions } from './flight-actions.ts';
+import { inventoryActions } from './inventory-actions.ts';
 import { forked } from './seeded-random.ts';
 import type { BirdRecord, EntryRecord, FlightRecord, NestRecord, UserRecord } from './simulated-record.ts';
 import { createState } from './state.ts';
@@ -33,46 +33,9 @@ interface RequestCounts {
   readonly byStatus: Readonly<Record<string, number>>;
 }
 
-export interface World extends InventoryActions, FlightActions, EntryActions {
-  readonly region: string;
-  readonly clock: Clock;
-  readonly token: string;
-  /** May be changed at any moment. */
-  readonly behaviours: Behaviours;
-  /** Used for faults alone, so that requests never change what happens in the world. */
-  readonly faultRandom: Random;
-  readonly users: ReadonlyMap<string, UserRecord>;
-  readonly nests: ReadonlyMap<string, NestRecord>;
-  /** Every Bird that ever existed, including deleted ones. */
-  readonly birds: ReadonlyMap<string, BirdRecord>;
-  readonly flights: ReadonlyMap<string, FlightRecord>;
-  readonly notifications: readonly EntryRecord[];
+export type World = ReturnType<typeof createWorld>;
 
-  /** The present: the instant of the agenda's running action, or else the clock's. */
-  nowUs(): number;
-  /** Runs an action at an instant. One in the past runs at once, with that instant as the present. */
-  at(instantUs: number, action: () => void): void;
-  /** Repeats an action, first after one period. The returned function stops it. */
-  every(periodMs: number, action: () => void): () => void;
-  /** Runs everything that is due. */
-  settle(): void;
-
-  /** Everything, or only one operation. */
-  goDown(kind?: Outage, operation?: string): void;
-  /** Ends every outage. */
-  comeUp(): void;
-  outage(operation: string): Outage | undefined;
-  refuseToken(): void;
-  acceptToken(): void;
-  isTokenRefused(): boolean;
-
-  truth(): Truth;
-  requests(): RequestCounts;
-  /** Counts a request; called by whoever answers it. */
-  count(operation: string, status: number | 'reset'): void;
-}
-
-export function createWorld({ region, clock, random, token, behaviours: given }: WorldOptions): World {
+export function createWorld({ region, clock, random, token, behaviours: given }: WorldOptions) {
   const behaviours: Behaviours = { ...DEFAULT_BEHAVIOURS, ...given };
   const state = createState(region, clock, random, behaviours);
   /** By operation; that of everything under ''. */
@@ -107,19 +70,25 @@ export function createWorld({ region, clock, random, token, behaviours: given }:
     region,
     clock,
     token,
+    /** May be changed at any moment. */
     behaviours,
+    /** Used for faults alone, so that requests never change what happens in the world. */
     faultRandom: forked(random),
-    users: state.users,
-    nests: state.nests,
-    birds: state.birds,
-    flights: state.flights,
-    notifications: state.notifications,
+    users: state.users as ReadonlyMap<string, UserRecord>,
+    nests: state.nests as ReadonlyMap<string, NestRecord>,
+    /** Every Bird that ever existed, including deleted ones. */
+    birds: state.birds as ReadonlyMap<string, BirdRecord>,
+    flights: state.flights as ReadonlyMap<string, FlightRecord>,
+    notifications: state.notifications as readonly EntryRecord[],
+    /** The present: the instant of the agenda's running action, or else the clock's. */
     nowUs: state.nowUs,
-    at(instantUs, action) {
+    /** Runs an action at an instant. One in the past runs at once, with that instant as the present. */
+    at(instantUs: number, action: () => void): void {
       state.agenda.at(instantUs, action);
       settle();
     },
-    every(periodMs, action) {
+    /** Repeats an action, first after one period. The returned function stops it. */
+    every(periodMs: number, action: () => void): () => void {
       let isOver = false;
       const periodUs = Math.max(1, Math.round(periodMs * 1000));
       const next = (instantUs: number) =>
@@ -133,31 +102,35 @@ export function createWorld({ region, clock, random, token, behaviours: given }:
         isOver = true;
       };
     },
+    /** Runs everything that is due. */
     settle,
-    goDown(kind = 'reset', operation = '') {
+    /** Everything, or only one operation. */
+    goDown(kind: Outage = 'reset', operation = ''): void {
       outages.set(operation, kind);
     },
-    comeUp() {
+    /** Ends every outage. */
+    comeUp(): void {
       outages.clear();
     },
-    outage: (operation) => outages.get('') ?? outages.get(operation),
-    refuseToken() {
+    outage: (operation: string) => outages.get('') ?? outages.get(operation),
+    refuseToken(): void {
       isTokenRefused = true;
     },
-    acceptToken() {
+    acceptToken(): void {
       isTokenRefused = false;
     },
     isTokenRefused: () => isTokenRefused,
-    truth() {
+    truth(): Truth {
       settle();
       return truthOf(state);
     },
-    requests: () => ({
+    requests: (): RequestCounts => ({
       total,
       byOperation: Object.fromEntries(byOperation),
       byStatus: Object.fromEntries(byStatus),
     }),
-    count(operation, status) {
+    /** Counts a request; called by whoever answers it. */
+    count(operation: string, status: number | 'reset'): void {
       total += 1;
       byOperation.set(operation, (byOperation.get(operation) ?? 0) + 1);
       byStatus.set(String(status), (byStatus.get(String(status)) ?? 0) + 1);

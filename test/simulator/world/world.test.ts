@@ -33,7 +33,7 @@ describe('the agenda', () => {
       ['late guest', 20],
       ['c', 30],
     ]);
-    expect([agenda.presentUs(), agenda.nextUs()]).toEqual([undefined, 31]);
+    expect(agenda.presentUs()).toBeUndefined();
   });
 
   test('any order of insertion comes out sorted', () => {
