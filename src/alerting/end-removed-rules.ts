@@ -2,6 +2,8 @@ import type { Alert } from '../domain/alert/alert.ts';
 import type { Rule } from '../domain/alert/rule.ts';
 import { presentRule } from '../domain/evaluate/choose-rule.ts';
 import { endAtOnce } from '../domain/evaluate/resolve-by-hand.ts';
+import { sharedCause } from '../domain/kinds/failures/shared-cause.ts';
+import { isRuleOf } from '../domain/kinds/kind.ts';
 import { KINDS } from '../domain/kinds/kinds.ts';
 import type { Happening } from '../report.ts';
 import { writeDecision } from '../store/alerts/change-alerts.ts';
@@ -17,11 +19,11 @@ const BATCH = 200;
  */
 export async function endRemovedRules(tx: Transaction, rules: readonly Rule[], nowUs: number): Promise<Step> {
   const happenings: Happening[] = [];
-  for (const kind of KINDS.filter(({ isOnRequest }) => isOnRequest)) {
+  for (const kind of KINDS.filter(({ isOnRequest, name }) => isOnRequest || name === sharedCause.name)) {
     const query = { state: 'firing', name: kind.name, order: 'newest', nowUs, limit: BATCH } as const;
     for (let cursor: string | undefined; ; await tx.pause()) {
       const { alerts, next } = await tx.alerts.page({ ...query, cursor });
-      const lost = alerts.filter((alert) => !presentRule(alert, kind, rules));
+      const lost = alerts.filter((alert) => isOff(presentRule(alert, kind, rules)));
       const ended = lost.flatMap((alert) => endAtOnce(alert, reasonOf(alert), 'gone', rules, nowUs) ?? []);
       happenings.push(
         ...(await writeDecision(tx, lost, { alerts: ended, links: [] }, rules, nowUs)).happenings,
@@ -31,6 +33,11 @@ export async function endRemovedRules(tx: Transaction, rules: readonly Rule[], n
     }
   }
   return { done: 0, queued: 0, happenings };
+}
+
+/** Whether nothing is judged by it any more. */
+function isOff(rule: Rule | undefined): boolean {
+  return !rule || (isRuleOf(rule, sharedCause) && rule.birds === 0);
 }
 
 function reasonOf({ rule }: Alert): string {

@@ -6,7 +6,7 @@ import type { Alert } from '../domain/alert/alert.ts';
 import type { Group, GroupMember } from '../domain/grouping/group.ts';
 import { HAS_LEFT } from '../domain/grouping/group.ts';
 import { flightFailed } from '../domain/kinds/failures/flight-failed.ts';
-import { scopesOfCause, sharedCause } from '../domain/kinds/failures/shared-cause.ts';
+import { isPart, scopesOfCause, sharedCause } from '../domain/kinds/failures/shared-cause.ts';
 import type { IsTold } from '../domain/muting/muting.ts';
 import type { Transaction } from '../store/store.ts';
 
@@ -26,7 +26,7 @@ export async function handOver(
   groups: ReadonlyMap<string, Group>,
   isTold: IsTold,
 ): Promise<GroupMember[]> {
-  const parts = joined.filter(({ alert }) => alert.alertname === flightFailed.name && alert.labels.error);
+  const parts = joined.filter(({ alert }) => alert.alertname === flightFailed.name && isPart(alert));
   const begun = joined.filter(
     ({ alert }) => alert.alertname === sharedCause.name && alert.state === 'firing',
   );

@@ -176,3 +176,15 @@ test('no failure is told twice to one receiver, neither when the cause begins no
   // The other three that still fail had been told before.
   expect(names().slice(-2).toSorted()).toEqual(['FlightFailed Sync 3 firing', 'SharedCause  resolved']);
 });
+
+test('a part that fails with something else is told of that', async () => {
+  const { stage, fail, told } = await watched();
+  fail(0, 6);
+  await stage.minutesPass(3);
+  fail(0, 1, 'Licence of the plugin expired');
+  await stage.minutesPass(8);
+  const news = told().flatMap(({ labels, events }) =>
+    events.filter(({ message }) => message.startsWith('Licence')).map(() => labels.alertname),
+  );
+  expect(news).toEqual(['FlightFailed']);
+});

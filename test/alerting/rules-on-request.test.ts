@@ -7,7 +7,7 @@ import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import { applyFacts } from '../../src/store/alerts/change-alerts.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import { deadlineMissed, minute, regionHealth, rule } from '../domain/world.ts';
+import { deadlineMissed, minute, regionHealth, rule, sharedError } from '../domain/world.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 
 const named = (id: string, match = '{}'): Rule => ({
@@ -66,4 +66,12 @@ test('an alert ends when its rule no longer fits', async () => {
   await apply([deadlineMissed(500)], [early]);
   await ended([{ ...early, match: other.match }]);
   expect(await names('resolved')).toEqual(['FlightOverdue early']);
+});
+
+test('a cause that Birds share ends when such alerts are turned off', async () => {
+  await apply([{ ...sharedError(500, 5), events: [] }], DEFAULT_RULES);
+  await ended([]);
+  expect(await names('firing')).toEqual(['SharedCause undefined']);
+  await ended([rule('SharedCause', { id: 'off', birds: 0 })]);
+  expect(await names('firing')).toEqual([]);
 });

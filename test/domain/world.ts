@@ -122,7 +122,7 @@ export function sharedError(
   }));
   return {
     ...{ fact: 'shared_error', region: 'eu', scope: `eu/${subjectOfCause(error)}`, error },
-    ...{ birds, nests: Math.min(2, birds), isAll: true },
+    ...{ birds, nests: Math.min(2, birds), isAll: true, said: seen.message ?? error },
     parts: places.map((place, index) => ({ place, startsAtUs: minute(at - index) })),
     events: [event({ feed: 'flight', type: 'flight.failed', at, ...seen })],
   };

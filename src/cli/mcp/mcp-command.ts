@@ -20,15 +20,21 @@ export async function mcp(edge: Edge, options: DaemonOptions): Promise<number> {
   // A mistake in the options ends the command, instead of every call.
   const url = daemonUrl(edge, options);
   const server = new McpServer({ name: 'nestwatch', version: VERSION }, { instructions: INSTRUCTIONS });
+  const answering = new Set<Promise<CallToolResult>>();
   for (const tool of TOOLS) {
     const { name, title, description, input: inputSchema } = tool;
     const annotations = { readOnlyHint: true, destructiveHint: false, openWorldHint: false };
-    server.registerTool(name, { title, description, inputSchema, annotations }, (given) =>
-      call(edge, options, url, tool, given),
-    );
+    server.registerTool(name, { title, description, inputSchema, annotations }, (given) => {
+      const answer = call(edge, options, url, tool, given);
+      answering.add(answer);
+      return answer.finally(() => answering.delete(answer));
+    });
   }
   await server.connect(new StdioServerTransport(edge.stdin, edge.stdout));
   await Promise.race([untilStopped(edge), new Promise((resolve) => edge.stdin.once('end', resolve))]);
+  // Whoever asked before the end is answered.
+  await Promise.allSettled(answering);
+  await new Promise((resolve) => setImmediate(resolve));
   await server.close();
   return 0;
 }

@@ -52,6 +52,8 @@ export type Fact =
       readonly nests: number;
       /** False if there are more. */
       readonly isAll: boolean;
+      /** What the newest failure says. */
+      readonly said: string;
       /** The Birds that began to fail last, the latest first. */
       readonly parts: readonly { readonly place: Place; readonly startsAtUs: number }[];
       /** Failures that are told with the cause, the oldest first. */

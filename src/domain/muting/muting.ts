@@ -1,6 +1,7 @@
 /** Decides which alerts are muted at one instant, and why: by silences, inhibition and a route's time intervals. */
 import type { Labels } from '../alert/alert.ts';
 import { type Fault, FaultBox } from '../alert/fault.ts';
+import { isPart } from '../kinds/failures/shared-cause.ts';
 import { workOf } from '../matchers/matcher.ts';
 import type { Route } from '../routing/route.ts';
 import { createInhibitor, type Inhibitor, type InhibitRule, workOfRule } from './inhibit.ts';
@@ -111,7 +112,7 @@ export async function createMuting(options: MutingOptions, giveWay: GiveWay): Pr
     faults: () => faults.all(),
     async why(alert, route, giveWay) {
       const source = inhibitedBy(alert.labels).find(
-        ({ standsIn, labels }) => !standsIn || isTold(labels, route.receiver),
+        ({ standsIn, labels }) => !standsIn || (isPart(alert) && isTold(labels, route.receiver)),
       );
       let pause = giveWay(leastWork);
       if (pause) await pause;

@@ -88,7 +88,7 @@ export function hidesFromUs(
 }
 
 /** The properties of an alert that a silence depends on. */
-export type Silenceable = Pick<Alert, 'id' | 'labels' | 'state' | 'startsAtUs'>;
+export type Silenceable = Pick<Alert, 'id' | 'labels' | 'annotations' | 'state' | 'startsAtUs'>;
 
 /** Whether the silence applies to this alert. */
 export function concerns(silence: Silence, alert: Silenceable): boolean {

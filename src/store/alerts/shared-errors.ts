@@ -10,6 +10,7 @@ import { rulesFor } from '../../domain/evaluate/choose-rule.ts';
 import { type GroupMember, HAS_LEFT } from '../../domain/grouping/group.ts';
 import { flightFailed } from '../../domain/kinds/failures/flight-failed.ts';
 import {
+  isPart,
   MOST_LISTED,
   type SharedCauseRule,
   sharedCause,
@@ -49,7 +50,7 @@ export async function sharedErrors(
     const candidate = candidates.getOrInsertComputed(scope, () => ({
       ...{ rule, region, error, scope, parts: [] },
     }));
-    if (alert.state === 'firing') candidate.parts.push(alert);
+    if (alert.state === 'firing' && isPart(alert)) candidate.parts.push(alert);
   }
   if (candidates.size === 0) return [];
   const causes = await tx.alerts.ofScopes([...candidates.keys()]);
@@ -88,7 +89,7 @@ async function lookUp(
   // What joins it brings all its failures that were not told, and then each that comes.
   const come = ({ id }: Alert) => since?.links.get(id) ?? [];
   const brings = (part: Alert) => !since?.fired.has(part.id) && come(part).length < part.eventsTotal;
-  const joining = [...(since ? [] : latest), ...parts].filter(brings);
+  const joining = [...(since ? [] : latest.filter(isPart)), ...parts].filter(brings);
   const ids = [...new Set(joining.map(({ id }) => id))];
   const told = ids.length === 0 ? new Map<string, number>() : toldSeqs(await tx.groups.membersOfAlerts(ids));
   const spans = [...new Map(joining.map((part) => [part.id, part])).values()].map((part) => ({
@@ -100,6 +101,7 @@ async function lookUp(
   const came = parts.filter((part) => !brings(part)).flatMap((part) => come(part).map(({ event }) => event));
   return {
     ...{ fact: 'shared_error', scope, region, error, rule: rule.id, ...counts },
+    said: latest[0]?.annotations.description ?? '',
     events: [...brought.flat(), ...came].toSorted((a, b) => a.occurredAtUs - b.occurredAtUs),
     parts: latest.map(({ labels, startsAtUs }) => ({
       place: {

@@ -7,6 +7,7 @@ import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import type { Configuration } from 'openid-client';
 import type { OidcConfig } from '../../config/sections/oidc-section.ts';
 import type { Scope } from '../../config/sections/scopes.ts';
+import { NestwatchError } from '../../errors.ts';
 import type { Report } from '../../report.ts';
 import { plainText } from '../../text/plain-text.ts';
 import type { Clock } from '../../time/clock.ts';
@@ -21,6 +22,7 @@ const LOGIN_MS = 600_000;
 const TIMEOUT_SECONDS = 10;
 /** How long what the provider says of itself is used. */
 const DISCOVERED_MS = 600_000;
+const MAX_SAID = 300;
 
 interface OidcOptions {
   readonly config: OidcConfig;
@@ -117,8 +119,13 @@ export function createOidc({ config, externalUrl, signer, clock, report }: OidcO
     try {
       return await answer(c);
     } catch (error) {
-      report({ what: 'trouble', stage: 'web', error });
-      return answerRefusal(c, isRefusal(error) ? 403 : 503, isRefusal(error) ? REFUSED : AWAY);
+      const said = plainText(error instanceof Error ? error.message : '', MAX_SAID);
+      const [code, status, words] = isRefusal(error)
+        ? (['rejected', 403, REFUSED] as const)
+        : (['unreachable', 503, AWAY] as const);
+      const cause = new NestwatchError(code, `login at ${config.issuer}: ${said}`, { cause: error });
+      report({ what: 'trouble', stage: 'web', error: cause });
+      return answerRefusal(c, status, words);
     }
   };
 

@@ -132,7 +132,10 @@ test('an alert takes the same work however many may inhibit it', async () => {
   const muting = await createMuting(options, atOnce);
   asked = 0;
   const labels = { severity: 'warning', bird: '7' };
-  const { inhibitedBy } = await muting.of({ id: 'a', labels, state: 'firing', startsAtUs: 0 }, atOnce);
+  const { inhibitedBy } = await muting.of(
+    { id: 'a', labels, annotations: {}, state: 'firing', startsAtUs: 0 },
+    atOnce,
+  );
   expect(inhibitedBy).toEqual([]);
   expect(asked).toBeLessThanOrEqual(2);
 });
@@ -146,10 +149,14 @@ test('a source that stands in for others mutes them only where it is told itself
   };
   const muting = await createMuting(options, () => undefined);
   const labels = { alertname: 'FlightFailed', region: 'eu', error: 'boom', nest: 'Alfa' };
-  const alert = { id: 'a', labels, state: 'firing', startsAtUs: 0 } as const;
+  const annotations = { description: 'boom' };
+  const alert = { id: 'a', labels, annotations, state: 'firing', startsAtUs: 0 } as const;
   const why = (receiver: string) => muting.why(alert, tree(node('', { receiver })), () => undefined);
   expect(await why('ops')).toMatchObject({ reason: 'inhibited', standsIn: true });
   expect(await why('owners')).toBeNull();
+  // It fails with something else now.
+  const changed = { ...alert, annotations: { description: 'bang' } };
+  expect(await muting.why(changed, tree(node('', { receiver: 'ops' })), () => undefined)).toBeNull();
   const other = { ...alert, labels: { ...labels, error: 'bang' } };
   expect(await muting.why(other, tree(node('', { receiver: 'ops' })), () => undefined)).toBeNull();
 });

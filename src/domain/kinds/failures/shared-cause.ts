@@ -5,12 +5,13 @@
 import { howMany } from '../../../text/counts.ts';
 import { durationWords } from '../../../text/duration-words.ts';
 import { dayAndTime } from '../../../text/instant-words.ts';
-import { plainText } from '../../../text/plain-text.ts';
+import { firstLines, plainText } from '../../../text/plain-text.ts';
 import { regionName } from '../../../text/region-name.ts';
-import type { Labels } from '../../alert/alert.ts';
+import type { Alert, Labels } from '../../alert/alert.ts';
+import { signature } from '../../alert/error-signature.ts';
 import type { FactOf } from '../../alert/fact.ts';
 import { hash64 } from '../../alert/fingerprint.ts';
-import { annotate, birdName } from '../../alert/labels.ts';
+import { annotate, birdName, tidyLabels } from '../../alert/labels.ts';
 import { fire, remember, resolve } from '../../alert/lifecycle.ts';
 import type { Parameters, RuleOf } from '../../alert/parameter.ts';
 import { defineKind, type Given, type Mistake } from '../kind.ts';
@@ -50,6 +51,7 @@ const FEWER_FOR_MS = 600_000;
 /** Birds that are named. */
 export const MOST_LISTED = 20;
 const NAME_CODE_POINTS = 60;
+const MESSAGE_CODE_POINTS = 300;
 
 export const sharedCause = defineKind({
   name: 'SharedCause',
@@ -97,7 +99,6 @@ export const sharedCause = defineKind({
     if (sinceUs === undefined) return undefined;
     const { fewerUs: before = 0 } = (alert.memory as Memory | null) ?? {};
     const fewerUs = isEnough ? 0 : before || nowUs;
-    if (fewerUs > 0 && fewerUs === before && fact.events.length === 0) return undefined;
     const annotations = annotate({ rule, labels }, summaryOf(fact, sinceUs), listOf(fact));
     const memory: Memory = { fewerUs };
     const dueAtUs = fewerUs > 0 ? fewerUs + FEWER_FOR_MS * 1000 : null;
@@ -129,6 +130,12 @@ export function scopesOfCause({ region = '', error = '' }: Labels): [string, str
   return [`${region}/${subject}`, `all/${subject}`];
 }
 
+/** Whether the newest failure that an alert tells has the error in its label: what it says may have changed since it began. */
+export function isPart({ labels, annotations }: Pick<Alert, 'labels' | 'annotations'>): boolean {
+  const { error = '' } = labels;
+  return error !== '' && tidyLabels({ error: signature(annotations.description ?? '') }).error === error;
+}
+
 /** When the first of those Birds began to fail that count; undefined if the last ones did not begin close to each other. */
 function beganUs({ parts }: SharedError, { birds, withinMs }: SharedCauseRule): number | undefined {
   const starts = parts.map(({ startsAtUs }) => startsAtUs).toSorted((a, b) => b - a);
@@ -145,15 +152,17 @@ function summaryOf({ region, error, birds, nests, isAll }: SharedError, startsAt
   return `${those} fail with "${plainText(error, 120)}" since ${dayAndTime(startsAtUs)}`;
 }
 
-/** A line for each Bird. */
-function listOf({ parts, birds, isAll }: SharedError): string {
+/** What the newest failure says, and a line for each Bird. */
+function listOf({ region, error, said, parts, birds, isAll }: SharedError): string {
   const named = parts.slice(0, MOST_LISTED);
   const name = (text: string) => plainText(text, NAME_CODE_POINTS);
   const lines = named.map(({ place, startsAtUs }) => {
     const nest = place.nest || (place.nestId && `Nest ${place.nestId}`);
-    return `${name(birdName(place))}${nest && ` in ${name(nest)}`}, since ${dayAndTime(startsAtUs)}`;
+    const of = region === 'all' ? ` (${regionName(place.region)})` : '';
+    return `${name(birdName(place))}${nest && ` in ${name(nest)}`}${of}, since ${dayAndTime(startsAtUs)}`;
   });
   const more = birds - named.length;
   if (more > 0) lines.push(`and ${isAll ? '' : 'at least '}${howMany(more, 'more Bird')}`);
-  return lines.join('\n');
+  const [newest = ''] = firstLines(said, 1, MESSAGE_CODE_POINTS);
+  return [...(newest === '' || newest === error ? [] : [`The newest: ${newest}`]), ...lines].join('\n');
 }

@@ -78,3 +78,13 @@ test('a rule turns it off', () => {
   story.tell(10, sharedError(10, 50));
   expect(story.alerts()).toEqual([]);
 });
+
+test('it says what the newest failure says, and of all regions in which each Bird is', () => {
+  const story = watched({ across: 'all' });
+  const fact = sharedError(10, 5);
+  story.tell(10, { ...fact, region: 'all', said: 'Quota 7 of DeepL exceeded\n  at Translate()' });
+  expect(story.the('SharedCause').annotations.description?.split('\n').slice(0, 2)).toEqual([
+    'The newest: Quota 7 of DeepL exceeded',
+    'Bird 0 in Nest 0 (EU), since 2 Jul 2026, 12:10 UTC',
+  ]);
+});
