@@ -44,7 +44,7 @@ export function addAlerts(line: CommandLine): void {
         ]),
       ),
     async (edge, given, id: string) =>
-      (await import('./commands/alerts/alerts-show-command.ts')).alertsShow(edge, id, given),
+      (await import('./commands/alerts-show-command.ts')).alertsShow(edge, id, given),
   );
   actsOnDaemon(
     line,

@@ -16,11 +16,18 @@ import type { Edge } from '../process-io.ts';
 import { type Secret, withoutSecrets } from '../secret.ts';
 import { plainText } from '../text/plain-text.ts';
 import { findConfigFile, readGiven } from './config-file.ts';
+import { jsonText } from './terminal-text.ts';
 
 export interface DaemonOptions {
   readonly configFile: string | undefined;
   readonly url: string | undefined;
   readonly tokenFile: string | undefined;
+}
+
+/** The options of a command that prints an answer of the daemon. */
+export interface PrintOptions extends DaemonOptions {
+  readonly json: boolean;
+  readonly utc?: boolean;
 }
 
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
@@ -32,7 +39,7 @@ interface DaemonRequest {
   /** Sent as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** An answer with this status has the expected shape and is not a failure. */
+  /** An answer with this status is no failure of the command; it says why under `error`. */
   readonly alsoAnswers?: 404 | 409;
   /** What a change needs; `write` by default. */
   readonly scope?: Scope;
@@ -117,15 +124,16 @@ async function ask(
 const TIMEOUT_MS = 30_000;
 
 /**
- * The same for a JSON answer of this shape; undefined for an empty answer. Throws `usage` with the daemon's message
- * if it refuses the request, and `DaemonError` if it does not answer properly.
+ * The same for an answer in JSON, as the API of this version writes it. It must have the key `sign`, which for a list is
+ * `length`; without a sign it must be empty. Throws `usage` with the daemon's message if it refuses the request, and
+ * `DaemonError` if it does not answer properly.
  */
-export async function daemonJson<Shape extends z.ZodType>(
+export async function daemonJson<Answer>(
   edge: Edge,
   options: DaemonOptions,
   request: DaemonRequest,
-  shape: Shape,
-): Promise<{ readonly json: unknown; readonly data: z.output<Shape> }> {
+  sign?: string,
+): Promise<Answer> {
   const { status, body } = await askDaemon(edge, options, request, TIMEOUT_MS);
   if (status === 401) {
     throw new DaemonError(
@@ -134,7 +142,8 @@ export async function daemonJson<Shape extends z.ZodType>(
       `the daemon asks for its token: give --token-file${options.url === undefined ? ' or --config.file' : ''}`,
     );
   }
-  const isAnswer = status === 200 || status === 202 || status === request.alsoAnswers;
+  const isOther = status === request.alsoAnswers;
+  const isAnswer = status === 200 || status === 202 || isOther;
   if (!isAnswer && (status === 400 || status === 403 || status === 404)) {
     throw new NestwatchError('usage', refusalOf(jsonOf(body)) || 'the daemon does not accept this');
   }
@@ -143,9 +152,26 @@ export async function daemonJson<Shape extends z.ZodType>(
     throw new DaemonError('unavailable', `the daemon answered ${status}${words && `: ${words}`}`);
   }
   const json = body === '' ? undefined : jsonOf(body);
-  const parsed = shape.safeParse(json);
-  if (parsed.success) return { json, data: parsed.data };
+  const key = isOther ? 'error' : sign;
+  const isOurs =
+    typeof json === 'object' && json !== null
+      ? key !== undefined && Object.hasOwn(json, key)
+      : json === undefined && key === undefined;
+  if (isOurs) return json as Answer;
   throw new DaemonError('unexpected_shape', 'this is not the answer of a nestwatch daemon');
+}
+
+/** Prints an answer as the API gives it, or as the text that `write` makes of it. */
+export async function printAnswer<Answer>(
+  edge: Edge,
+  options: PrintOptions,
+  request: DaemonRequest,
+  sign: string,
+  write: (answer: Answer) => string,
+): Promise<Answer> {
+  const answer = await daemonJson<Answer>(edge, options, request, sign);
+  edge.stdout.write(options.json ? jsonText(answer) : write(answer));
+  return answer;
 }
 
 function jsonOf(body: string): unknown {

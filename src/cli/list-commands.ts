@@ -1,6 +1,7 @@
 /** Defines the commands that list and show what the running daemon knows about the service, and what it sent. */
 import type { Command } from 'commander';
 import type { ListName } from '../operator/lists.ts';
+import { filterNames } from './command-arguments.ts';
 import {
   acts,
   actsOnDaemon,
@@ -10,7 +11,6 @@ import {
   urlOption,
   utcOption,
 } from './command-options.ts';
-import { filterNames } from './list-filters.ts';
 
 interface AddedList {
   readonly list: Exclude<ListName, 'alerts' | 'silences'>;
@@ -67,7 +67,7 @@ export function addHealthcheck(line: CommandLine): void {
       .addOption(configFileOption())
       .addOption(urlOption())
       .addOption(jsonOption()),
-    async (edge, given) => (await import('./commands/healthcheck-command.ts')).healthcheck(edge, given),
+    async (edge, given) => (await import('./commands/status-command.ts')).healthcheck(edge, given),
   );
 }
 
@@ -92,7 +92,7 @@ export function addWatch(line: CommandLine): void {
     .description('list the active alerts, then print each that fires or ends, until interrupted')
     .addOption(utcOption());
   actsOnDaemon(line, command, async (edge, given) =>
-    (await import('./commands/watch-command.ts')).watch(edge, given),
+    (await import('./commands/alerts-command.ts')).watch(edge, given),
   );
 }
 
@@ -111,7 +111,7 @@ export function addOpen(line: CommandLine): void {
     .description('print the address of the page about something; on a terminal also open it in the browser')
     .argument('<id>', 'as `explain` takes it');
   actsOnDaemon(line, command, async (edge, given, id: string) =>
-    (await import('./commands/open-command.ts')).open(edge, id, given),
+    (await import('./commands/explain-command.ts')).open(edge, id, given),
   );
 }
 

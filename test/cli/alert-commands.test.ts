@@ -489,7 +489,7 @@ describe('deliveries', () => {
     );
     const few = await run('deliveries', '--limit', '2');
     expect(few.stdout.match(/^d\d/gm)).toHaveLength(2);
-    expect(few.stderr).toBe('There are older ones: give --limit, until= or another filter.\n');
+    expect(few.stderr).toBe('There are more: give --limit, or a filter such as until=.\n');
     expect((await run('deliveries')).stderr).toBe('');
     expect(await run('deliveries', '--state', 'lost')).toMatchObject({
       exit: 2,

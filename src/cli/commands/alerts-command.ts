@@ -1,30 +1,20 @@
-import * as z from 'zod';
+/** Lists the alerts that fire, and goes on to tell which begin and end. */
+import { DaemonError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
-import { filterParameters, readMatcherArguments } from '../command-arguments.ts';
-import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
-import { filterArguments } from '../list-filters.ts';
+import { sleep } from '../../time/clock.ts';
+import type { GettableAlert } from '../../web/api/alertmanager-json.ts';
+import { untilStopped } from '../at-terminal.ts';
+import { filterArguments, filterParameters, readMatcherArguments } from '../command-arguments.ts';
+import { type DaemonOptions, daemonJson, type PrintOptions } from '../daemon-client.ts';
 import { type Columns, jsonText, type Layout, layoutOf, shown, table } from '../terminal-text.ts';
 
-interface AlertsOptions extends DaemonOptions {
+interface AlertsOptions extends PrintOptions {
   readonly active: boolean;
   readonly silenced: boolean;
   readonly inhibited: boolean;
   /** A regular expression. */
   readonly receiver: string | undefined;
-  readonly utc?: boolean;
-  readonly json: boolean;
 }
-
-const alertsShape = z.array(
-  z.looseObject({
-    id: z.string(),
-    labels: z.record(z.string(), z.string()),
-    annotations: z.record(z.string(), z.string()).default({}),
-    startsAt: z.string(),
-    status: z.looseObject({ state: z.string() }),
-  }),
-);
-export type DaemonAlert = z.output<typeof alertsShape>[number];
 
 /** The most alerts that one answer may contain. */
 const ASKED = '1000';
@@ -44,9 +34,9 @@ export async function alerts(edge: Edge, args: readonly string[], options: Alert
   query.set('silenced', String(silenced));
   query.set('inhibited', String(inhibited));
   if (receiver !== undefined) query.set('receiver', receiver);
-  const { data } = await matchingAlerts(edge, options, query);
+  const firing = await matchingAlerts(edge, options, query);
   const ids = filters.length > 0 ? await idsOf(edge, options, filters) : undefined;
-  const list = ids ? data.filter(({ id }) => ids.has(id)) : data;
+  const list = ids ? firing.filter(({ id }) => ids.has(id)) : firing;
   edge.stdout.write(options.json ? jsonText(list) : alertTable(list, layoutOf(edge, options)));
   return 0;
 }
@@ -56,18 +46,18 @@ async function idsOf(edge: Edge, options: DaemonOptions, filters: readonly strin
   const query = filterArguments(filters, 'silences');
   query.set('state', 'firing');
   query.set('limit', ASKED);
-  const shape = z.object({ alerts: z.array(z.object({ id: z.string() })), next: z.string().optional() });
   const ids = new Set<string>();
   for (;;) {
-    const { data } = await daemonJson(
+    const request = { method: 'GET', path: `/api/v1/alerts?${query}` } as const;
+    const page = await daemonJson<{ alerts: { id: string }[]; next?: string }>(
       edge,
       options,
-      { method: 'GET', path: `/api/v1/alerts?${query}` },
-      shape,
+      request,
+      'alerts',
     );
-    for (const { id } of data.alerts) ids.add(id);
-    if (data.next === undefined) return ids;
-    query.set('cursor', data.next);
+    for (const { id } of page.alerts) ids.add(id);
+    if (page.next === undefined) return ids;
+    query.set('cursor', page.next);
   }
 }
 
@@ -76,13 +66,13 @@ export async function matchingAlerts(
   edge: Edge,
   options: DaemonOptions,
   filter: URLSearchParams,
-): Promise<{ readonly json: unknown; readonly data: readonly DaemonAlert[] }> {
-  return daemonJson(edge, options, { method: 'GET', path: `/api/v2/alerts?${filter}` }, alertsShape);
+): Promise<readonly GettableAlert[]> {
+  return daemonJson(edge, options, { method: 'GET', path: `/api/v2/alerts?${filter}` }, 'length');
 }
 
 const SEVERITIES = ['info', 'warning', 'critical'];
 
-const COLUMNS: Columns<DaemonAlert> = {
+const COLUMNS: Columns<GettableAlert> = {
   SEVERITY: ({ labels }) => shown(labels.severity ?? ''),
   STARTED: ({ startsAt }) => ({ at: startsAt }),
   ALERTNAME: ({ labels }) => shown(labels.alertname ?? ''),
@@ -92,9 +82,43 @@ const COLUMNS: Columns<DaemonAlert> = {
 };
 
 /** The severest first, and of these the latest. */
-export function alertTable(list: readonly DaemonAlert[], layout?: Layout): string {
+export function alertTable(list: readonly GettableAlert[], layout?: Layout): string {
   if (list.length === 0) return 'No alerts.\n';
-  const rank = ({ labels }: DaemonAlert) => SEVERITIES.indexOf(labels.severity ?? '');
+  const rank = ({ labels }: GettableAlert) => SEVERITIES.indexOf(labels.severity ?? '');
   const sorted = list.toSorted((a, b) => rank(b) - rank(a) || (a.startsAt < b.startsAt ? 1 : -1));
   return table(COLUMNS, sorted, layout, { least: ['STATE', 'ALERTNAME'] });
+}
+
+const EVERY_MS = 2_000;
+const ALL = new URLSearchParams({ active: 'true', silenced: 'true', inhibited: 'true' });
+
+/** Prints the alerts that fire, and then a line for each that begins or ends. A daemon that is away is waited for. */
+export async function watch(edge: Edge, options: PrintOptions): Promise<number> {
+  const layout = layoutOf(edge, options);
+  const stop = new AbortController();
+  void untilStopped(edge).then(() => stop.abort());
+  const say = (what: string, { annotations }: GettableAlert) =>
+    edge.stdout.write(
+      `${layout.clock(edge.clock.nowUs())}  ${what.padEnd('critical'.length)}  ${shown(annotations.summary ?? '')}\n`,
+    );
+  let before = await firing(edge, options);
+  edge.stdout.write(alertTable([...before.values()], layout));
+  while (!stop.signal.aborted) {
+    await sleep(edge.clock, EVERY_MS, stop.signal);
+    const now = await firing(edge, options).catch((error) => {
+      if (!(error instanceof DaemonError)) throw error;
+      return undefined;
+    });
+    if (!now) continue;
+    for (const [key, alert] of now) if (!before.has(key)) say(alert.labels.severity ?? 'fires', alert);
+    for (const [key, alert] of before) if (!now.has(key)) say('ended', alert);
+    before = now;
+  }
+  return 0;
+}
+
+/** The alerts that fire, each episode under its own key. */
+async function firing(edge: Edge, options: DaemonOptions): Promise<ReadonlyMap<string, GettableAlert>> {
+  const list = await matchingAlerts(edge, options, ALL);
+  return new Map(list.map((alert) => [`${alert.id} ${alert.startsAt}`, alert]));
 }

@@ -7,7 +7,7 @@ import { secret } from '../../secret.ts';
 import type { ServiceClient, ServiceRegion } from '../../service/client.ts';
 import { OPERATIONS, type Operation, operationOf, targetOf } from '../../service/operations.ts';
 import { pageIn } from '../../service/resources.ts';
-import { askLine } from '../ask-line.ts';
+import { isConfirmed } from '../at-terminal.ts';
 import { findConfigFile } from '../config-file.ts';
 import { readConfig } from '../read-config.ts';
 import { jsonText, shownLines } from '../terminal-text.ts';
@@ -33,7 +33,12 @@ export async function api(edge: Edge, args: readonly string[]): Promise<number> 
     throw new NestwatchError('usage', `${operation.id} needs --body with JSON, as {"userId": "…"}`);
   }
   const { region, timeoutMs } = regionOf(edge, given);
-  if (operation.writes && !given.yes && !(await isConfirmed(edge, operation, given, region))) {
+  const does = `${operation.id} changes something`;
+  if (
+    operation.writes &&
+    !given.yes &&
+    !(await isConfirmed(edge, questionOf(operation, given, region), does))
+  ) {
     edge.stderr.write('nothing was sent\n');
     return 1;
   }
@@ -118,22 +123,9 @@ function tokenIn(file: string): string {
   }
 }
 
-/** Throws `usage` if there is no terminal to ask at. */
-async function isConfirmed(
-  edge: Edge,
-  operation: Operation,
-  given: ApiArguments,
-  region: ServiceRegion,
-): Promise<boolean> {
-  if (!edge.stdin.isTTY) {
-    throw new NestwatchError('usage', `${operation.id} changes something: without a terminal it needs --yes`);
-  }
+function questionOf({ summary }: Operation, given: ApiArguments, region: ServiceRegion): string {
   const parameters = Object.entries(given.parameters).map(([name, value]) => ` ${name}=${value}`);
-  const what = `${operation.summary}:${parameters.join('')} in ${region.name}${given.body ? ` with ${given.body}` : ''}`;
-  const answer = await askLine(`${what}\nDo it? [y/N] `, { input: edge.stdin, output: edge.stderr });
-  // The next message begins on a new line.
-  if (answer === undefined) edge.stderr.write('\n');
-  return /^y(es)?$/i.test(answer?.trim() ?? '');
+  return `${summary}:${parameters.join('')} in ${region.name}${given.body ? ` with ${given.body}` : ''}`;
 }
 
 /**

@@ -1,58 +1,26 @@
-import * as z from 'zod';
+/** Shows everything known about one Bird. */
+import type { EventJson } from '../../domain/alert/event-json.ts';
 import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { howMany } from '../../text/counts.ts';
 import { durationWords } from '../../text/duration-words.ts';
-import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
-import { jsonText, type Layout, layoutOf, shown, shownSentence, shownTime } from '../terminal-text.ts';
-import { BIRDS, EVENTS, FLIGHTS, listText, readList } from './printed-lists.ts';
+import type { birdReportJson } from '../../web/api/bird-json.ts';
+import { type PrintOptions, printAnswer } from '../daemon-client.ts';
+import { type Layout, layoutOf, shown, shownSentence, shownTime } from '../terminal-text.ts';
+import { BIRDS, type Bird, FLIGHTS, listText, readList } from './printed-lists.ts';
 
 const SHOWN_FLIGHTS = 10;
 const SHOWN_LOG = 5;
 
-const reportShape = BIRDS.item.extend({
-  counts: z.array(
-    z.object({
-      hours: z.number(),
-      succeeded: z.number(),
-      failed: z.number(),
-      cancelled: z.number(),
-      success_ratio: z.number().nullable(),
-    }),
-  ),
-  durations: z.object({ flights: z.number(), p50_seconds: z.number(), p95_seconds: z.number() }).nullable(),
-  next_flight: z.object({ expected_at: z.string(), every_seconds: z.number() }).nullable(),
-  causes: z.array(z.object({ error: z.string(), count: z.number(), example: FLIGHTS.item })),
-  deadlines: z
-    .array(
-      z.object({
-        rule: z.string(),
-        timezone: z.string(),
-        next_at: z.string().nullable(),
-        last: z.array(z.object({ at: z.string(), outcome: z.string(), late_seconds: z.number().nullable() })),
-      }),
-    )
-    .default([]),
-  switched_off: EVENTS.item.nullable(),
-  action: z.object({ summary: z.string() }).nullable().default(null),
-  alerts: z.array(
-    z.object({ id: z.string(), state: z.string(), startsAt: z.string().nullable(), endsAt: z.string() }),
-  ),
-  flights: z.array(FLIGHTS.item),
-  log: z.array(EVENTS.item),
-});
-type Report = z.output<typeof reportShape>;
+type Report = ReturnType<typeof birdReportJson>;
 
 /** Finds one Bird by its id or name, with filters if several have that name. Throws `usage` for none and for several. */
 export async function findBird(
   edge: Edge,
   [bird = '', ...filters]: readonly string[],
-  options: DaemonOptions & { readonly json: boolean },
-): Promise<z.output<typeof BIRDS.item>> {
-  const { items } = await readList(edge, BIRDS, [`bird=${bird}`, ...filters], {
-    ...options,
-    limit: undefined,
-  });
+  options: PrintOptions,
+): Promise<Bird> {
+  const { birds: items = [] } = await readList(edge, BIRDS, [`bird=${bird}`, ...filters], options);
   const exact = items.filter((one) => one.bird_id === bird || one.bird === bird);
   const meant = exact.length > 0 ? exact : items;
   const [found, another] = meant;
@@ -71,12 +39,13 @@ export async function findBird(
 export async function birdsShow(
   edge: Edge,
   named: readonly string[],
-  options: DaemonOptions & { readonly json: boolean },
+  options: PrintOptions,
 ): Promise<number> {
   const found = await findBird(edge, named, options);
   const path = `/api/v1/birds/${encodeURIComponent(found.region)}/${encodeURIComponent(found.bird_id)}`;
-  const report = await daemonJson(edge, options, { method: 'GET', path }, reportShape);
-  edge.stdout.write(options.json ? jsonText(report.json) : reportText(report.data, layoutOf(edge, {})));
+  await printAnswer<Report>(edge, options, { method: 'GET', path }, 'counts', (report) =>
+    reportText(report, layoutOf(edge, {})),
+  );
   return 0;
 }
 
@@ -140,7 +109,7 @@ function countWords({
   return `${succeeded} succeeded, ${failed} failed${stopped}${part}`;
 }
 
-function eventLine({ type, occurred_at: at, message, attributes }: z.output<typeof EVENTS.item>): string {
+function eventLine({ type, occurred_at: at, message, attributes }: EventJson): string {
   const { initiator } = attributes;
   const by = typeof initiator === 'string' ? ` by ${shown(initiator)}` : '';
   return `${shownTime(at)} ${shown(type)}${by}${message ? `: ${shown(message)}` : ''}`;

@@ -1,56 +1,54 @@
-import * as z from 'zod';
 import type { Edge } from '../../process-io.ts';
-import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
-import { jsonText, shown, shownLines, shownList, shownTime } from '../terminal-text.ts';
-import { DELIVERIES, shownIntegration } from './printed-lists.ts';
+import { type PrintOptions, printAnswer } from '../daemon-client.ts';
+import { shown, shownLines, shownList, shownTime } from '../terminal-text.ts';
+import type { Delivery as ListedDelivery } from './printed-lists.ts';
 
 const FAILED = 1;
 
-const shownShape = DELIVERIES.item.extend({
-  kind: z.string(),
-  alerts: z.array(z.string()),
-  events: z.array(z.string()),
-  refused_by: z.string(),
-  message: z.string().nullable(),
-});
+interface Delivery extends ListedDelivery {
+  readonly alerts: readonly string[];
+  readonly events: readonly string[];
+  readonly refused_by: string;
+  readonly message: string | null;
+}
 
 /** Prints one delivery: its state, what it is about, and its message as sent. */
-export async function deliveriesShow(
-  edge: Edge,
-  id: string,
-  options: DaemonOptions & { readonly json: boolean },
-): Promise<number> {
+export async function deliveriesShow(edge: Edge, id: string, options: PrintOptions): Promise<number> {
   const path = `/api/v1/deliveries/${encodeURIComponent(id)}`;
-  const { json, data } = await daemonJson(edge, options, { method: 'GET', path }, shownShape);
-  const settled = data.settled_at ? `ended ${shownTime(data.settled_at)}` : '';
-  const next = data.next_attempt_at ? `next try ${shownTime(data.next_attempt_at)}` : '';
-  const lines = [
-    `${shown(data.id)}: ${data.state} to ${shown(data.receiver)} by ${shownIntegration(data)}`,
-    `queued     ${shownTime(data.created_at)}, ${settled || next}`,
-    `tries      ${data.attempts}${data.last_error ? `: ${shownList(data.last_error)}` : ''}`,
-    ...(data.refused_by ? [`not sent   to ${shownList(data.refused_by)}`] : []),
-    ...data.alerts.map((one) => `alert      ${shown(one)}`),
-    ...data.events.map((one) => `event      ${shown(one)}`),
-    ...(data.message === null ? [] : ['', shownLines(data.message).trimEnd()]),
-  ];
-  edge.stdout.write(options.json ? jsonText(json) : `${lines.join('\n')}\n`);
+  await printAnswer<Delivery>(edge, options, { method: 'GET', path }, 'refused_by', deliveryText);
   return 0;
+}
+
+function deliveryText(one: Delivery): string {
+  const settled = one.settled_at ? `ended ${shownTime(one.settled_at)}` : '';
+  const next = one.next_attempt_at ? `next try ${shownTime(one.next_attempt_at)}` : '';
+  const lines = [
+    `${shown(one.id)}: ${one.state} to ${shown(one.receiver)} by ${shown(one.integration_name)}`,
+    `queued     ${shownTime(one.created_at)}, ${settled || next}`,
+    `tries      ${one.attempts}${one.last_error ? `: ${shownList(one.last_error)}` : ''}`,
+    ...(one.refused_by ? [`not sent   to ${shownList(one.refused_by)}`] : []),
+    ...one.alerts.map((id) => `alert      ${shown(id)}`),
+    ...one.events.map((key) => `event      ${shown(key)}`),
+    ...(one.message === null ? [] : ['', shownLines(one.message).trimEnd()]),
+  ];
+  return `${lines.join('\n')}\n`;
 }
 
 /** Queues dead deliveries again. Exits with 1 if one of them was not dead or is unknown. */
 export async function deliveriesRetry(
   edge: Edge,
   ids: readonly string[],
-  options: DaemonOptions & { readonly json: boolean },
+  options: PrintOptions,
 ): Promise<number> {
-  const { json, data } = await daemonJson(
+  const request = { method: 'POST', path: '/api/v1/deliveries/retry', body: { ids } } as const;
+  const { retried } = await printAnswer<{ retried: readonly string[] }>(
     edge,
     options,
-    { method: 'POST', path: '/api/v1/deliveries/retry', body: { ids } },
-    z.object({ retried: z.array(z.string()) }),
+    request,
+    'retried',
+    (answer) => answer.retried.map((id) => `${shown(id)}\n`).join(''),
   );
-  edge.stdout.write(options.json ? jsonText(json) : data.retried.map((id) => `${shown(id)}\n`).join(''));
-  const missing = ids.filter((id) => !data.retried.includes(id));
+  const missing = ids.filter((id) => !retried.includes(id));
   for (const id of missing) edge.stderr.write(`nestwatch: ${shown(id)} is no delivery that was given up\n`);
   return missing.length === 0 ? 0 : FAILED;
 }

@@ -1,150 +1,53 @@
-/** Prints the way of one event from the service to the receivers, as lines to be read from top to bottom. */
-
-import * as z from 'zod';
+/** Tells of what an id names: the way of an event from the service to the receivers, or the page about it. */
+import { spawn } from 'node:child_process';
 import { NestwatchError } from '../../errors.ts';
+import type { Reference } from '../../operator/find-reference.ts';
 import type { Edge } from '../../process-io.ts';
 import { howMany } from '../../text/counts.ts';
 import { durationWords } from '../../text/duration-words.ts';
-import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
+import type { explanationJson } from '../../web/api/explain-json.ts';
+import { askDaemon, daemonJson, daemonUrl, type PrintOptions } from '../daemon-client.ts';
 import { jsonText, shown, shownList, shownSentence, shownTime } from '../terminal-text.ts';
-import { alertsShow } from './alerts/alerts-show-command.ts';
+import { alertsShow, findingLines } from './alerts-show-command.ts';
 import { birdsShow } from './birds-command.ts';
 import { deliveriesShow } from './deliveries-command.ts';
-import { FINDINGS, findingLines } from './finding-lines.ts';
 import { flightsShow } from './flights-command.ts';
-import { DELIVERIES, shownIntegration } from './printed-lists.ts';
+import type { Delivery } from './printed-lists.ts';
 
-const explanationShape = z.object({
-  event: z.object({
-    key: z.string(),
-    type: z.string(),
-    region: z.string(),
-    nest: z.string(),
-    bird: z.string(),
-    message: z.string(),
-  }),
-  seen: z.object({
-    feed: z.string(),
-    occurred_at: z.string(),
-    observed_at: z.string(),
-    delay_seconds: z.number(),
-    historic: z.boolean(),
-  }),
-  rules: z.array(
-    z.object({
-      alertname: z.string(),
-      rule: z.number().nullable(),
-      name: z.string().nullable().default(null),
-      built_in: z.boolean(),
-      threshold: z.number().nullable(),
-    }),
-  ),
-  alerts: z.array(
-    z.object({
-      id: z.string(),
-      state: z.string(),
-      startsAt: z.string().nullable(),
-      endsAt: z.string(),
-      seq: z.number(),
-      findings: FINDINGS,
-    }),
-  ),
-  no_alert: z.string().nullable(),
-  waiting: z.array(
-    z.object({
-      receiver: z.string(),
-      group_key: z.string(),
-      next_flush: z.string(),
-      muted: z.string().nullable(),
-      unless_acknowledged: z.boolean().default(false),
-    }),
-  ),
-  notifications: z.array(
-    z.object({
-      id: z.string(),
-      receiver: z.string(),
-      group_key: z.string(),
-      reason: z.string(),
-      created_at: z.string(),
-      listed: z.boolean(),
-      deliveries: z.array(DELIVERIES.item),
-    }),
-  ),
-  deadlines: z
-    .array(
-      z.object({
-        rule: z.string(),
-        at: z.string(),
-        outcome: z.string(),
-        late_seconds: z.number().nullable(),
-      }),
-    )
-    .default([]),
-  actions: z.array(z.object({ summary: z.string() })).default([]),
-  suppressions: z.array(
-    z.object({
-      receiver: z.string(),
-      group_key: z.string(),
-      reason: z.string(),
-      detail: z.string(),
-      at: z.string(),
-      notified_later: z.boolean().default(false),
-    }),
-  ),
-  forwards: z.array(
-    z.object({ receiver: z.string(), state: z.string(), deliveries: z.array(DELIVERIES.item) }),
-  ),
-});
-type Explanation = z.output<typeof explanationShape>;
+type Explanation = ReturnType<typeof explanationJson>;
 
 /**
  * The answer if there is no event: the id is unknown, or what it names has no event, such as an alert about the watch
  * itself.
  */
-const noEventShape = z.object({
-  error: z.string(),
-  meant: z
-    .object({
-      kind: z.enum(['event', 'alert', 'delivery', 'flight', 'bird', 'silence']),
-      id: z.string(),
-      region: z.string().optional(),
-    })
-    .optional(),
-});
-type NoEvent = z.output<typeof noEventShape>;
-type Delivery = z.output<typeof DELIVERIES.item>;
-
-interface ExplainOptions extends DaemonOptions {
-  readonly json: boolean;
+interface NoEvent {
+  readonly error: string;
+  readonly meant?: Reference;
 }
 
 /** Explains an event. If what is named has no event, everything known about it is shown instead. */
-export async function explain(edge: Edge, key: string, options: ExplainOptions): Promise<number> {
+export async function explain(edge: Edge, key: string, options: PrintOptions): Promise<number> {
   const path = `/api/v1/events/${encodeURIComponent(key)}/explain`;
-  const { json, data } = await daemonJson(
-    edge,
-    options,
-    { method: 'GET', path, alsoAnswers: 404 },
-    z.union([explanationShape, noEventShape]),
-  );
-  if ('error' in data) return showWhatIsKnown(edge, data, options);
-  edge.stdout.write(options.json ? jsonText(json) : `${linesOf(data).join('\n')}\n`);
+  const request = { method: 'GET', path, alsoAnswers: 404 } as const;
+  const answer = await daemonJson<Explanation | NoEvent>(edge, options, request, 'seen');
+  if ('error' in answer) return showWhatIsKnown(edge, answer, options);
+  edge.stdout.write(options.json ? jsonText(answer) : `${linesOf(answer).join('\n')}\n`);
   return 0;
 }
 
 async function showWhatIsKnown(
   edge: Edge,
   { error, meant }: NoEvent,
-  options: ExplainOptions,
+  options: PrintOptions,
 ): Promise<number> {
   const about = shown(error);
   if (!meant || meant.kind === 'event' || meant.kind === 'silence') throw new NestwatchError('usage', about);
-  const { kind, id, region } = meant;
+  const { kind, id } = meant;
   edge.stderr.write(`nestwatch: ${about} This is what is known of it.\n`);
   if (kind === 'alert') return alertsShow(edge, id, options);
   if (kind === 'delivery') return deliveriesShow(edge, id, options);
   if (kind === 'flight') return flightsShow(edge, id, { ...options, log: false });
-  return birdsShow(edge, [id, ...(region === undefined ? [] : [`region=${region}`])], options);
+  return birdsShow(edge, [id, `region=${meant.region}`], options);
 }
 
 function linesOf(data: Explanation): string[] {
@@ -196,5 +99,27 @@ function deliveryLine(one: Delivery): string {
   const tries = howMany(one.attempts, 'try', 'tries');
   // Delivered ones may have an error too: some recipients of a mail may have been refused.
   const error = one.last_error ? `: ${shownList(one.last_error)}` : '';
-  return `  by ${shownIntegration(one)}: ${one.state}, ${when}, ${tries} (${shown(one.id)})${error}`;
+  return `  by ${shown(one.integration_name)}: ${one.state}, ${when}, ${tries} (${shown(one.id)})${error}`;
+}
+
+const OPEN_TIMEOUT_MS = 30_000;
+
+/** Prints the address of the page about an id, a name or a link, and opens it if somebody sits at a terminal. */
+export async function open(edge: Edge, id: string, options: PrintOptions): Promise<number> {
+  const path = `/search?${new URLSearchParams({ text: id })}`;
+  const { status, headers } = await askDaemon(edge, options, { method: 'GET', path }, OPEN_TIMEOUT_MS);
+  const found = status === 303 ? String(headers.location ?? '') : '';
+  if (found === '')
+    throw new NestwatchError(
+      'usage',
+      `nothing is known under ${shown(id)}: \`nestwatch open\` takes what \`explain\` takes`,
+    );
+  const url = new URL(found, `${daemonUrl(edge, options)}/search`).href;
+  edge.stdout.write(options.json ? jsonText({ url }) : `${url}\n`);
+  // A machine without a browser has the address.
+  if (edge.stdout.isTTY && !options.json)
+    spawn(process.platform === 'darwin' ? 'open' : 'xdg-open', [url], { detached: true, stdio: 'ignore' })
+      .on('error', () => {})
+      .unref();
+  return 0;
 }

@@ -1,56 +1,34 @@
-import * as z from 'zod';
 import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
-import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
-import { jsonText, shown, shownLines, shownTime } from '../terminal-text.ts';
-import { DELIVERIES, FLIGHTS, readList, shownIntegration, took } from './printed-lists.ts';
+import type { flightLogJson, flightReportJson } from '../../web/api/bird-json.ts';
+import { type PrintOptions, printAnswer } from '../daemon-client.ts';
+import { shown, shownLines, shownTime } from '../terminal-text.ts';
+import { FLIGHTS, readList, took } from './printed-lists.ts';
 
-const reportShape = FLIGHTS.item.extend({
-  end: z.object({ key: z.string(), message: z.string() }).nullable(),
-  alerts: z.array(z.object({ id: z.string(), state: z.string() })),
-  deliveries: z.array(DELIVERIES.item),
-  suppressions: z.array(z.object({ receiver: z.string(), reason: z.string(), detail: z.string() })),
-  log: z
-    .object({
-      refused: z.string().optional(),
-      older: z.number().default(0),
-      entries: z
-        .array(
-          z.object({
-            at: z.string().nullable(),
-            type: z.string(),
-            level: z.string().nullable(),
-            step_id: z.string().nullable(),
-            message: z.string(),
-            went_on: z.string().nullable(),
-          }),
-        )
-        .default([]),
-    })
-    .optional(),
-});
+interface Report extends ReturnType<typeof flightReportJson> {
+  readonly log?: ReturnType<typeof flightLogJson>;
+}
 
 /** Prints everything known about one Flight, by its id. */
 export async function flightsShow(
   edge: Edge,
   id: string,
-  options: DaemonOptions & { readonly json: boolean; readonly log: boolean },
+  options: PrintOptions & { readonly log: boolean },
 ): Promise<number> {
-  const { items } = await readList(edge, FLIGHTS, [`flight=${id}`], { ...options, limit: undefined });
-  const [flight] = items;
+  const { flights: [flight] = [] } = await readList(edge, FLIGHTS, [`flight=${id}`], options);
   if (!flight) throw new NestwatchError('usage', `no Flight ${shown(id)} is kept`);
   const path = `/api/v1/flights/${encodeURIComponent(flight.region)}/${encodeURIComponent(flight.flight_id)}${options.log ? '?log=true' : ''}`;
-  const { json, data } = await daemonJson(edge, options, { method: 'GET', path }, reportShape);
-  edge.stdout.write(options.json ? jsonText(json) : `${linesOf(data).join('\n')}\n`);
+  const text = (report: Report) => `${linesOf(report).join('\n')}\n`;
+  await printAnswer(edge, options, { method: 'GET', path }, 'flight_id', text);
   return 0;
 }
 
-function linesOf(data: z.output<typeof reportShape>): string[] {
+function linesOf(data: Report): string[] {
   const place = [data.region, data.nest, data.bird || data.bird_id].filter(Boolean).join(' / ');
   const message = data.end?.message || data.message;
   const notified = data.deliveries.map((one) => {
     const at = shownTime(one.settled_at ?? one.created_at);
-    return `notified   ${shown(one.receiver)} by ${shownIntegration(one)}: ${one.state} at ${at} (${shown(one.id)})`;
+    return `notified   ${shown(one.receiver)} by ${shown(one.integration_name)}: ${one.state} at ${at} (${shown(one.id)})`;
   });
   return [
     `${shown(data.flight_id)}: ${shown(data.status)} in ${shown(place)}`,
@@ -68,9 +46,9 @@ function linesOf(data: z.output<typeof reportShape>): string[] {
   ];
 }
 
-function logLines(log: z.output<typeof reportShape>['log']): string[] {
+function logLines(log: Report['log']): string[] {
   if (!log) return [];
-  if (log.refused !== undefined) return [`log        ${shown(log.refused)}`];
+  if ('refused' in log) return [`log        ${shown(log.refused)}`];
   return [
     ...(log.older > 0 ? [`log        ${log.older} older entries are not shown`] : []),
     ...log.entries.map((one) => {

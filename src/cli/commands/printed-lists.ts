@@ -1,51 +1,39 @@
-/** What the commands print of each thing that the daemon lists: the fields of its answer, and the columns of a table. */
-import * as z from 'zod';
+/** What the commands print of each thing that the daemon lists: the columns of a table. */
+import type { EventJson } from '../../domain/alert/event-json.ts';
 import type { ListName } from '../../operator/lists.ts';
 import type { Edge } from '../../process-io.ts';
+import type { WriteRecord } from '../../report.ts';
 import { durationWords } from '../../text/duration-words.ts';
-import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
-import { filterArguments } from '../list-filters.ts';
+import type { deliveryJson } from '../../web/api/alert-json.ts';
+import type { birdJson, flightJson, nestJson } from '../../web/api/bird-json.ts';
+import { filterArguments } from '../command-arguments.ts';
+import { daemonJson, type PrintOptions } from '../daemon-client.ts';
 import { type Columns, jsonText, type Layout, layoutOf, shown, table } from '../terminal-text.ts';
 
-export interface ListOptions extends DaemonOptions {
-  readonly limit: string | undefined;
-  readonly utc?: boolean;
-  readonly json: boolean;
+export interface ListOptions extends PrintOptions {
+  readonly limit?: string | undefined;
 }
 
-interface List<Shape extends z.ZodType> {
+interface List<Item> {
   readonly name: ListName;
-  readonly item: Shape;
-  readonly columns: Columns<z.output<Shape>>;
+  readonly columns: Columns<Item>;
   /** The columns that a narrow terminal can do without, the first one most easily. */
   readonly least: readonly string[];
   /** Printed for an empty list. */
   readonly none: string;
-  /** Printed to stderr if there is a further page. */
-  readonly more: string;
 }
 
 const DEFAULT_LIMIT = '100';
 
-const OLDER_ONES = 'There are older ones: give --limit, until= or another filter.\n';
-const MORE_ONES = 'There are more: give --limit or a filter.\n';
+/** Printed to stderr if there is a further page. */
+const MORE = 'There are more: give --limit, or a filter such as until=.\n';
 
-export const BIRDS = listOf({
+export type Bird = ReturnType<typeof birdJson>;
+export type Flight = ReturnType<typeof flightJson>;
+export type Delivery = ReturnType<typeof deliveryJson>;
+
+export const BIRDS: List<Bird> = {
   name: 'birds',
-  item: z.object({
-    region: z.string(),
-    nest: z.string(),
-    bird_id: z.string(),
-    bird: z.string(),
-    status: z.string(),
-    status_since: z.string().nullable(),
-    trigger_type: z.string(),
-    standing: z.string(),
-    alerts_firing: z.number(),
-    last_flight: z
-      .object({ flight_id: z.string(), started_at: z.string().nullable(), status: z.string() })
-      .nullable(),
-  }),
   columns: {
     STANDING: (one) => one.standing,
     STATUS: (one) => shown(one.status),
@@ -59,22 +47,10 @@ export const BIRDS = listOf({
   },
   least: ['TRIGGER', 'ENDED AS', 'STATUS', 'REGION'],
   none: 'No Birds.\n',
-  more: MORE_ONES,
-});
+};
 
-export const NESTS = listOf({
+const NESTS: List<ReturnType<typeof nestJson>> = {
   name: 'nests',
-  item: z.object({
-    region: z.string(),
-    nest_id: z.string(),
-    nest: z.string(),
-    birds: z.number(),
-    birds_failing: z.number(),
-    birds_off: z.number(),
-    alerts_firing: z.number(),
-    flights_succeeded: z.number(),
-    flights_failed: z.number(),
-  }),
   columns: {
     NEST: (one) => shown(one.nest || one.nest_id),
     REGION: (one) => shown(one.region),
@@ -88,24 +64,10 @@ export const NESTS = listOf({
   },
   least: ['ID', 'OFF'],
   none: 'No Nests.\n',
-  more: MORE_ONES,
-});
+};
 
-export const FLIGHTS = listOf({
+export const FLIGHTS: List<Flight> = {
   name: 'flights',
-  item: z.object({
-    region: z.string(),
-    nest: z.string(),
-    bird: z.string(),
-    bird_id: z.string(),
-    flight_id: z.string(),
-    status: z.string(),
-    started_at: z.string().nullable(),
-    ended_at: z.string().nullable(),
-    duration_seconds: z.number().nullable(),
-    step_id: z.string().nullable(),
-    message: z.string(),
-  }),
   columns: {
     STARTED: (one) => ({ at: one.started_at }),
     STATUS: (one) => shown(one.status),
@@ -119,26 +81,14 @@ export const FLIGHTS = listOf({
   },
   least: ['STEP', 'TOOK', 'REGION', 'FLIGHT', 'NEST'],
   none: 'No Flights.\n',
-  more: MORE_ONES,
-});
+};
 
 export function took({ duration_seconds: seconds }: { readonly duration_seconds: number | null }): string {
   return seconds === null ? '-' : durationWords(seconds * 1000, 'two units');
 }
 
-export const EVENTS = listOf({
+export const EVENTS: List<EventJson> = {
   name: 'events',
-  item: z.object({
-    key: z.string(),
-    short_id: z.string(),
-    type: z.string(),
-    region: z.string(),
-    nest: z.string(),
-    bird: z.string(),
-    occurred_at: z.string(),
-    message: z.string(),
-    attributes: z.record(z.string(), z.unknown()),
-  }),
   columns: {
     OCCURRED: (one) => ({ at: one.occurred_at }),
     ID: (one) => one.short_id,
@@ -151,29 +101,14 @@ export const EVENTS = listOf({
   },
   least: ['REGION', 'NEST', 'TYPE'],
   none: 'No events.\n',
-  more: OLDER_ONES,
-});
+};
 
-export const DELIVERIES = listOf({
+const DELIVERIES: List<Delivery & { readonly about: string; readonly about_more: number }> = {
   name: 'deliveries',
-  item: z.object({
-    id: z.string(),
-    receiver: z.string(),
-    integration: z.string(),
-    integration_name: z.string().optional(),
-    state: z.string(),
-    attempts: z.number(),
-    created_at: z.string(),
-    next_attempt_at: z.string().nullish(),
-    settled_at: z.string().nullish(),
-    last_error: z.string().default(''),
-    about: z.string().default(''),
-    about_more: z.number().default(0),
-  }),
   columns: {
     ID: (one) => shown(one.id),
     RECEIVER: (one) => shown(one.receiver),
-    BY: shownIntegration,
+    BY: (one) => shown(one.integration_name),
     STATE: (one) => one.state,
     TRIES: (one) => String(one.attempts),
     CREATED: (one) => ({ at: one.created_at }),
@@ -183,28 +118,10 @@ export const DELIVERIES = listOf({
   },
   least: ['SETTLED OR NEXT', 'TRIES', 'ID', 'LAST ERROR'],
   none: 'No deliveries.\n',
-  more: OLDER_ONES,
-});
+};
 
-/** The integration, told from others of its kind of the same receiver. */
-export function shownIntegration(one: {
-  readonly integration: string;
-  readonly integration_name?: string | undefined;
-}): string {
-  return shown(one.integration_name ?? one.integration);
-}
-
-export const WRITES = listOf({
+const WRITES: List<Omit<WriteRecord, 'atUs'> & { readonly at: string }> = {
   name: 'writes',
-  item: z.object({
-    at: z.string(),
-    who: z.string(),
-    by: z.string(),
-    from: z.string(),
-    action: z.string(),
-    asked: z.string(),
-    status: z.number(),
-  }),
   columns: {
     AT: (one) => ({ at: one.at }),
     WHO: (one) => shown(one.who),
@@ -216,13 +133,7 @@ export const WRITES = listOf({
   },
   least: ['FROM', 'BY'],
   none: 'No writes.\n',
-  more: OLDER_ONES,
-});
-
-/** Lets the compiler derive the type of the columns from that of the items. */
-function listOf<Shape extends z.ZodType>(list: List<Shape>): List<Shape> {
-  return list;
-}
+};
 
 const LISTS = {
   birds: BIRDS,
@@ -240,45 +151,43 @@ export async function printList(
   args: readonly string[],
   options: ListOptions,
 ): Promise<number> {
-  const list = LISTS[name] as List<z.ZodType>;
-  const { json, items, next } = await readList(edge, list, args, options);
-  if (options.json) edge.stdout.write(jsonText(json));
-  else edge.stdout.write(listText(list, items, layoutOf(edge, options)));
-  if (next !== undefined && !options.json) edge.stderr.write(list.more);
+  const list: List<never> = LISTS[name];
+  const answer = await readList(edge, list, args, options);
+  edge.stdout.write(
+    options.json ? jsonText(answer) : listText(list, answer[name] as never[], layoutOf(edge, options)),
+  );
+  if (answer.next !== undefined && !options.json) edge.stderr.write(MORE);
   return 0;
 }
 
-export function listText<Shape extends z.ZodType>(
-  { columns, least, none }: List<Shape>,
-  items: readonly z.output<Shape>[],
+export function listText<Item>(
+  { columns, least, none }: List<Item>,
+  items: readonly Item[],
   layout?: Layout,
 ): string {
   return items.length === 0 ? none : table(columns, items, layout, { least });
 }
 
+type Page<Item> = Readonly<Partial<Record<ListName, readonly Item[]>>> & { readonly next?: string };
+
 /** The API searches only so many per request: what is rare may be found only by a later one. */
-export async function readList<Shape extends z.ZodType>(
+export async function readList<Item>(
   edge: Edge,
-  { name, item }: List<Shape>,
+  { name }: List<Item>,
   args: readonly string[],
   options: ListOptions,
-) {
+): Promise<Page<Item>> {
   const query = filterArguments(args, name);
-  const shape = z.object({ [name]: z.array(item), next: z.string().optional() });
   const limit = options.limit ?? DEFAULT_LIMIT;
   query.set('limit', limit);
-  const items: z.output<Shape>[] = [];
-  const rawItems: unknown[] = [];
+  const items: Item[] = [];
   for (;;) {
     const request = { method: 'GET', path: `/api/v1/${name}?${query}` } as const;
-    const { json, data } = await daemonJson(edge, options, request, shape);
-    const raw = json as Readonly<Record<string, readonly unknown[]>>;
-    items.push(...(data[name] as z.output<Shape>[]));
-    rawItems.push(...raw[name]!);
-    const next = data.next as string | undefined;
+    const page = await daemonJson<Page<Item>>(edge, options, request, name);
+    items.push(...page[name]!);
     const missing = Number(limit) - items.length;
-    if (next === undefined || missing <= 0) return { json: { ...raw, [name]: rawItems }, items, next };
+    if (page.next === undefined || missing <= 0) return { ...page, [name]: items };
     query.set('limit', String(missing));
-    query.set('cursor', next);
+    query.set('cursor', page.next);
   }
 }

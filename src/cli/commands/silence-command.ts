@@ -1,18 +1,23 @@
-import * as z from 'zod';
 import { formatMatcher, type Matcher, matcherJson, matcherParts } from '../../domain/matchers/matcher.ts';
 import { createRecurrences } from '../../domain/muting/recurrence.ts';
 import { hidesFromUs, type Recurrence, type Silence } from '../../domain/muting/silence.ts';
 import { setSilence } from '../../domain/muting/silence-change.ts';
 import type { Edge } from '../../process-io.ts';
-import { LONGEST_MS, parseDuration } from '../../time/duration.ts';
 import { formatInstant } from '../../time/instant.ts';
-import { filterParameters, instantOf, readMatcherArguments, wrongUsage } from '../command-arguments.ts';
-import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
-import { filterArguments } from '../list-filters.ts';
+import type { gettableSilence } from '../../web/api/alertmanager-json.ts';
+import {
+  durationOf,
+  filterArguments,
+  filterParameters,
+  instantOf,
+  readMatcherArguments,
+  wrongUsage,
+} from '../command-arguments.ts';
+import { daemonJson, type PrintOptions, printAnswer } from '../daemon-client.ts';
 import { type Columns, jsonText, type Layout, layoutOf, shown, shownTime, table } from '../terminal-text.ts';
 import { alertTable, FILTER, matchingAlerts } from './alerts-command.ts';
 
-interface SilenceAddOptions extends DaemonOptions {
+interface SilenceAddOptions extends PrintOptions {
   readonly duration: string;
   readonly start: string | undefined;
   readonly end: string | undefined;
@@ -22,7 +27,6 @@ interface SilenceAddOptions extends DaemonOptions {
   readonly timezone: string | undefined;
   readonly window: string | undefined;
   readonly dryRun: boolean;
-  readonly json: boolean;
 }
 
 /**
@@ -53,13 +57,10 @@ export async function silenceAdd(
     comment: options.comment,
     ...(recurrence && { recurrence: { ...recurrence, duration: options.window } }),
   };
-  const { json, data } = await daemonJson(
-    edge,
-    options,
-    { method: 'POST', path: '/api/v2/silences', body },
-    z.object({ silenceID: z.string() }),
-  );
-  edge.stdout.write(options.json ? jsonText(json) : `${shown(data.silenceID)}\n`);
+  const request = { method: 'POST', path: '/api/v2/silences', body } as const;
+  const idOf = (added: { silenceID: string }) => `${shown(added.silenceID)}
+`;
+  await printAnswer(edge, options, request, 'silenceID', idOf);
   return 0;
 }
 
@@ -75,10 +76,10 @@ async function dryRun(
   const request = { matchers, ...times, createdBy: '', comment: '' };
   const change = setSilence([], request, { newId: '', recurrences, nowUs });
   if (!change.ok) throw wrongUsage(change.message);
-  const { json, data } = await matchingAlerts(edge, options, filterParameters(matchers));
+  const firing = await matchingAlerts(edge, options, filterParameters(matchers));
   const when = whenItHides(hidesFromUs(times, nowUs, recurrences), times.endsAtUs, nowUs);
   if (options.json) edge.stderr.write(`nestwatch: ${when}\n`);
-  edge.stdout.write(options.json ? jsonText(json) : `${when}\n${alertTable(data, layoutOf(edge, {}))}`);
+  edge.stdout.write(options.json ? jsonText(firing) : `${when}\n${alertTable(firing, layoutOf(edge, {}))}`);
   return 0;
 }
 
@@ -100,30 +101,14 @@ function recurrenceOf({ cron, timezone, window }: SilenceAddOptions): Recurrence
   return { cron, timezone: timezone ?? 'UTC', durationMs: durationOf('--window', window) };
 }
 
-const silencesShape = z.array(
-  z.object({
-    id: z.string(),
-    status: z.object({ state: z.string() }),
-    matchers: z.array(
-      z.object({ name: z.string(), value: z.string(), isRegex: z.boolean(), isEqual: z.boolean() }),
-    ),
-    startsAt: z.string(),
-    endsAt: z.string(),
-    createdBy: z.string(),
-    comment: z.string(),
-    recurrence: z.object({ cron: z.string(), timezone: z.string(), duration: z.string() }).optional(),
-    alertId: z.string().optional(),
-  }),
-);
-type DaemonSilence = z.output<typeof silencesShape>[number];
+type DaemonSilence = ReturnType<typeof gettableSilence>;
 
-interface SilenceListOptions extends DaemonOptions {
+interface SilenceListOptions extends PrintOptions {
   readonly expired: boolean;
   /** Only silences by this author, or with these ids. */
   readonly createdBy?: string | undefined;
   readonly id?: readonly string[];
   readonly quiet: boolean;
-  readonly json: boolean;
 }
 
 /**
@@ -143,37 +128,29 @@ export async function silenceList(
   for (const [name, value] of filters) query.set(name, value);
   for (const state of ['active', 'pending']) query.set(state, String(!options.expired));
   query.set('expired', String(options.expired));
-  const { json, data } = await daemonJson(
-    edge,
-    options,
-    { method: 'GET', path: `/api/v2/silences?${query}` },
-    silencesShape,
+  const request = { method: 'GET', path: `/api/v2/silences?${query}` } as const;
+  const all = await daemonJson<readonly DaemonSilence[]>(edge, options, request, 'length');
+  const { createdBy, id: ids = [] } = options;
+  const list = all.filter(
+    (one) =>
+      (createdBy === undefined || one.createdBy === createdBy) && (ids.length === 0 || ids.includes(one.id)),
   );
-  const isMeant = isMeantBy(options);
-  const list = data.filter(isMeant);
   const text = options.quiet
     ? list.map(({ id }) => `${shown(id)}\n`).join('')
     : silencesText(list, layoutOf(edge, {}));
-  edge.stdout.write(
-    options.json ? jsonText((json as unknown[]).filter((_, at) => isMeant(data[at]!))) : text,
-  );
+  edge.stdout.write(options.json ? jsonText(list) : text);
   return 0;
-}
-
-function isMeantBy({ createdBy, id: ids = [] }: SilenceListOptions) {
-  return (one: DaemonSilence) =>
-    (createdBy === undefined || one.createdBy === createdBy) && (ids.length === 0 || ids.includes(one.id));
 }
 
 /** Expires silences now. If one fails, those before it stay expired. */
 export async function silenceExpire(
   edge: Edge,
   ids: readonly string[],
-  options: DaemonOptions & { readonly json: boolean },
+  options: PrintOptions,
 ): Promise<number> {
   for (const id of ids) {
     const path = `/api/v2/silence/${encodeURIComponent(id)}`;
-    await daemonJson(edge, options, { method: 'DELETE', path }, z.undefined());
+    await daemonJson(edge, options, { method: 'DELETE', path });
   }
   if (options.json) edge.stdout.write(jsonText({ expired: ids }));
   return 0;
@@ -197,10 +174,4 @@ function silencesText(list: readonly DaemonSilence[], layout: Layout): string {
 
 function matcherText({ matchers }: DaemonSilence): string {
   return matchers.map((one) => formatMatcher(matcherParts(one))).join(' ');
-}
-
-function durationOf(option: string, text: string): number {
-  const ms = parseDuration(text);
-  if (ms !== undefined && ms > 0 && ms <= LONGEST_MS) return ms;
-  throw wrongUsage(`${option} must be a duration such as 2h, not ${text}`);
 }

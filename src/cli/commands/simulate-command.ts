@@ -10,7 +10,7 @@ import { createScenario } from '../../simulator/story/scenario.ts';
 import type { Behaviours } from '../../simulator/world/behaviours.ts';
 import { forked, seededRandom } from '../../simulator/world/seeded-random.ts';
 import { createWorld } from '../../simulator/world/world.ts';
-import { untilStopped } from '../until-stopped.ts';
+import { untilStopped } from '../at-terminal.ts';
 
 interface SimulateOptions {
   readonly listen: string;

@@ -1,105 +1,41 @@
-import * as z from 'zod';
+/** Says how the running daemon is: to people, and to what supervises it. */
+import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
+import type { DeliveryState } from '../../store/outbox-store.ts';
 import { howMany } from '../../text/counts.ts';
 import { ago } from '../../text/instant-words.ts';
+import { plainText } from '../../text/plain-text.ts';
 import type { Clock } from '../../time/clock.ts';
 import { parseInstant } from '../../time/instant.ts';
-import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
+import type { configurationJson, regionJson, replicaJson } from '../../web/api/api-v1.ts';
+import type { healthJson } from '../../web/api/health-json.ts';
+import { askAnyDaemon, type PrintOptions, printAnswer } from '../daemon-client.ts';
 import { jsonText, type Layout, layoutOf, shown, shownSentence, table } from '../terminal-text.ts';
 
-interface StatusOptions extends DaemonOptions {
-  readonly json: boolean;
+interface Status {
+  readonly version: string;
+  readonly started_at: string;
+  readonly configuration: ReturnType<typeof configurationJson>;
+  readonly health: ReturnType<typeof healthJson>;
+  readonly regions: readonly Region[];
+  readonly replicas: readonly ReturnType<typeof replicaJson>[];
+  readonly alerts: readonly { alertname: string; severity: string; state: string; count: number }[];
+  readonly deliveries: Readonly<Record<string, Partial<Record<DeliveryState, number>>>>;
 }
+type Region = ReturnType<typeof regionJson>;
 
-/** The daemon may have another version. A missing field is shown as a dash, and a new one is ignored. */
-const instant = z.string().nullish();
-const impairmentShape = z.object({
-  reason: z.string(),
-  severity: z.string().default(''),
-  since: instant,
-  summary: z.string().default(''),
-  action: z.string().default(''),
-});
-const statusShape = z.object({
-  version: z.string(),
-  started_at: instant,
-  health: z
-    .object({
-      quiet: z.boolean(),
-      impairments: z.array(impairmentShape),
-      alerts: z.object({ firing: z.number(), unacknowledged: z.number() }).nullish(),
-    })
-    .nullish(),
-  configuration: z
-    .object({
-      read_at: instant,
-      mistakes: z.array(z.string()).default([]),
-      needs_restart: z.array(z.string()).default([]),
-    })
-    .default({ mistakes: [], needs_restart: [] }),
-  regions: z.array(
-    z.object({
-      region: z.string(),
-      health: z.string(),
-      reason: z.string().default(''),
-      since: instant,
-      requests_per_second: z.number().nullish(),
-      nests: z.number().nullish(),
-      birds: z.number().nullish(),
-      feeds: z
-        .array(
-          z.object({
-            feed: z.string(),
-            cursor: instant,
-            last_success: instant,
-            streams: z.number().nullish(),
-            open_flights: z.number().nullish(),
-            verified_until: instant,
-          }),
-        )
-        .default([]),
-      reads: z
-        .array(z.object({ feed: z.string(), overdue: z.number().nullish(), oldest_read: instant }))
-        .default([]),
-    }),
-  ),
-  replicas: z
-    .array(
-      z.object({
-        name: z.string(),
-        own: z.boolean().default(false),
-        version: z.string().default(''),
-        started_at: instant,
-        state: z.string().default(''),
-        alerting: z.boolean().default(false),
-        regions: z.array(z.object({ region: z.string(), epoch: z.number().nullish() })).default([]),
-      }),
-    )
-    .default([]),
-  alerts: z
-    .array(z.object({ alertname: z.string(), severity: z.string(), state: z.string(), count: z.number() }))
-    .default([]),
-  deliveries: z.record(z.string(), z.record(z.string(), z.number())).default({}),
-});
-type Status = z.output<typeof statusShape>;
-type Region = Status['regions'][number];
-
-/** A daemon of an earlier version does not report its health, which is not a failure. */
-export async function status(edge: Edge, options: StatusOptions): Promise<number> {
-  const { json, data } = await daemonJson(
-    edge,
-    options,
-    { method: 'GET', path: '/api/v1/status' },
-    statusShape,
+/** Exits with 1 while something impairs the watch. */
+export async function status(edge: Edge, options: PrintOptions): Promise<number> {
+  const request = { method: 'GET', path: '/api/v1/status' } as const;
+  const { health } = await printAnswer<Status>(edge, options, request, 'regions', (answer) =>
+    statusText(answer, edge.clock, layoutOf(edge, {})),
   );
-  edge.stdout.write(options.json ? jsonText(json) : statusText(data, edge.clock, layoutOf(edge, {})));
-  return (data.health?.impairments ?? []).length > 0 ? IMPAIRED : 0;
+  return health.impairments.length > 0 ? IMPAIRED : 0;
 }
 
 const IMPAIRED = 1;
 
-function healthText({ health }: Status, since: (text: string | null | undefined) => string): string {
-  if (!health) return '';
+function healthText({ health }: Status, since: (text: string | null) => string): string {
   if (health.quiet) return 'All quiet.\n';
   const waiting = health.alerts?.unacknowledged ?? 0;
   const firing =
@@ -116,7 +52,7 @@ function healthText({ health }: Status, since: (text: string | null | undefined)
 }
 
 function statusText(view: Status, clock: Clock, layout: Layout): string {
-  const since = (text: string | null | undefined) => age(text, clock);
+  const since = (text: string | null) => age(text, clock);
   const feeds = view.regions.flatMap(({ region, feeds: all, reads }) =>
     all.map((feed) => ({ region, ...feed, reads: reads.find((one) => one.feed === feed.feed) })),
   );
@@ -129,9 +65,9 @@ function statusText(view: Status, clock: Clock, layout: Layout): string {
         REGION: ({ region }) => shown(region),
         STATE: ({ health }) => shown(health),
         SINCE: (one) => since(one.since),
-        NESTS: ({ nests }) => count(nests),
-        BIRDS: ({ birds }) => count(birds),
-        'REQUESTS/S': (one) => one.requests_per_second?.toFixed(1) ?? '-',
+        NESTS: ({ nests }) => String(nests),
+        BIRDS: ({ birds }) => String(birds),
+        'REQUESTS/S': (one) => one.requests_per_second.toFixed(1),
         REASON: ({ health, reason }) => (health === 'up' ? '' : shown(reason)),
       },
       view.regions,
@@ -142,12 +78,12 @@ function statusText(view: Status, clock: Clock, layout: Layout): string {
       {
         REGION: ({ region }) => shown(region),
         FEED: ({ feed }) => shown(feed),
-        STREAMS: ({ streams }) => count(streams),
-        OVERDUE: ({ reads }) => count(reads?.overdue),
-        'OLDEST READING': ({ reads }) => since(reads?.oldest_read),
+        STREAMS: ({ streams }) => String(streams),
+        OVERDUE: ({ reads }) => String(reads?.overdue ?? '-'),
+        'OLDEST READING': ({ reads }) => since(reads?.oldest_read ?? null),
         'READ UP TO': ({ cursor }) => since(cursor),
         'COMPLETE TO': (one) => since(one.verified_until),
-        'ACTIVE FLIGHTS': (one) => (one.feed === 'flight' ? count(one.open_flights) : ''),
+        'ACTIVE FLIGHTS': (one) => (one.feed === 'flight' ? String(one.open_flights) : ''),
       },
       feeds,
       layout,
@@ -182,11 +118,7 @@ function statusText(view: Status, clock: Clock, layout: Layout): string {
 }
 
 /** The epoch of a region grows each time that it moves from one replica to another. */
-function replicasText(
-  { replicas }: Status,
-  since: (text: string | null | undefined) => string,
-  layout: Layout,
-): string {
+function replicasText({ replicas }: Status, since: (text: string | null) => string, layout: Layout): string {
   return table<Status['replicas'][number]>(
     {
       REPLICA: ({ name }) => shown(name),
@@ -194,7 +126,7 @@ function replicasText(
       STARTED: (one) => since(one.started_at),
       STATE: ({ state, own }) => `${shown(state)}${own ? ', this one' : ''}`,
       'READS (EPOCH)': ({ regions }) =>
-        regions.map(({ region, epoch }) => `${shown(region)} (${count(epoch)})`).join(', ') || '-',
+        regions.map(({ region, epoch }) => `${shown(region)} (${epoch})`).join(', ') || '-',
       ALERTING: ({ alerting }) => (alerting ? 'yes' : ''),
     },
     replicas,
@@ -213,12 +145,60 @@ function configurationText({ configuration }: Status, clock: Clock): string {
   return keys.length > 0 ? `Changed, and changes only at a restart: ${shown(keys.join(', '))}\n` : '';
 }
 
-function count(value: number | null | undefined): string {
-  return value === null || value === undefined ? '-' : String(value);
-}
-
 /** A dash for never. */
-function age(text: string | null | undefined, clock: Clock): string {
+function age(text: string | null, clock: Clock): string {
   const at = text ? parseInstant(text) : undefined;
   return at ? ago(at.us, clock.nowUs()) : '-';
+}
+
+const HEALTH_TIMEOUT_MS = 3000;
+const HEALTHY = 0;
+const UNHEALTHY = 1;
+
+interface Health {
+  readonly healthy: boolean;
+  readonly working: boolean;
+  readonly ready: boolean;
+  readonly reasons: readonly string[];
+}
+
+/**
+ * For containers: prints nothing if the daemon is healthy, and one line otherwise. A daemon that is still starting is
+ * healthy; one whose work is interrupted, because its store is full, is not.
+ */
+export async function healthcheck(edge: Edge, options: PrintOptions): Promise<number> {
+  const unhealthy = (reason: string) => {
+    if (options.json) edge.stdout.write(jsonText({ healthy: false, ready: false, reasons: [reason] }));
+    edge.stderr.write(`nestwatch: not healthy: ${plainText(reason, 300)}\n`);
+    return UNHEALTHY;
+  };
+  try {
+    const { status, body } = await askAnyDaemon(
+      edge,
+      options,
+      { method: 'GET', path: '/-/ready', headers: { accept: 'application/json' } },
+      HEALTH_TIMEOUT_MS,
+    );
+    const answer = healthIn(body);
+    if (!answer) return unhealthy(`HTTP ${status}, and this is not the answer of a nestwatch daemon`);
+    const { healthy, working, ready, reasons } = answer;
+    if (options.json) edge.stdout.write(jsonText({ healthy: healthy && working, ready, reasons }));
+    if (healthy && working) return HEALTHY;
+    edge.stderr.write(`nestwatch: not healthy: ${plainText(reasons.join(' '), 300)}\n`);
+    return UNHEALTHY;
+  } catch (error) {
+    // Only a daemon that does not answer is unhealthy. A wrong command is a different error.
+    if (!(error instanceof NestwatchError) || !['unreachable', 'timeout', 'not_json'].includes(error.code))
+      throw error;
+    return unhealthy(error.message);
+  }
+}
+
+function healthIn(body: string): Health | undefined {
+  try {
+    const json: Partial<Health> = JSON.parse(body);
+    return Array.isArray(json.reasons) && typeof json.healthy === 'boolean' ? (json as Health) : undefined;
+  } catch {
+    return undefined;
+  }
 }

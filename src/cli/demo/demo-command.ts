@@ -17,7 +17,7 @@ import { howMany } from '../../text/counts.ts';
 import { regionName } from '../../text/region-name.ts';
 import { type Clock, sleep } from '../../time/clock.ts';
 import { parseDuration } from '../../time/duration.ts';
-import { untilStopped } from '../until-stopped.ts';
+import { untilStopped } from '../at-terminal.ts';
 import { type CaughtMail, openCatcher } from './demo-catcher.ts';
 
 const REGIONS = ['eu', 'us'] as const;

@@ -4,12 +4,11 @@
  */
 import { type CallToolResult, McpServer } from '@modelcontextprotocol/server';
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
-import * as z from 'zod';
 import { ERRORS, NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { VERSION } from '../../version.ts';
+import { untilStopped } from '../at-terminal.ts';
 import { type DaemonOptions, daemonJson, daemonUrl } from '../daemon-client.ts';
-import { untilStopped } from '../until-stopped.ts';
 import { TOOLS, type Tool } from './tools.ts';
 import { type Json, withUntrusted } from './untrusted.ts';
 
@@ -43,18 +42,13 @@ async function call(
   edge: Edge,
   options: DaemonOptions,
   url: string,
-  { ask, keeps }: Tool,
+  { ask, sign, keeps }: Tool,
   given: Readonly<Record<string, unknown>>,
 ): Promise<CallToolResult> {
   const { path, page } = ask(given);
   try {
-    const { json } = await daemonJson(
-      edge,
-      options,
-      { method: 'GET', path: `/${path}` },
-      z.record(z.string(), z.unknown()),
-    );
-    const answer = json as Readonly<Record<string, Json>>;
+    const request = { method: 'GET', path: `/${path}` } as const;
+    const answer = await daemonJson<Readonly<Record<string, Json>>>(edge, options, request, sign);
     const kept = Object.fromEntries(Object.entries(answer).filter(([name]) => keeps?.includes(name) ?? true));
     const link = `${url}/${page}`;
     return said({ link, ...(withUntrusted(kept) as Readonly<Record<string, Json>>) });

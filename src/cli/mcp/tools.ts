@@ -10,6 +10,8 @@ export interface Tool {
   readonly input: z.ZodObject;
   /** What the API is asked, and the page on which a person sees the same; without a slash at the beginning. */
   ask(given: Readonly<Record<string, unknown>>): { readonly path: string; readonly page: string };
+  /** A key of the API's answer. */
+  readonly sign: string;
   /** What to keep of the answer, by its names; absent for everything. */
   readonly keeps?: readonly string[];
 }
@@ -48,7 +50,7 @@ function list(name: string, of: 'alerts' | 'events' | 'birds' | 'deliveries', de
     cursor: text('`next` of the answer before, for the items after it.').optional(),
   });
   return {
-    ...{ name, title: of.charAt(0).toUpperCase() + of.slice(1), description, input },
+    ...{ name, title: of.charAt(0).toUpperCase() + of.slice(1), description, input, sign: of },
     ask(given) {
       const query = new URLSearchParams(
         Object.entries(given).flatMap(([key, value]) => (value === undefined ? [] : [[key, String(value)]])),
@@ -76,7 +78,7 @@ const place =
 
 export const TOOLS: readonly Tool[] = [
   {
-    ...{ name: 'watch_health', title: 'Is the watch well', input: z.strictObject({}) },
+    ...{ name: 'watch_health', title: 'Is the watch well', input: z.strictObject({}), sign: 'impairments' },
     description: 'Whether nestwatch sees everything: what impairs it, since when, and how many alerts fire.',
     ask: () => ({ path: 'api/v1/health', page: '' }),
   },
@@ -86,7 +88,7 @@ export const TOOLS: readonly Tool[] = [
     'Lists alerts, the latest start first, each with its last events. With `bird` and `since` it says why a Bird failed.',
   ),
   {
-    ...{ name: 'get_alert', title: 'An alert', input: ID },
+    ...{ name: 'get_alert', title: 'An alert', input: ID, sign: 'labels' },
     description:
       'One alert: why it fires, its events and episodes, who was notified and who acknowledged it.',
     ask({ id }) {
@@ -95,7 +97,7 @@ export const TOOLS: readonly Tool[] = [
     },
   },
   {
-    ...{ name: 'explain', title: 'What became of it', input: ID },
+    ...{ name: 'explain', title: 'What became of it', input: ID, sign: 'seen' },
     description:
       'The way of one event from the service to the receivers: when it was seen, which rule decided, who was notified.',
     ask: explanation,
@@ -107,18 +109,18 @@ export const TOOLS: readonly Tool[] = [
   ),
   list('list_birds', 'birds', 'Lists Birds, those in trouble first.'),
   {
-    ...{ name: 'get_bird', title: 'A Bird', input: PLACE },
+    ...{ name: 'get_bird', title: 'A Bird', input: PLACE, sign: 'counts' },
     description: 'One Bird: its last Flights, how often they failed and why, its alerts and its log.',
     ask: place(birdPath),
   },
   {
-    ...{ name: 'get_flight', title: 'A Flight', input: PLACE },
+    ...{ name: 'get_flight', title: 'A Flight', input: PLACE, sign: 'flight_id' },
     description: 'One Flight: the step that failed, its error, its alerts, and who was notified.',
     ask: place(flightPath),
   },
   list('list_deliveries', 'deliveries', 'Lists messages to receivers, and whether they arrived.'),
   {
-    ...{ name: 'why_not_told', title: 'Why nobody was told', input: ID },
+    ...{ name: 'why_not_told', title: 'Why nobody was told', input: ID, sign: 'seen' },
     description:
       'Why an event made no alert, or why its alert was not sent: silenced, inhibited, old, or still waiting for its group.',
     ask: explanation,

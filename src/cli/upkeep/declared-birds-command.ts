@@ -1,31 +1,30 @@
 /** Writes the Birds that the service has as a file, and tells how they differ from such a file later. */
-import * as z from 'zod';
 import { readDeclaredBirds, unknownRegion } from '../../config/declared-birds.ts';
 import { ConfigError } from '../../document/problem.ts';
 import { MOST_CONFIG_BYTES, whyUnreadable } from '../../document/read-file.ts';
-import { byPlace, compareBirds, type Drift } from '../../domain/kinds/inventory/compare-birds.ts';
+import type { EventJson } from '../../domain/alert/event-json.ts';
+import {
+  byPlace,
+  compareBirds,
+  type Drift,
+  type ListedBird,
+} from '../../domain/kinds/inventory/compare-birds.ts';
 import { DaemonError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { matchesGlob } from '../../text/glob.ts';
-import { EVENTS } from '../commands/printed-lists.ts';
 import { readGiven } from '../config-file.ts';
-import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
+import { type DaemonOptions, daemonJson, type PrintOptions } from '../daemon-client.ts';
 import { jsonText, shown, shownSentence, shownTime } from '../terminal-text.ts';
 
-const birdShape = z.object({
-  ...{ region: z.string(), nest: z.string(), bird: z.string(), id: z.string() },
-  ...{ status: z.string().optional(), trigger: z.string().optional(), published: z.boolean().optional() },
-  nest_id: z.string(),
-});
-const inventoryShape = z.object({
-  regions: z.array(z.object({ region: z.string(), is_read: z.boolean() })),
-  birds: z.array(birdShape),
-});
+interface Inventory {
+  readonly regions: readonly { region: string; is_read: boolean }[];
+  readonly birds: readonly (Omit<ListedBird, 'nestId'> & { nest_id: string })[];
+}
 
 /** Prints the Birds of the Nests whose name or id a glob matches, as `birds check` reads them. */
 export async function birdsExport(
   edge: Edge,
-  { nest: glob = '*', ...options }: DaemonOptions & { readonly nest?: string; readonly json: boolean },
+  { nest: glob = '*', ...options }: PrintOptions & { readonly nest?: string },
 ): Promise<number> {
   const { birds } = await readInventory(edge, options);
   const chosen = birds
@@ -45,11 +44,7 @@ export async function birdsExport(
 }
 
 /** Prints how the Birds differ from the file; exits with 1 if they do. Throws `ConfigError` for a file with mistakes. */
-export async function birdsCheck(
-  edge: Edge,
-  file: string,
-  options: DaemonOptions & { readonly json: boolean },
-): Promise<number> {
+export async function birdsCheck(edge: Edge, file: string, options: PrintOptions): Promise<number> {
   const { birds: declared, refuse } = readDeclaredBirds(file, readText(file));
   const { regions, birds } = await readInventory(
     edge,
@@ -82,7 +77,7 @@ export async function birdsCheck(
 /** Throws unless these regions, or all, were read since the daemon started: what was not may have changed before. */
 async function readInventory(edge: Edge, options: DaemonOptions, needed?: ReadonlySet<string>) {
   const request = { method: 'GET', path: '/api/v1/inventory' } as const;
-  const { data } = await daemonJson(edge, options, request, inventoryShape);
+  const data = await daemonJson<Inventory>(edge, options, request, 'birds');
   const unread = data.regions.filter(({ region, is_read }) => !is_read && (needed?.has(region) ?? true));
   if (unread.length === 0) return data;
   const names = unread.map(({ region }) => region).join(', ');
@@ -109,8 +104,13 @@ function scalar(value: string | boolean): string {
 async function switchedOff(edge: Edge, options: DaemonOptions, { isOfStatus, listed }: Drift) {
   if (!isOfStatus || !listed || listed.status === 'active') return {};
   const path = `/api/v1/birds/${encodeURIComponent(listed.region)}/${encodeURIComponent(listed.id)}`;
-  const shape = z.object({ switched_off: EVENTS.item.nullable() });
-  const { switched_off: off } = (await daemonJson(edge, options, { method: 'GET', path }, shape)).data;
+  const request = { method: 'GET', path } as const;
+  const { switched_off: off } = await daemonJson<{ switched_off: EventJson | null }>(
+    edge,
+    options,
+    request,
+    'switched_off',
+  );
   const by = off?.attributes.initiator;
   return off ? { since: off.occurred_at, ...(typeof by === 'string' && by !== '' && { by }) } : {};
 }

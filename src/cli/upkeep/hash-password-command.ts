@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { NestwatchError } from '../../errors.ts';
 import { hashPassword } from '../../http/password-hash.ts';
 import type { Edge } from '../../process-io.ts';
-import { askLine } from '../ask-line.ts';
+import { askLine } from '../at-terminal.ts';
 
 /** Prints the hash of a password that is typed without being shown, or that is the first line of stdin. */
 export async function printPasswordHash(edge: Edge): Promise<number> {

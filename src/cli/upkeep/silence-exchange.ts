@@ -3,10 +3,9 @@ import { text as textOf } from 'node:stream/consumers';
 import * as z from 'zod';
 import { DaemonError, NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
-import { LONGEST_MS, parseDuration } from '../../time/duration.ts';
 import { formatInstant } from '../../time/instant.ts';
-import { instantOf, textOfFile, wrongUsage } from '../command-arguments.ts';
-import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
+import { durationOf, instantOf, textOfFile, wrongUsage } from '../command-arguments.ts';
+import { type DaemonOptions, daemonJson, type PrintOptions } from '../daemon-client.ts';
 import { jsonText, shown } from '../terminal-text.ts';
 
 /** The fields of a silence that are posted. Fields that only another program knows are dropped. */
@@ -33,14 +32,11 @@ const carriedShape = z.object({
 });
 type Carried = z.output<typeof carriedShape>;
 
-const postedShape = z.object({ silenceID: z.string() });
-
-interface UpdateOptions extends DaemonOptions {
+interface UpdateOptions extends PrintOptions {
   readonly duration: string | undefined;
   readonly start: string | undefined;
   readonly end: string | undefined;
   readonly comment: string | undefined;
-  readonly json: boolean;
 }
 
 /**
@@ -73,7 +69,7 @@ export async function silenceUpdate(
 async function updateOne(edge: Edge, id: string, options: UpdateOptions): Promise<string> {
   const { start, comment } = options;
   const path = `/api/v2/silence/${encodeURIComponent(id)}`;
-  const { data } = await daemonJson(edge, options, { method: 'GET', path }, carriedShape);
+  const data = carriedShape.parse(await daemonJson(edge, options, { method: 'GET', path }, 'matchers'));
   const startsAt = start === undefined ? data.startsAt : formatInstant(instantOf('--start', start));
   const endsAt = endOf(startsAt, data, options);
   return post(edge, options, { ...data, startsAt, endsAt, comment: comment ?? data.comment });
@@ -92,17 +88,15 @@ function withWords(error: unknown, which: string, done: string): unknown {
 function endOf(startsAt: string, { endsAt }: Carried, { duration, end }: UpdateOptions): string {
   if (end !== undefined) return formatInstant(instantOf('--end', end));
   if (duration === undefined) return endsAt;
-  const ms = parseDuration(duration);
-  if (ms === undefined || ms <= 0 || ms > LONGEST_MS) {
-    throw wrongUsage(`--duration must be a duration such as 2h, not ${duration}`);
-  }
-  return formatInstant(instantOf('--start', startsAt) + ms * 1000);
+  return formatInstant(instantOf('--start', startsAt) + durationOf('--duration', duration) * 1000);
 }
 
 /** Writes silences that have not expired as JSON that `import` and `amtool silence import` read. */
 export async function silenceExport(edge: Edge, options: DaemonOptions): Promise<number> {
   const path = '/api/v2/silences?active=true&pending=true&expired=false';
-  const { data } = await daemonJson(edge, options, { method: 'GET', path }, z.array(carriedShape));
+  const data = z
+    .array(carriedShape)
+    .parse(await daemonJson(edge, options, { method: 'GET', path }, 'length'));
   // An acknowledgement belongs to one alert of this daemon.
   edge.stdout.write(jsonText(data.filter(({ alertId }) => alertId === undefined)));
   return 0;
@@ -112,7 +106,7 @@ export async function silenceExport(edge: Edge, options: DaemonOptions): Promise
 export async function silenceImport(
   edge: Edge,
   file: string | undefined,
-  options: DaemonOptions & { readonly json: boolean },
+  options: PrintOptions,
 ): Promise<number> {
   const source = file === undefined || file === '-' ? undefined : file;
   const list = readSilences(
@@ -149,5 +143,5 @@ function readSilences(text: string, source: string): readonly Carried[] {
 async function post(edge: Edge, options: DaemonOptions, body: Carried): Promise<string> {
   const { alertId: _own, ...silence } = body;
   const request = { method: 'POST', path: '/api/v2/silences', body: silence } as const;
-  return (await daemonJson(edge, options, request, postedShape)).data.silenceID;
+  return (await daemonJson<{ silenceID: string }>(edge, options, request, 'silenceID')).silenceID;
 }

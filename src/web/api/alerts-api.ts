@@ -81,7 +81,7 @@ function listedJson({ eventsTotal }: Alert, events: readonly Event[]) {
   return { events: events.map(eventJson), events_omitted: Math.max(0, eventsTotal - events.length) };
 }
 
-function recordJson(record: AlertRecord, externalUrl: string, nameOf: NameOf) {
+export function recordJson(record: AlertRecord, externalUrl: string, nameOf: NameOf) {
   const { alert } = record;
   const ofEpisode = record.events.filter(({ seq }) => seq > alert.lastSeq - alert.eventsTotal);
   return {

@@ -289,7 +289,7 @@ function decodeKey(encoded: string): string {
   }
 }
 
-function configurationJson({ readAtUs, triedAtUs, mistakes, needsRestart }: ConfigurationView) {
+export function configurationJson({ readAtUs, triedAtUs, mistakes, needsRestart }: ConfigurationView) {
   return {
     read_at: formatInstant(readAtUs),
     tried_at: instantJson(triedAtUs),
@@ -298,7 +298,7 @@ function configurationJson({ readAtUs, triedAtUs, mistakes, needsRestart }: Conf
   };
 }
 
-function regionJson(view: RegionProgress) {
+export function regionJson(view: RegionProgress) {
   return {
     region: view.region,
     health: stateOf(view),
@@ -326,7 +326,7 @@ function regionJson(view: RegionProgress) {
 }
 
 /** Instants are on the store's clock. `own` is the replica that answers. */
-function replicaJson(
+export function replicaJson(
   { replica, name, version, startedUs, state, isAlerting, regions }: ReplicaView,
   own: number | undefined,
 ) {

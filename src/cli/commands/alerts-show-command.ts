@@ -1,27 +1,30 @@
-import type { Edge } from '../../../process-io.ts';
-import { type DaemonOptions, daemonJson } from '../../daemon-client.ts';
-import { jsonText, layoutOf, shown, shownTime } from '../../terminal-text.ts';
-import { findingLines } from '../finding-lines.ts';
-import { EVENTS, listText, shownIntegration } from '../printed-lists.ts';
-import { postMortem } from './post-mortem.ts';
-import { recordShape, type ShownAlert } from './shown-alert.ts';
+import type { Edge } from '../../process-io.ts';
+import { type PrintOptions, printAnswer } from '../daemon-client.ts';
+import { layoutOf, shown, shownSentence, shownTime } from '../terminal-text.ts';
+import { postMortem, type ShownAlert } from './post-mortem.ts';
+import { EVENTS, listText } from './printed-lists.ts';
 
 /** Prints everything known about one alert, even after it has been resolved. */
 export async function alertsShow(
   edge: Edge,
   id: string,
-  options: DaemonOptions & { readonly json: boolean; readonly format?: 'text' | 'markdown' },
+  options: PrintOptions & { readonly format?: 'text' | 'markdown' },
 ): Promise<number> {
   const path = `/api/v1/alerts/${encodeURIComponent(id)}`;
-  const { json, data } = await daemonJson(edge, options, { method: 'GET', path }, recordShape);
-  if (options.format === 'markdown' && !options.json) {
-    edge.stdout.write(postMortem(data));
-    return 0;
-  }
-  edge.stdout.write(options.json ? jsonText(json) : `${linesOf(data).join('\n')}\n`);
-  if (!options.json && data.events.length > 0)
-    edge.stdout.write(`\n${listText(EVENTS, data.events, layoutOf(edge, {}))}`);
+  await printAnswer<ShownAlert>(edge, options, { method: 'GET', path }, 'labels', (alert) => {
+    if (options.format === 'markdown') return postMortem(alert);
+    const events = alert.events.length > 0 ? `\n${listText(EVENTS, alert.events, layoutOf(edge, {}))}` : '';
+    return `${linesOf(alert).join('\n')}\n${events}`;
+  });
   return 0;
+}
+
+/** What was looked for to say why an alert fires now. */
+export function findingLines(findings: ShownAlert['findings']): string[] {
+  return findings.map(
+    ({ annotation, text, missing }) =>
+      `context    ${shown(annotation)}: ${text === null ? `not said, because ${shownSentence(missing ?? '')}` : shownSentence(text)}`,
+  );
 }
 
 function linesOf(data: ShownAlert): string[] {
@@ -46,7 +49,7 @@ function linesOf(data: ShownAlert): string[] {
       `notified   ${shown(one.receiver)} at ${shownTime(one.created_at)} as ${shown(one.reason)}`,
       ...one.deliveries.map(
         (delivery) =>
-          `  by ${shownIntegration(delivery)}: ${delivery.state} (${shown(delivery.id)})${delivery.last_error ? `: ${shown(delivery.last_error)}` : ''}`,
+          `  by ${shown(delivery.integration_name)}: ${delivery.state} (${shown(delivery.id)})${delivery.last_error ? `: ${shown(delivery.last_error)}` : ''}`,
       ),
     ]),
     ...data.episodes.map(

@@ -1,9 +1,10 @@
 /** Writes the first page of a post-mortem of an alert, in Markdown, from what is stored. People add the rest. */
-import { durationWords } from '../../../text/duration-words.ts';
-import { parseInstant } from '../../../time/instant.ts';
-import { shownSentence, shownTime } from '../../terminal-text.ts';
-import { shownIntegration } from '../printed-lists.ts';
-import type { ShownAlert } from './shown-alert.ts';
+import { durationWords } from '../../text/duration-words.ts';
+import { parseInstant } from '../../time/instant.ts';
+import type { recordJson } from '../../web/api/alerts-api.ts';
+import { shownSentence, shownTime } from '../terminal-text.ts';
+
+export type ShownAlert = ReturnType<typeof recordJson>;
 
 /** Later rows say the least about how it began and ended. */
 const MOST_ROWS = 100;
@@ -91,7 +92,7 @@ function timelineOf({
 }
 
 function toldRow({ created_at: at, receiver, reason, deliveries }: ShownAlert['notifications'][number]): Row {
-  const through = deliveries.map((one) => `${said(shownIntegration(one))} ${said(one.state)}`).join(', ');
+  const through = deliveries.map((one) => `${said(one.integration_name)} ${said(one.state)}`).join(', ');
   return [shownTime(at), said(receiver), said(reason.replaceAll('_', ' ')), through];
 }
 

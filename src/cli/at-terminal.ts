@@ -1,0 +1,49 @@
+/** What commands ask and hear of the person at the terminal. */
+import { createInterface, type ReadLineOptions } from 'node:readline';
+import { NestwatchError } from '../errors.ts';
+import type { Edge } from '../process-io.ts';
+
+/** The typed answer to a question; undefined after Ctrl-C or at the end of the input. */
+export function askLine(question: string, terminal: ReadLineOptions): Promise<string | undefined> {
+  const input = createInterface(terminal);
+  return new Promise((resolve) => {
+    input.once('SIGINT', () => input.close());
+    input.once('close', () => resolve(undefined));
+    input.question(question, (answer) => {
+      resolve(answer);
+      input.close();
+    });
+  });
+}
+
+/** Whether the person wants what `question` says. Throws `usage` if there is no terminal to ask at; `does` names it. */
+export async function isConfirmed({ stdin, stderr }: Edge, question: string, does: string): Promise<boolean> {
+  if (!stdin.isTTY) throw new NestwatchError('usage', `${does}: without a terminal it needs --yes`);
+  const answer = await askLine(`${question}\nDo it? [y/N] `, { input: stdin, output: stderr });
+  // The next message begins on a new line.
+  if (answer === undefined) stderr.write('\n');
+  return /^y(es)?$/i.test(answer?.trim() ?? '');
+}
+
+/** In whose name a change is asked for. `who` says why others want to know: `writes it`. */
+export function authorOf(
+  edge: Edge,
+  { author }: { readonly author?: string | undefined },
+  who: string,
+): string {
+  const name = (author ?? edge.environment.USER ?? '').trim();
+  if (name !== '') return name;
+  throw new NestwatchError('usage', `say with --author who ${who}: others see it`);
+}
+
+/** Resolves at the first SIGINT or SIGTERM. */
+export function untilStopped(edge: Edge): Promise<void> {
+  return new Promise((resolve) => {
+    const cancels = (['SIGINT', 'SIGTERM'] as const).map((name) =>
+      edge.onSignal(name, () => {
+        for (const cancel of cancels) cancel();
+        resolve();
+      }),
+    );
+  });
+}
