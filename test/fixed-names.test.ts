@@ -1,64 +1,9 @@
-/**
- * The names that people's scripts, dashboards, receivers and configurations depend on. Names may be added, but none
- * of these may change. What each of them does is tested where it is implemented.
- */
+/** Names that people depend on, used as they use them; `public-names.txt` lists all. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { BIRD_METRICS, METRICS } from '../src/observe/metric-catalogue.ts';
-import { nestwatch } from './cli/test-io.ts';
 import { problemsOf } from './config/load.ts';
 import { serve } from './web/served.ts';
-
-describe('commands and their flags', () => {
-  const CONFIG = '--config.file';
-  test.each([
-    ['run', [CONFIG, '--once', '--log.level', '--log.format']],
-    ['demo', ['--for']],
-    ['simulate', ['--listen', '--region', '--token', '--seed', '--birds', '--faults', '--control']],
-    ['api', ['--region', '--body', '--all', '--yes', CONFIG]],
-    ['check-config', ['--online', '--strict', '--json', CONFIG]],
-    ['test-receiver', ['--resolved', '--dry-run', '--json', CONFIG]],
-    ['routes show', [CONFIG, '--json']],
-    ['routes test', [CONFIG, '--json']],
-    ['silence add', ['--url', '--json']],
-    ['silence list', ['--url', '--json']],
-    ['silence query', ['--url', '--json']],
-    ['silence update', ['--url', '--json']],
-    ['silence expire', ['--url', '--json']],
-    ['silence import', ['--url', '--json']],
-    ['silence export', ['--url']],
-    ['alerts list', ['--url', '--json']],
-    ['alerts show', ['--url', '--json']],
-    ['status', ['--url', '--json']],
-    ['healthcheck', ['--url', '--json']],
-    ['backfill', ['--from', '--to', '--region', '--notify', CONFIG, '--json']],
-    ['deliveries list', ['--dead', '--url', '--json']],
-    ['deliveries show', ['--url', '--json']],
-    ['deliveries retry', ['--url', '--json']],
-    ['explain', ['--url', '--json']],
-    ['events', ['--url', '--json']],
-    ['birds list', ['--url', '--json']],
-    ['flights list', ['--url', '--json']],
-    ['doctor', [CONFIG, '--json']],
-    ['config show', [CONFIG, '--json']],
-    ['store backup', [CONFIG, '--json']],
-    ['store check', [CONFIG, '--json']],
-    ['store copy', [CONFIG, '--json']],
-    ['schema', []],
-    ['init', []],
-    ['completion', []],
-    ['version', ['--json']],
-  ])('%s', async (command, flags) => {
-    const { exit, stdout } = await nestwatch([...command.split(' '), '--help']);
-    expect(exit).toBe(0);
-    // For a command that does not exist, the help would be that of its parent.
-    const [usage] = stdout.split('\n');
-    for (const word of command.split(' ')) expect(usage).toMatch(new RegExp(`[ |]${word}([ |]|$)`));
-    const named = stdout.split(/[\s,]+/);
-    for (const flag of flags) expect(named).toContain(flag);
-  });
-});
 
 describe('addresses', () => {
   test.each([
@@ -87,55 +32,6 @@ describe('addresses', () => {
     const path = '/api/v1/events?feed=flight&type=flight.failed&limit=5&cursor=';
     expect((await ask(path)).status).toBe(200);
   });
-});
-
-test.each([
-  ['nestwatch_build_info', 'version,revision,node_version'],
-  ['nestwatch_region_up', 'region'],
-  ['nestwatch_region_owner', 'region'],
-  ['nestwatch_polls_total', 'region,feed'],
-  ['nestwatch_polls_failed_total', 'region,feed,reason'],
-  ['nestwatch_poll_duration_seconds', 'region,feed'],
-  ['nestwatch_poll_last_success_timestamp_seconds', 'region,feed'],
-  ['nestwatch_cursor_timestamp_seconds', 'region,feed'],
-  ['nestwatch_verified_timestamp_seconds', 'region,feed'],
-  ['nestwatch_entries_missing_total', 'region,feed'],
-  ['nestwatch_entries_recovered_total', 'region,feed'],
-  ['nestwatch_entries_quarantined_total', 'region,feed'],
-  ['nestwatch_api_requests_total', 'region,operation'],
-  ['nestwatch_api_requests_failed_total', 'region,operation,reason'],
-  ['nestwatch_api_request_duration_seconds', 'region,operation'],
-  ['nestwatch_api_rate_limit', 'region'],
-  ['nestwatch_events_total', 'region,feed,type'],
-  ['nestwatch_events_duplicate_total', 'region,feed'],
-  ['nestwatch_event_delay_seconds', 'region,feed'],
-  ['nestwatch_bird_info', 'region,nest_id,bird_id,nest,bird,trigger_type'],
-  ['nestwatch_bird_status', 'region,nest_id,bird_id,status'],
-  ['nestwatch_flights_total', 'region,nest_id,bird_id,status'],
-  ['nestwatch_flights_active', 'region,nest_id,bird_id'],
-  ['nestwatch_flight_last_failure_timestamp_seconds', 'region,nest_id,bird_id'],
-  ['nestwatch_alerts', 'alertname,severity,state'],
-  ['nestwatch_alerts_firing', 'alertname,severity,region,nest_id'],
-  ['nestwatch_silences', 'state'],
-  ['nestwatch_notifications_total', 'receiver,integration'],
-  ['nestwatch_notifications_failed_total', 'receiver,integration,reason'],
-  ['nestwatch_notifications_suppressed_total', 'reason'],
-  ['nestwatch_notification_latency_seconds', 'receiver,integration'],
-  ['nestwatch_deliveries_pending', 'receiver'],
-  ['nestwatch_deliveries_dead', 'receiver'],
-  ['nestwatch_config_last_reload_successful', ''],
-  ['nestwatch_config_last_reload_success_timestamp_seconds', ''],
-  ['nestwatch_series_dropped_total', 'metric'],
-  ['nestwatch_watch_impaired', 'reason'],
-  ['nestwatch_streams_overdue', 'region,feed'],
-  ['nestwatch_oldest_read_timestamp_seconds', 'region,feed'],
-  ['nestwatch_store_bytes', ''],
-  ['nestwatch_store_free_bytes', ''],
-  ['nestwatch_event_loop_longest_seconds', ''],
-])('%s has the labels %j', (name, labels) => {
-  const metrics = [...Object.values(METRICS), ...Object.values(BIRD_METRICS)];
-  const metric = metrics.find((one) => one.name === name);
-  expect(metric?.labels.toSorted()).toEqual(labels.split(',').filter(Boolean).toSorted());
 });
 
 test('keys of the configuration', () => {

@@ -102,7 +102,11 @@ const endings = (what: string, count: number) => casesOf(what, SIGNALS, SIGNALS.
 
 describe('the process', () => {
   const codes = [
-    [['--version'], 0, /^nestwatch \d+\.\d+\.\d+ \((?:revision [0-9a-f]{40}, )?Node v\d+.*\)\n$/],
+    [
+      ['--version'],
+      0,
+      /^nestwatch \d+\.\d+\.\d+ \((?:revision [0-9a-f]{40}, )?Node v\d+.*\)\ntables of version \d+: .+\n$/,
+    ],
     [['rum'], 2, /^$/],
     [['healthcheck', '--url', 'http://127.0.0.1:1'], 1, /^$/],
   ] as const;

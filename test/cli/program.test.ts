@@ -1,6 +1,7 @@
 import { Writable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { runCommandLine } from '../../src/cli/program.ts';
+import { TABLES_VERSION, tableChanges } from '../../src/store/versions/table-changes.ts';
 import { VERSION } from '../../src/version.ts';
 import { createTestEdge, nestwatch, tempFile } from './test-io.ts';
 
@@ -24,6 +25,8 @@ const COMMANDS = [
   'init',
 ];
 
+const TABLES = `tables of ${tableChanges(TABLES_VERSION - 1)[0]}\n`;
+
 describe('the command line', () => {
   test('--help names every command on stdout', async () => {
     const { exit, stdout, stderr } = await nestwatch(['--help']);
@@ -42,9 +45,11 @@ describe('the command line', () => {
   });
 
   test('--version prints the version, the revision if known, and Node', async () => {
-    expect((await nestwatch(['--version'])).stdout).toBe(`nestwatch ${VERSION} (Node ${process.version})\n`);
+    expect((await nestwatch(['--version'])).stdout).toBe(
+      `nestwatch ${VERSION} (Node ${process.version})\n${TABLES}`,
+    );
     expect((await nestwatch(['--version'], { environment: { NESTWATCH_REVISION: 'abc' } })).stdout).toBe(
-      `nestwatch ${VERSION} (revision abc, Node ${process.version})\n`,
+      `nestwatch ${VERSION} (revision abc, Node ${process.version})\n${TABLES}`,
     );
   });
 

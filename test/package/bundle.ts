@@ -7,6 +7,8 @@ import { join, resolve } from 'node:path';
 import { type RolldownPluginOption, rolldown } from 'rolldown';
 
 const ROOT = join(import.meta.dirname, '../..');
+/** The licences of the libraries that are part of a bundle. */
+export const NOTICES = 'THIRD-PARTY-NOTICES.txt';
 
 /**
  * Libraries that few need are loaded by a `require` that a module creates. The bundler includes only what its own
@@ -55,7 +57,7 @@ export async function writeBundle(folder: string, { hasLibraries, isSplit }: Opt
   }
   if (!hasLibraries) return;
   const modules = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []));
-  writeFileSync(join(folder, 'THIRD-PARTY-NOTICES.txt'), noticesOf(modules));
+  writeFileSync(join(folder, NOTICES), noticesOf(modules));
 }
 
 /** The licences of the libraries that these modules belong to, which their owners want to be shipped with them. */

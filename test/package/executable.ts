@@ -1,12 +1,13 @@
 /**
  * Builds one file that contains the program and Node, for machines without either: `npm run executable`, optionally
- * with the path of the file. It runs on the platform it was built on.
+ * with the path of the file. It runs on the platform it was built on. The licences of the libraries in it are written
+ * beside it.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { writeBundle } from './bundle.ts';
+import { NOTICES, writeBundle } from './bundle.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const made = resolve(process.argv[2] ?? join(ROOT, 'dist/nestwatch'));
@@ -27,6 +28,7 @@ try {
     }),
   );
   mkdirSync(dirname(made), { recursive: true });
+  copyFileSync(join(folder, NOTICES), join(dirname(made), NOTICES));
   const { status } = spawnSync(process.execPath, ['--build-sea', settings], { stdio: 'inherit' });
   process.exitCode = status ?? 1;
 } finally {

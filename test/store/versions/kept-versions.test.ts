@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { digestOf, STEPS } from '../../../src/store/versions/steps.ts';
+import { TABLES_VERSION } from '../../../src/store/versions/table-changes.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { findServer, openDatabase, type PostgresDatabase, placeOn } from '../postgres/postgres-server.ts';
 import { expectContent } from './kept-content.ts';
@@ -14,6 +15,10 @@ import { KEPT_VERSIONS, keptOnServer, writeKept } from './kept-store.ts';
 
 const bin = findServer();
 const clock = createVirtualClock();
+
+test('each version says what it stores more than the one before', () => {
+  expect(TABLES_VERSION).toBe(STEPS.length);
+});
 
 describe.each(KEPT_VERSIONS)('a store of version %i', (version) => {
   test('is opened on SQLite with all that it holds, and once more', async () => {
