@@ -28,6 +28,7 @@ import { OPERATIONS } from './service/operations.ts';
 import { openStore, type StoreOptions } from './store/open-store.ts';
 import type { OpenStore, Store } from './store/store.ts';
 import type { Step } from './store/versions/steps.ts';
+import { tableChanges } from './store/versions/table-changes.ts';
 import { exactTime } from './text/instant-words.ts';
 import type { Clock } from './time/clock.ts';
 import { VERSION } from './version.ts';
@@ -109,7 +110,10 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
     const opened = await openStoreUnless(edge, options, {
       changing(change) {
         opening.waitsFor('changing tables');
-        log.info('The tables of the store are being changed', { ...change });
+        log.info('The tables of the store are being changed', {
+          ...change,
+          changes: tableChanges(change.from),
+        });
       },
       away(error) {
         if (options.config.store.postgres) {

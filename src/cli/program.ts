@@ -2,7 +2,6 @@ import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../document/problem.ts';
 import { DaemonError, ERRORS, NestwatchError } from '../errors.ts';
 import type { Edge, SignalName } from '../process-io.ts';
-import { versionText } from '../version.ts';
 import { addAlerts, addSilence } from './alert-commands.ts';
 import {
   addCheckConfig,
@@ -31,7 +30,7 @@ import {
   addWatch,
   addWrites,
 } from './list-commands.ts';
-import { addApi, addDemo, addRun, addSimulate, addVersion } from './service-commands.ts';
+import { addApi, addDemo, addRun, addSimulate, addVersion, versionLines } from './service-commands.ts';
 import { addBackfill, addDoctor, addStore } from './store-commands.ts';
 import { shownLines } from './terminal-text.ts';
 
@@ -78,7 +77,7 @@ function createProgram(edge: Edge, finish: (exit: number) => void): Command {
     .description(
       'Monitoring and alerting for Birds and Flights: every failure reported once, soon, and with its reason.',
     )
-    .version(versionText(edge.environment), '-V, --version', 'print the version')
+    .version(versionLines(edge.environment), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .option('--log.level <level>', 'debug: print the stack of unexpected failures')
     .exitOverride()

@@ -1,5 +1,6 @@
 /** Defines the commands that run the daemon, the simulated service, or one operation of a service. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { TABLES_VERSION, tableChanges } from '../store/versions/table-changes.ts';
 import { parseDuration } from '../time/duration.ts';
 import { VERSION, versionText } from '../version.ts';
 import { acts, type CommandLine, configFileOption, jsonOption } from './command-options.ts';
@@ -101,10 +102,18 @@ export function addVersion({ program, edge, finish }: CommandLine): void {
     .action(({ json }: { readonly json?: boolean }) => {
       const revision = edge.environment.NESTWATCH_REVISION ?? '';
       const platform = `${process.platform}-${process.arch}`;
-      const all = { version: VERSION, revision, node: process.version, platform };
-      edge.stdout.write(json === true ? jsonText(all) : `${versionText(edge.environment)}\n`);
+      const all = { version: VERSION, revision, node: process.version, platform, tables: TABLES_VERSION };
+      edge.stdout.write(json === true ? jsonText(all) : `${versionLines(edge.environment)}\n`);
       finish(0);
     });
+}
+
+/** With what the newest version of the tables stores more than the one before. */
+export function versionLines(environment: CommandLine['edge']['environment']): string {
+  return [
+    versionText(environment),
+    ...tableChanges(TABLES_VERSION - 1).map((change) => `tables of ${change}`),
+  ].join('\n');
 }
 
 function durationMs(text: string): number {

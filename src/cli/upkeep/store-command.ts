@@ -7,6 +7,7 @@ import type { migratePostgresStore } from '../../store/postgres/postgres-store.t
 import { checkStoreFile, copyStoreFile, migrateStoreFile } from '../../store/sqlite/upkeep/store-file.ts';
 import type { StoreReport } from '../../store/upkeep-store.ts';
 import type { Step, TableChange } from '../../store/versions/steps.ts';
+import { tableChanges } from '../../store/versions/table-changes.ts';
 import { howMany } from '../../text/counts.ts';
 import { jsonText, shown } from '../terminal-text.ts';
 import { showCopy } from './store-copy-command.ts';
@@ -128,7 +129,10 @@ export async function storeMigrate(
     : migrateStoreFile(filePath(url), steps);
   const where = postgres ? postgres.shown : filePath(url);
   if (options.json) edge.stdout.write(jsonText({ store: where, ...change }));
-  else edge.stdout.write(`${shown(where)}: ${changeText(change)}\n`);
+  else
+    edge.stdout.write(
+      `${shown(where)}: ${[changeText(change), ...(change.from === 0 ? [] : tableChanges(change.from))].join('\n  ')}\n`,
+    );
   return 0;
 }
 

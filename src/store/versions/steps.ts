@@ -6,7 +6,7 @@
  * under the same number are recognised. Steps run only forwards, all that are missing in one transaction together with
  * these records: a store is always of one version as a whole, whenever the process is killed.
  *
- * To change the tables: append a step here, change the statements and types of the repositories, and keep a store of the
+ * To change the tables: append a step here and say in `table-changes.ts` what for, change the statements and types of the repositories, and keep a store of the
  * new version (`test/store/versions/keep.ts`). On PostgreSQL texts are `TEXT COLLATE "C"`.
  */
 import { createHash } from 'node:crypto';
