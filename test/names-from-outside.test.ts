@@ -1,6 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to the environment are what is tested.
 import { describe, expect, test } from 'vitest';
-import { readApiArguments } from '../src/cli/commands/api-command.ts';
 import { expand } from '../src/document/expand.ts';
 import { createMatcher } from '../src/domain/matchers/matcher.ts';
 import { openQuery } from '../src/simulator/answers/request-query.ts';
@@ -8,6 +7,7 @@ import { compileTemplate, TemplateError } from '../src/templates/liquid.ts';
 import { SAMPLE_VARIABLES } from '../src/templates/variables.ts';
 import { eventTitle } from '../src/web/pages/frame/page-words.ts';
 import { ENGLISH } from '../src/web/pages/frame/words.ts';
+import { nestwatch } from './cli/test-io.ts';
 import { problemsOf, REGION } from './config/load.ts';
 
 /** Every JavaScript object has these names, so finding one in it does not mean that somebody gave it. */
@@ -50,9 +50,9 @@ describe.each(INHERITED)('%s is a name like any other', (name) => {
     }
   });
 
-  test('of a parameter on the command line', () => {
-    const { parameters } = readApiArguments(['searchNests', `--${name}`, 'x']);
-    expect(Object.entries(parameters)).toEqual([[name, 'x']]);
+  test('of a parameter on the command line', async () => {
+    const { stderr } = await nestwatch(['api', 'searchNests', `--${name}`, 'x']);
+    expect(stderr).toContain(`there is no parameter "${name}"`);
   });
 
   test('of a type of event on the page', () => {

@@ -2,7 +2,7 @@
  * Every name that people's configurations, scripts, dashboards, rules and receivers depend on, as the code has it.
  * `public-names.txt` keeps those that were promised.
  */
-import { configJsonSchema } from '../src/config/json-schema.ts';
+import { configJsonSchema } from '../src/config/effective.ts';
 import { isRefused } from '../src/document/refused-key.ts';
 import { EVENT_TYPES } from '../src/domain/alert/event.ts';
 import { KINDS } from '../src/domain/kinds/kinds.ts';

@@ -23,8 +23,7 @@ export function addAlerts(line: CommandLine): void {
       .option('-i, --inhibited', 'inhibited ones as well')
       .option('-r, --receiver <regex>', 'only alerts that reach a matching receiver')
       .addOption(utcOption()),
-    async (edge, given, matchers: string[]) =>
-      (await import('./commands/alerts-command.ts')).alerts(edge, matchers, given),
+    async () => (await import('./commands/alerts-command.ts')).alerts,
   );
   actsOnDaemon(
     line,
@@ -43,8 +42,7 @@ export function addAlerts(line: CommandLine): void {
           'markdown',
         ]),
       ),
-    async (edge, given, id: string) =>
-      (await import('./commands/alerts-show-command.ts')).alertsShow(edge, id, given),
+    async () => (await import('./commands/alerts-show-command.ts')).alertsShow,
   );
   actsOnDaemon(
     line,
@@ -54,8 +52,7 @@ export function addAlerts(line: CommandLine): void {
       .argument('<matcher...>', 'e.g. \'entity_name="Phrase TMS"\'; a first word alone is the alertname')
       .option('-c, --comment <text>', 'how it was fixed')
       .option('-a, --author <name>', 'who says so; default: $USER'),
-    async (edge, given, matchers: string[]) =>
-      (await import('./commands/signed-alerts.ts')).resolve(edge, matchers, given),
+    async () => (await import('./commands/signed-alerts.ts')).resolve,
   );
   actsOnDaemon(
     line,
@@ -66,8 +63,7 @@ export function addAlerts(line: CommandLine): void {
       .argument('<text>', 'what was found, or is being done')
       .option('-a, --author <name>', 'who writes it; default: $USER')
       .option('--public', 'show it on the public page of the Nest while the alert fires', false),
-    async (edge, given, id: string, text: string) =>
-      (await import('./commands/signed-alerts.ts')).note(edge, id, text, given),
+    async () => (await import('./commands/signed-alerts.ts')).note,
   );
 }
 
@@ -90,8 +86,7 @@ export function addSilence(line: CommandLine): void {
       .option('--window <duration>', 'with --cron: length of each window')
       .option('--timezone <name>', 'with --cron; default: UTC')
       .option('--dry-run', 'only show which alerts it would mute, and from when'),
-    async (edge, given, matchers: string[]) =>
-      (await import('./commands/silence-command.ts')).silenceAdd(edge, matchers, given),
+    async () => (await import('./commands/silence-command.ts')).silenceAdd,
   );
   actsOnDaemon(
     line,
@@ -101,8 +96,7 @@ export function addSilence(line: CommandLine): void {
       .argument('<matcher...>', EXAMPLE)
       .option('-c, --comment <text>', 'what is being done')
       .option('-a, --author <name>', 'who takes care of it; default: $USER'),
-    async (edge, given, matchers: string[]) =>
-      (await import('./commands/signed-alerts.ts')).acknowledge(edge, matchers, given),
+    async () => (await import('./commands/signed-alerts.ts')).acknowledge,
   );
   actsOnDaemon(
     line,
@@ -118,8 +112,7 @@ export function addSilence(line: CommandLine): void {
       .option('--created-by <name>', 'only those of this author')
       .option('--id <id...>', 'only these')
       .option('-q, --quiet', 'only the ids'),
-    async (edge, given, matchers: string[]) =>
-      (await import('./commands/silence-command.ts')).silenceList(edge, matchers, given),
+    async () => (await import('./commands/silence-command.ts')).silenceList,
   );
   actsOnDaemon(
     line,
@@ -131,19 +124,17 @@ export function addSilence(line: CommandLine): void {
       .option('--start <instant>', 'RFC 3339')
       .option('--end <instant>', 'RFC 3339; in place of --duration')
       .option('-c, --comment <text>', 'why'),
-    async (edge, given, ids: string[]) =>
-      (await import('./upkeep/silence-exchange.ts')).silenceUpdate(edge, ids, given),
+    async () => (await import('./upkeep/silence-exchange.ts')).silenceUpdate,
   );
   actsOnDaemon(
     line,
     silence.command('expire').description('end silences now').argument('<id...>'),
-    async (edge, given, ids: string[]) =>
-      (await import('./commands/silence-command.ts')).silenceExpire(edge, ids, given),
+    async () => (await import('./commands/silence-command.ts')).silenceExpire,
   );
   actsOnDaemon(
     line,
     silence.command('export').description('print the silences that have not expired as JSON, for import'),
-    async (edge, given) => (await import('./upkeep/silence-exchange.ts')).silenceExport(edge, given),
+    async () => (await import('./upkeep/silence-exchange.ts')).silenceExport,
   );
   actsOnDaemon(
     line,
@@ -151,7 +142,6 @@ export function addSilence(line: CommandLine): void {
       .command('import')
       .description('add silences from JSON, as `silence export` or `amtool silence query -o json` print it')
       .argument('[file]', 'default: the standard input'),
-    async (edge, given, file: string | undefined) =>
-      (await import('./upkeep/silence-exchange.ts')).silenceImport(edge, file, given),
+    async () => (await import('./upkeep/silence-exchange.ts')).silenceImport,
   );
 }

@@ -11,35 +11,36 @@ export interface CommandLine {
 }
 
 /**
- * Runs a command and resolves to the process's exit code. Loads the command's file, so that no other command waits for
- * it. `given` has the options under their names in camel case, as the command declares them; those that take no value are
- * false if they were not given.
+ * Loads what a command runs, so that no other command waits for its file. That is called with the command's arguments
+ * and then its options, under their names in camel case as the command declares them; those that take no value are
+ * false if they were not given. It resolves to the process's exit code.
  */
-type Act = (edge: Edge, given: never, ...args: never[]) => Promise<number>;
+type Load = () => Promise<(edge: Edge, ...given: never[]) => number | Promise<number>>;
 
 /** Defines what a command does when it is called. */
-export function acts({ edge, finish }: CommandLine, command: Command, act: Act): void {
+export function acts({ edge, finish }: CommandLine, command: Command, load: Load): void {
   command.action(async (...called: unknown[]) => {
     const { 'config.file': configFile, ...given } = command.opts();
     const flags = command.options.filter((one) => one.isBoolean()).map((one) => [one.attributeName(), false]);
-    const args = called.slice(0, -2) as never[];
-    finish(await act(edge, { ...Object.fromEntries(flags), ...given, configFile } as never, ...args));
+    const options = { ...Object.fromEntries(flags), ...given, configFile };
+    const act = await load();
+    finish(await act(edge, ...([...called.slice(0, -2), options] as never[])));
   });
 }
 
 /** The same for a command that reads a configuration. */
-export function actsOnConfig(line: CommandLine, command: Command, act: Act): void {
-  acts(line, command.addOption(configFileOption()).addOption(jsonOption()), act);
+export function actsOnConfig(line: CommandLine, command: Command, load: Load): void {
+  acts(line, command.addOption(configFileOption()).addOption(jsonOption()), load);
 }
 
 /** The same for a command that asks the running daemon. */
-export function actsOnDaemon(line: CommandLine, command: Command, act: Act): void {
+export function actsOnDaemon(line: CommandLine, command: Command, load: Load): void {
   command
     .addOption(configFileOption())
     .addOption(urlOption())
     .addOption(new Option('--token-file <file>', 'with --url: the file with its bearer token'))
     .addOption(jsonOption());
-  acts(line, command, act);
+  acts(line, command, load);
 }
 
 /** For commands that print instants in tables. */

@@ -7,7 +7,7 @@ export function addRoutes(line: CommandLine): void {
   actsOnConfig(
     line,
     routes.command('show', { isDefault: true }).description('print the tree as amtool prints it'),
-    async (edge, given) => (await import('./commands/routes-command.ts')).routesShow(edge, given),
+    async () => (await import('./commands/routes-command.ts')).routesShow,
   );
   actsOnConfig(
     line,
@@ -15,8 +15,7 @@ export function addRoutes(line: CommandLine): void {
       .command('test')
       .description('print the receivers that alerts with these labels reach')
       .argument('[label...]', 'name=value'),
-    async (edge, given, labels: string[]) =>
-      (await import('./commands/routes-command.ts')).routesTest(edge, labels, given),
+    async () => (await import('./commands/routes-command.ts')).routesTest,
   );
 }
 
@@ -28,7 +27,7 @@ export function addConfig(line: CommandLine): void {
       .description('show the effective configuration')
       .command('show', { isDefault: true })
       .description('print it with all defaults and without secrets'),
-    async (edge, given) => (await import('./upkeep/config-command.ts')).configShow(edge, given),
+    async () => (await import('./commands/config-command.ts')).configShow,
   );
 }
 
@@ -41,8 +40,7 @@ export function addCheckConfig(line: CommandLine): void {
       .argument('[file...]', 'default: as for --config.file of run')
       .option('--online', 'also test tokens, mail servers and whether other receivers can be reached')
       .option('--strict', 'exit 3 when there are warnings'),
-    async (edge, given, files: string[]) =>
-      (await import('./commands/check-config-command.ts')).checkConfig(edge, files, given),
+    async () => (await import('./commands/check-config-command.ts')).checkConfig,
   );
 }
 
@@ -57,8 +55,7 @@ export function addTestReceiver(line: CommandLine): void {
       .argument('<name>', 'the receiver')
       .option('--resolved', 'send the resolved message: ends the incident that an earlier sample opened')
       .option('--dry-run', 'print what would be sent'),
-    async (edge, given, name: string) =>
-      (await import('./commands/test-receiver-command.ts')).testReceiver(edge, name, given),
+    async () => (await import('./commands/test-receiver-command.ts')).testReceiver,
   );
 }
 
@@ -76,8 +73,7 @@ export function addRender(line: CommandLine): void {
           .choices(['text', 'html', 'slack', 'json'])
           .default('text'),
       ),
-    async (edge, given, receiver: string | undefined) =>
-      (await import('./commands/render-command.ts')).render(edge, receiver, given),
+    async () => (await import('./commands/test-receiver-command.ts')).render,
   );
 }
 
@@ -85,7 +81,7 @@ export function addSchema(line: CommandLine): void {
   acts(
     line,
     line.program.command('schema').description("print the configuration's JSON Schema, for editors"),
-    async (edge) => (await import('./commands/schema-command.ts')).schema(edge),
+    async () => (await import('./commands/config-command.ts')).schema,
   );
 }
 
@@ -95,7 +91,7 @@ export function addHashPassword(line: CommandLine): void {
     line.program
       .command('hash-password')
       .description('print the hash of a password for `web.auth.users`; it is asked for, or read from stdin'),
-    async (edge) => (await import('./upkeep/hash-password-command.ts')).printPasswordHash(edge),
+    async () => (await import('./commands/config-command.ts')).printPasswordHash,
   );
 }
 
@@ -107,8 +103,10 @@ export function addCompletion(line: CommandLine): void {
       .command('completion')
       .description('print a completion script for a shell')
       .argument('<shell>', 'bash, zsh or fish'),
-    async (edge, _given, shell: string) =>
-      (await import('./upkeep/completion-command.ts')).completion(edge, program, shell),
+    async () => {
+      const { completion } = await import('./upkeep/completion-command.ts');
+      return (edge, shell: string) => completion(edge, program, shell);
+    },
   );
 }
 
@@ -120,9 +118,10 @@ export function addInit(line: CommandLine): void {
       .description('write an annotated first configuration to ./nestwatch.yaml; it never overwrites one')
       .option('--stdout', 'print it instead')
       .option('--guided', 'ask for a region, a token and a receiver, test each, and write what works'),
-    async (edge, given: { readonly stdout: boolean; readonly guided: boolean }) =>
-      given.guided
-        ? (await import('./guided/guided-init.ts')).guidedInit(edge)
-        : (await import('./commands/init-command.ts')).init(edge, given),
+    async () => {
+      const { guidedInit, init } = await import('./guided/guided-init.ts');
+      return (edge, given: { readonly stdout: boolean; readonly guided: boolean }) =>
+        given.guided ? guidedInit(edge) : init(edge, given);
+    },
   );
 }

@@ -11,6 +11,7 @@ import {
   urlOption,
   utcOption,
 } from './command-options.ts';
+import type { ListOptions } from './commands/printed-lists.ts';
 
 interface AddedList {
   readonly list: Exclude<ListName, 'alerts' | 'silences'>;
@@ -19,7 +20,6 @@ interface AddedList {
 
 /** The options of a list; the command may have others that are filters. */
 interface GivenList {
-  readonly limit?: string;
   readonly dead?: boolean;
   readonly state?: string;
   readonly receiver?: string;
@@ -31,14 +31,11 @@ function addList(line: CommandLine, command: Command, { list, example }: AddedLi
     .argument('[filter...]', `words, or ${filters.join(', ')}, e.g. ${example}`)
     .option('--limit <n>', 'default: 100, at most 1000')
     .addOption(utcOption());
-  actsOnDaemon(line, command, async (edge, given, args: string[]) =>
-    (await import('./commands/printed-lists.ts')).printList(
-      edge,
-      list,
-      [...args, ...filtersOf(given)],
-      given,
-    ),
-  );
+  actsOnDaemon(line, command, async () => {
+    const { printList } = await import('./commands/printed-lists.ts');
+    return (edge, args: string[], given: ListOptions & GivenList) =>
+      printList(edge, list, [...args, ...filtersOf(given)], given);
+  });
 }
 
 function filtersOf({ dead, state, receiver }: GivenList): string[] {
@@ -54,7 +51,7 @@ export function addStatus(line: CommandLine): void {
     line.program
       .command('status')
       .description('show the status of the running daemon; exit 1 while something impairs the watch'),
-    async (edge, given) => (await import('./commands/status-command.ts')).status(edge, given),
+    async () => (await import('./commands/status-command.ts')).status,
   );
 }
 
@@ -67,7 +64,7 @@ export function addHealthcheck(line: CommandLine): void {
       .addOption(configFileOption())
       .addOption(urlOption())
       .addOption(jsonOption()),
-    async (edge, given) => (await import('./commands/status-command.ts')).healthcheck(edge, given),
+    async () => (await import('./commands/status-command.ts')).healthcheck,
   );
 }
 
@@ -81,8 +78,7 @@ export function addExplain(line: CommandLine): void {
         '<id>',
         "the key or short id of an event, the id of an alert, Bird, Flight, delivery or silence, a fingerprint, an incident's key, or a link to a page",
       ),
-    async (edge, given, key: string) =>
-      (await import('./commands/explain-command.ts')).explain(edge, key, given),
+    async () => (await import('./commands/explain-command.ts')).explain,
   );
 }
 
@@ -91,9 +87,7 @@ export function addWatch(line: CommandLine): void {
     .command('watch')
     .description('list the active alerts, then print each that fires or ends, until interrupted')
     .addOption(utcOption());
-  actsOnDaemon(line, command, async (edge, given) =>
-    (await import('./commands/alerts-command.ts')).watch(edge, given),
-  );
+  actsOnDaemon(line, command, async () => (await import('./commands/alerts-command.ts')).watch);
 }
 
 export function addMcp(line: CommandLine): void {
@@ -102,7 +96,7 @@ export function addMcp(line: CommandLine): void {
     .description(
       'serve agents on stdin and stdout (Model Context Protocol): they can ask, and change nothing',
     );
-  actsOnDaemon(line, command, async (edge, given) => (await import('./mcp/mcp-command.ts')).mcp(edge, given));
+  actsOnDaemon(line, command, async () => (await import('./mcp/mcp-command.ts')).mcp);
 }
 
 export function addOpen(line: CommandLine): void {
@@ -110,9 +104,7 @@ export function addOpen(line: CommandLine): void {
     .command('open')
     .description('print the address of the page about something; on a terminal also open it in the browser')
     .argument('<id>', 'as `explain` takes it');
-  actsOnDaemon(line, command, async (edge, given, id: string) =>
-    (await import('./commands/explain-command.ts')).open(edge, id, given),
-  );
+  actsOnDaemon(line, command, async () => (await import('./commands/explain-command.ts')).open);
 }
 
 export function addBirds(line: CommandLine): void {
@@ -132,8 +124,7 @@ export function addBirds(line: CommandLine): void {
       .description('show one Bird: its last Flights, causes of failure, alerts and log')
       .argument('<id-or-name>')
       .argument('[filter...]', 'where several Birds have the name: region=, nest='),
-    async (edge, given, bird: string, filters: string[]) =>
-      (await import('./commands/birds-command.ts')).birdsShow(edge, [bird, ...filters], given),
+    async () => (await import('./commands/birds-command.ts')).birdsShow,
   );
   actsOnDaemon(
     line,
@@ -147,8 +138,7 @@ export function addBirds(line: CommandLine): void {
       .option('-y, --yes', 'do not ask before it is started')
       .option('-c, --comment <text>', 'why')
       .option('-a, --author <name>', 'who starts it; default: $USER'),
-    async (edge, given, bird: string) =>
-      (await import('./commands/birds-fly-command.ts')).birdsFly(edge, bird, given),
+    async () => (await import('./commands/birds-fly-command.ts')).birdsFly,
   );
   actsOnDaemon(
     line,
@@ -156,7 +146,7 @@ export function addBirds(line: CommandLine): void {
       .command('export')
       .description('print all Birds as YAML, to keep in a file for `birds check`')
       .option('--nest <glob>', 'only of Nests whose name or id it matches'),
-    async (edge, given) => (await import('./upkeep/declared-birds-command.ts')).birdsExport(edge, given),
+    async () => (await import('./upkeep/declared-birds-command.ts')).birdsExport,
   );
   actsOnDaemon(
     line,
@@ -164,8 +154,7 @@ export function addBirds(line: CommandLine): void {
       .command('check')
       .description('print how the Birds differ from a file; exit 1 if they do, 2 for mistakes in the file')
       .argument('<file>', 'as `birds export` prints it'),
-    async (edge, given, file: string) =>
-      (await import('./upkeep/declared-birds-command.ts')).birdsCheck(edge, file, given),
+    async () => (await import('./upkeep/declared-birds-command.ts')).birdsCheck,
   );
 }
 
@@ -178,12 +167,10 @@ export function addActions(line: CommandLine): void {
     ['resume', 'let rules start Birds again'],
   ] as const) {
     const command = actions.command(what).description(description);
-    actsOnDaemon(
-      line,
-      command.option('-a, --author <name>', 'who says so; default: $USER'),
-      async (edge, given) =>
-        (await import('./commands/birds-fly-command.ts')).pauseActions(edge, what, given),
-    );
+    actsOnDaemon(line, command.option('-a, --author <name>', 'who says so; default: $USER'), async () => {
+      const { pauseActions } = await import('./commands/birds-fly-command.ts');
+      return (edge, given: never) => pauseActions(edge, what, given);
+    });
   }
 }
 
@@ -206,8 +193,7 @@ export function addFlights(line: CommandLine): void {
       .description('show one Flight: its error, step and alerts, and who was notified')
       .argument('<id>')
       .option('--log', 'also print its log, which is read from the service'),
-    async (edge, given, id: string) =>
-      (await import('./commands/flights-command.ts')).flightsShow(edge, id, given),
+    async () => (await import('./commands/flights-command.ts')).flightsShow,
   );
 }
 
@@ -243,13 +229,11 @@ export function addDeliveries(line: CommandLine): void {
       .command('show')
       .description('show one delivery: its state and its message as sent')
       .argument('<id>'),
-    async (edge, given, id: string) =>
-      (await import('./commands/deliveries-command.ts')).deliveriesShow(edge, id, given),
+    async () => (await import('./commands/deliveries-command.ts')).deliveriesShow,
   );
   actsOnDaemon(
     line,
     deliveries.command('retry').description('send deliveries again that were given up').argument('<id...>'),
-    async (edge, given, ids: string[]) =>
-      (await import('./commands/deliveries-command.ts')).deliveriesRetry(edge, ids, given),
+    async () => (await import('./commands/deliveries-command.ts')).deliveriesRetry,
   );
 }

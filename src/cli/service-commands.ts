@@ -1,5 +1,5 @@
 /** Defines the commands that run the daemon, the simulated service, or one operation of a service. */
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { TABLES_VERSION, tableChanges } from '../store/versions/table-changes.ts';
 import { parseDuration } from '../time/duration.ts';
 import { VERSION, versionText } from '../version.ts';
@@ -28,7 +28,7 @@ export function addRun(line: CommandLine): void {
           .argParser(durationMs)
           .default(5_000, '5s'),
       ),
-    async (edge, given) => (await import('./commands/run-command.ts')).run(edge, given),
+    async () => (await import('./commands/run-command.ts')).run,
   );
 }
 
@@ -41,7 +41,7 @@ export function addDemo(line: CommandLine): void {
         'run the daemon with a simulated service in two regions and mail and webhook catchers, all on this machine',
       )
       .option('--for <duration>', 'stop after this long and print a summary, e.g. 60s'),
-    async (edge, given) => (await import('./demo/demo-command.ts')).demo(edge, given),
+    async () => (await import('./demo/demo-command.ts')).demo,
   );
 }
 
@@ -73,12 +73,12 @@ export function addSimulate(line: CommandLine): void {
         '--control <host:port>',
         'a second port on loopback, where it is told what happens; GET / lists how',
       ),
-    async (edge, given) => (await import('./commands/simulate-command.ts')).simulate(edge, given),
+    async () => (await import('./commands/simulate-command.ts')).simulate,
   );
 }
 
-export function addApi({ program, edge, finish }: CommandLine): void {
-  program
+export function addApi(line: CommandLine): void {
+  const command = line.program
     .command('api')
     .description(
       "call one of the service's 14 operations and print its JSON; `nestwatch api --help` lists them",
@@ -87,11 +87,18 @@ export function addApi({ program, edge, finish }: CommandLine): void {
     .helpOption(false)
     .allowUnknownOption()
     .allowExcessArguments()
-    .passThroughOptions()
-    .action(async (_operation: string | undefined, _options: object, command: Command) => {
-      const { api } = await import('./commands/api-command.ts');
-      finish(await api(edge, command.args));
-    });
+    .option('--region <name>', 'a region of the configuration; may be left out where there is one')
+    .option('--body <json>', 'what addUserToNest sends')
+    .option('--all', 'every page of a paged operation')
+    .option('-y, --yes', 'do not ask before something is changed')
+    .addOption(configFileOption())
+    .option('--base-url <url>', "without a configuration: the service's address …")
+    .option('--token-file <file>', '… and its token; default: $NESTWATCH_TOKEN')
+    .option('-h, --help', 'print help, of one operation if it is named');
+  acts(line, command, async () => {
+    const { api } = await import('./commands/api-command.ts');
+    return (edge, ...given: unknown[]) => api(edge, command, given.at(-1) as never);
+  });
 }
 
 export function addVersion({ program, edge, finish }: CommandLine): void {

@@ -12,16 +12,14 @@ export function addStore(line: CommandLine): void {
         'write a consistent copy of the store to a new file, even while daemons run; also from PostgreSQL',
       )
       .argument('<file>'),
-    async (edge, given, file: string) =>
-      (await import('./upkeep/store-command.ts')).storeBackup(edge, file, given),
+    async () => (await import('./upkeep/store-command.ts')).storeBackup,
   );
   actsOnConfig(
     line,
     ofStore(
       store.command('check').description('read all of the store or of a backup; exit 1 if it is damaged'),
     ),
-    async (edge, given, name: string | undefined) =>
-      (await import('./upkeep/store-command.ts')).storeCheck(edge, name, given),
+    async () => (await import('./upkeep/store-command.ts')).storeCheck,
   );
   actsOnConfig(
     line,
@@ -32,8 +30,7 @@ export function addStore(line: CommandLine): void {
           "bring the tables of a store or of a backup to this version, as the daemon's start does; first copies a file",
         ),
     ),
-    async (edge, given, name: string | undefined) =>
-      (await import('./upkeep/store-command.ts')).storeMigrate(edge, name, given),
+    async () => (await import('./upkeep/store-command.ts')).storeMigrate,
   );
   actsOnConfig(
     line,
@@ -52,8 +49,7 @@ export function addStore(line: CommandLine): void {
       .option('--from-password-file <file>', 'for a server that the configuration does not name')
       .option('--to-schema <name>', 'on PostgreSQL; default: nestwatch')
       .option('--to-password-file <file>', 'for a server that the configuration does not name'),
-    async (edge, given, url: string | undefined) =>
-      (await import('./upkeep/store-copy-command.ts')).storeCopy(edge, url, given),
+    async () => (await import('./upkeep/store-copy-command.ts')).storeCopy,
   );
 }
 
@@ -74,7 +70,7 @@ export function addDoctor(line: CommandLine): void {
         'test everything the configuration names; report what was found, what is assumed and what to set',
       )
       .option('--watch <duration>', 'how long to wait for entries that become visible late', '20s'),
-    async (edge, given) => (await import('./upkeep/doctor-command.ts')).doctor(edge, given),
+    async () => (await import('./upkeep/doctor-command.ts')).doctor,
   );
 }
 
@@ -88,6 +84,6 @@ export function addBackfill(line: CommandLine): void {
       .option('--to <instant>', 'RFC 3339; default: now')
       .option('--region <name>', 'default: all')
       .option('--notify', 'raise alerts and forward events, which the daemon sends once it runs'),
-    async (edge, given) => (await import('./upkeep/backfill-command.ts')).backfillCommand(edge, given),
+    async () => (await import('./upkeep/backfill-command.ts')).backfillCommand,
   );
 }

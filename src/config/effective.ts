@@ -1,8 +1,42 @@
 /**
- * Builds the effective configuration: with all defaults, with references expanded, and without secrets. It is derived
- * from the JSON Schema, so that no key can be forgotten.
+ * Describes the configuration as JSON Schema, and builds the effective one from that: with all defaults, with references
+ * expanded, and without secrets. So no key can be forgotten.
  */
-import { configJsonSchema } from './json-schema.ts';
+import * as z from 'zod';
+import { fileShape } from './sections/file-shape.ts';
+
+/** The configuration's JSON Schema, for editors. Their YAML support knows draft 7 best. */
+export function configJsonSchema(): Record<string, unknown> {
+  const schema = z.toJSONSchema(fileShape, {
+    io: 'input',
+    target: 'draft-7',
+    override({ jsonSchema, path }) {
+      showPreset(jsonSchema);
+      // References in keys are not expanded.
+      if (path.at(-1) !== 'propertyNames') acceptReferences(jsonSchema);
+    },
+  });
+  return { title: 'nestwatch configuration', ...schema };
+}
+
+/** Shapes hold defaults that are filled in after parsing as `preset`, because zod drops a foreign `default`. */
+function showPreset(schema: z.core.JSONSchema.BaseSchema): void {
+  if (schema.preset === undefined) return;
+  schema.default = schema.preset as z.core.JSONSchema.BaseSchema['default'];
+  delete schema.preset;
+}
+
+/** Allows `${NAME}` wherever a number, a boolean or particular texts are expected. */
+function acceptReferences(schema: z.core.JSONSchema.BaseSchema): void {
+  const isOpen = schema.type === 'string' && schema.pattern === undefined && schema.enum === undefined;
+  const isScalar = ['string', 'number', 'integer', 'boolean'].includes(String(schema.type));
+  if (!isScalar || isOpen || schema.const !== undefined) return;
+  const { description, default: preset, ...rest } = schema;
+  for (const key of Object.keys(schema)) delete schema[key];
+  if (description !== undefined) schema.description = description;
+  if (preset !== undefined) schema.default = preset;
+  schema.anyOf = [rest, { type: 'string', pattern: '\\$\\{' }];
+}
 
 /** Optional sections without defaults: if the section is missing, the feature is off. */
 const OPTIONAL_SECTIONS: ReadonlySet<string> = new Set(['heartbeat']);

@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { unescape as unescaped } from 'node:querystring';
 import { expect, onTestFinished } from 'vitest';
-import { configJsonSchema } from '../../src/config/json-schema.ts';
+import { configJsonSchema } from '../../src/config/effective.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { longStory } from '../cases.ts';
 import { makeAuthority, makeCertificate } from '../http/certificates.ts';

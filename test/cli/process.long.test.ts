@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { configJsonSchema } from '../../src/config/json-schema.ts';
+import { configJsonSchema } from '../../src/config/effective.ts';
 import { casesOf, longStory } from '../cases.ts';
 import { MAIN } from '../program.ts';
 import { nestwatch } from './test-io.ts';

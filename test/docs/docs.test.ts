@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { configJsonSchema } from '../../src/config/json-schema.ts';
+import { configJsonSchema } from '../../src/config/effective.ts';
 import { loadConfig, loadWarnings } from '../../src/config/load-config.ts';
 import { withAll } from './example.ts';
 import { BLOCK, blocksOf, EXAMPLE, entryOf, GENERATED } from './generated.ts';

@@ -2,7 +2,7 @@
 import { parse, stringify } from 'yaml';
 import { CHANNELS, configsKey } from '../../src/channels/registry.ts';
 import { readEveryMs } from '../../src/cli/inspect-region.ts';
-import { configJsonSchema } from '../../src/config/json-schema.ts';
+import { configJsonSchema } from '../../src/config/effective.ts';
 import { KINDS } from '../../src/domain/kinds/kinds.ts';
 import { ERRORS } from '../../src/errors.ts';
 import { IMPAIRMENTS } from '../../src/health/impairment.ts';

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
+import type { Command } from 'commander';
 import { ERRORS, NestwatchError } from '../../errors.ts';
 import { mistakeInBaseUrl, withoutTrailingSlash } from '../../http/web-address.ts';
 import type { Edge } from '../../process-io.ts';
@@ -8,36 +9,45 @@ import type { ServiceClient, ServiceRegion } from '../../service/client.ts';
 import { OPERATIONS, type Operation, operationOf, targetOf } from '../../service/operations.ts';
 import { pageIn } from '../../service/resources.ts';
 import { isConfirmed } from '../at-terminal.ts';
+import { wrongUsage } from '../command-arguments.ts';
 import { findConfigFile } from '../config-file.ts';
 import { readConfig } from '../read-config.ts';
 import { jsonText, shownLines } from '../terminal-text.ts';
 import { withClient } from '../with-client.ts';
 
+interface ApiOptions {
+  readonly help: boolean;
+  readonly all: boolean;
+  readonly yes: boolean;
+  readonly region?: string;
+  readonly body?: string;
+  readonly baseUrl?: string;
+  readonly tokenFile?: string;
+  readonly configFile?: string;
+}
+
 const TIMEOUT_MS = 30_000;
 const ALL_PAGE_SIZE = '100';
 
 /** Calls one operation. The service's answer goes to stdout, even if it refused the request. */
-export async function api(edge: Edge, args: readonly string[]): Promise<number> {
-  const given = readApiArguments(args);
-  if (given.wantsHelp) {
-    edge.stdout.write(helpText(given.operation));
+export async function api(edge: Edge, command: Command, given: ApiOptions): Promise<number> {
+  const { operation: id, parameters } = readOperation(command.args);
+  if (given.help) {
+    edge.stdout.write(`${command.helpInformation()}\nOperations:\n${helpText(id)}`);
     return 0;
   }
-  if (given.operation === undefined) {
-    const ids = OPERATIONS.map(({ id }) => id).join(', ');
-    throw new NestwatchError('usage', `name an operation: ${ids}`);
-  }
-  const operation = operationOf(given.operation);
-  targetOf(operation, given.parameters);
+  if (id === undefined) throw wrongUsage(`name an operation: ${OPERATIONS.map((one) => one.id).join(', ')}`);
+  const operation = operationOf(id);
+  targetOf(operation, parameters);
   if (operation.hasBody && given.body === undefined) {
-    throw new NestwatchError('usage', `${operation.id} needs --body with JSON, as {"userId": "…"}`);
+    throw wrongUsage(`${operation.id} needs --body with JSON, as {"userId": "…"}`);
   }
   const { region, timeoutMs } = regionOf(edge, given);
   const does = `${operation.id} changes something`;
   if (
     operation.writes &&
     !given.yes &&
-    !(await isConfirmed(edge, questionOf(operation, given, region), does))
+    !(await isConfirmed(edge, questionOf(operation, parameters, given.body, region), does))
   ) {
     edge.stderr.write('nothing was sent\n');
     return 1;
@@ -45,8 +55,8 @@ export async function api(edge: Edge, args: readonly string[]): Promise<number> 
   try {
     const text = await withClient(edge, { region, timeoutMs }, async (client) =>
       given.all && operation.isPaged
-        ? jsonText(await allPages(client, operation, given.parameters))
-        : shownBody(await client.call(operation.id, given.parameters, given.body)),
+        ? jsonText(await allPages(client, operation, parameters))
+        : shownBody(await client.call(operation.id, parameters, given.body)),
     );
     if (text === '') edge.stderr.write(`${operation.id}: done\n`);
     else edge.stdout.write(text);
@@ -86,7 +96,7 @@ function parseExactly(text: string): unknown {
   });
 }
 
-function regionOf(edge: Edge, given: ApiArguments): { region: ServiceRegion; timeoutMs: number } {
+function regionOf(edge: Edge, given: ApiOptions): { region: ServiceRegion; timeoutMs: number } {
   if (given.baseUrl !== undefined)
     return { region: directRegion(edge, given.baseUrl, given), timeoutMs: TIMEOUT_MS };
   const { regions } = readConfig(edge, findConfigFile(edge, given.configFile));
@@ -96,16 +106,15 @@ function regionOf(edge: Edge, given: ApiArguments): { region: ServiceRegion; tim
   if (found) return { region: found, timeoutMs: found.timeoutMs };
   const wrong =
     given.region === undefined ? 'name a region with --region' : `there is no region ${given.region}`;
-  throw new NestwatchError('usage', `${wrong}: the configuration has ${names}`);
+  throw wrongUsage(`${wrong}: the configuration has ${names}`);
 }
 
 /** Used without a configuration: only an address and a token. */
-function directRegion(edge: Edge, baseUrl: string, given: ApiArguments): ServiceRegion {
+function directRegion(edge: Edge, baseUrl: string, given: ApiOptions): ServiceRegion {
   const mistake = mistakeInBaseUrl(baseUrl);
-  if (mistake) throw new NestwatchError('usage', `--base-url ${mistake}`);
+  if (mistake) throw wrongUsage(`--base-url ${mistake}`);
   const token = given.tokenFile === undefined ? edge.environment.NESTWATCH_TOKEN : tokenIn(given.tokenFile);
-  if (!token)
-    throw new NestwatchError('usage', '--base-url needs a token: --token-file FILE or $NESTWATCH_TOKEN');
+  if (!token) throw wrongUsage('--base-url needs a token: --token-file FILE or $NESTWATCH_TOKEN');
   return {
     name: given.region ?? new URL(baseUrl).host,
     baseUrl: withoutTrailingSlash(baseUrl),
@@ -123,9 +132,14 @@ function tokenIn(file: string): string {
   }
 }
 
-function questionOf({ summary }: Operation, given: ApiArguments, region: ServiceRegion): string {
-  const parameters = Object.entries(given.parameters).map(([name, value]) => ` ${name}=${value}`);
-  return `${summary}:${parameters.join('')} in ${region.name}${given.body ? ` with ${given.body}` : ''}`;
+function questionOf(
+  { summary }: Operation,
+  parameters: Readonly<Record<string, string>>,
+  body: string | undefined,
+  region: ServiceRegion,
+): string {
+  const said = Object.entries(parameters).map(([name, value]) => ` ${name}=${value}`);
+  return `${summary}:${said.join('')} in ${region.name}${body ? ` with ${body}` : ''}`;
 }
 
 /**
@@ -138,7 +152,7 @@ async function allPages(
   parameters: Readonly<Record<string, string>>,
 ): Promise<unknown> {
   const names = new Set(Object.keys(parameters).map((name) => name.toLowerCase()));
-  if (names.has('page')) throw new NestwatchError('usage', '--all reads every page: leave out --page');
+  if (names.has('page')) throw wrongUsage('--all reads every page: leave out --page');
   const fixed = names.has('pagesize') ? parameters : { ...parameters, pageSize: ALL_PAGE_SIZE };
   const items: unknown[] = [];
   const seen = new Set<string>();
@@ -177,85 +191,28 @@ function helpText(id: string | undefined): string {
     const body = operation.hasBody ? ['--body JSON'] : [];
     return `  ${operation.id}\n      ${operation.summary}\n      ${[...parameters, ...body].join(' ') || 'no parameters'}\n`;
   });
-  return `Usage: nestwatch api OPERATION [--region NAME] [--parameter VALUE …]
-
-Calls one operation of the service and prints the JSON that it answers.
-
-Options:
-  --region NAME        a region of the configuration; may be left out where there is one
-  --body JSON          what addUserToNest sends
-  --all                every page of a paged operation
-  --yes                do not ask before something is changed
-  --config.file FILE   default: $NESTWATCH_CONFIG, ./nestwatch.yaml, /etc/nestwatch/nestwatch.yaml
-  --base-url URL       without a configuration: the service's address …
-  --token-file FILE    … and its token; default: $NESTWATCH_TOKEN
-
-Operations:
-${lines.join('')}`;
+  return lines.join('');
 }
 
-/** The command line of `api`: its own options, and every other `--name value` as a parameter of the operation. */
-interface ApiArguments {
-  readonly operation: string | undefined;
-  readonly parameters: Readonly<Record<string, string>>;
-  readonly wantsHelp: boolean;
-  readonly all: boolean;
-  readonly yes: boolean;
-  readonly region?: string;
-  readonly body?: string;
-  readonly baseUrl?: string;
-  readonly tokenFile?: string;
-  readonly configFile?: string;
-}
-
-const FLAGS = {
-  '--all': 'all',
-  '--yes': 'yes',
-  '-y': 'yes',
-  '--help': 'wantsHelp',
-  '-h': 'wantsHelp',
-} as const;
-const VALUES = {
-  '--region': 'region',
-  '--body': 'body',
-  '--base-url': 'baseUrl',
-  '--token-file': 'tokenFile',
-  '--config.file': 'configFile',
-} as const;
-
-/** Throws `usage` for an option without a value and for a second operation. */
-export function readApiArguments(args: readonly string[]): ApiArguments {
-  const flags = { all: false, yes: false, wantsHelp: false };
-  const values: { -readonly [Key in (typeof VALUES)[keyof typeof VALUES]]?: string } = {};
+/** The operation, and every other `--name value` as a parameter of it. Throws `usage`. */
+function readOperation(args: readonly string[]) {
   const parameters = new Map<string, string>();
   let operation: string | undefined;
   for (let at = 0; at < args.length; at += 1) {
     const arg = args[at]!;
     if (!arg.startsWith('-')) {
-      if (operation !== undefined)
-        throw new NestwatchError('usage', `one operation at a time: ${operation} or ${arg}`);
+      if (operation !== undefined) throw wrongUsage(`one operation at a time: ${operation} or ${arg}`);
       operation = arg;
       continue;
     }
-    if (isKey(FLAGS, arg)) {
-      flags[FLAGS[arg]] = true;
-      continue;
-    }
-    const equals = arg.indexOf('=');
-    const name = equals < 0 ? arg : arg.slice(0, equals);
-    if (!/^--\w/.test(name))
-      throw new NestwatchError('usage', `there is no option ${arg}: parameters begin with --`);
-    const value = equals < 0 ? args[++at] : arg.slice(equals + 1);
+    const [, name, written] = /^--(\w[^=]*)(?:=(.*))?$/s.exec(arg) ?? [];
+    if (name === undefined) throw wrongUsage(`there is no option ${arg}: parameters begin with --`);
+    const value = written ?? args[++at];
     // A value that starts with two hyphens probably is the next option. `--name=--value` is possible.
-    if (value === undefined || (equals < 0 && value.startsWith('--')))
-      throw new NestwatchError('usage', `${name} needs a value`);
-    if (isKey(VALUES, name)) values[VALUES[name]] = value;
-    else if (parameters.has(name.slice(2))) throw new NestwatchError('usage', `${name} is given twice`);
-    else parameters.set(name.slice(2), value);
+    if (value === undefined || (written === undefined && value.startsWith('--')))
+      throw wrongUsage(`--${name} needs a value`);
+    if (parameters.has(name)) throw wrongUsage(`--${name} is given twice`);
+    parameters.set(name, value);
   }
-  return { operation, parameters: Object.fromEntries(parameters), ...flags, ...values };
-}
-
-function isKey<T extends object>(table: T, key: PropertyKey): key is keyof T {
-  return Object.hasOwn(table, key);
+  return { operation, parameters: Object.fromEntries(parameters) };
 }

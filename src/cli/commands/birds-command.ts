@@ -17,7 +17,8 @@ type Report = ReturnType<typeof birdReportJson>;
 /** Finds one Bird by its id or name, with filters if several have that name. Throws `usage` for none and for several. */
 export async function findBird(
   edge: Edge,
-  [bird = '', ...filters]: readonly string[],
+  bird: string,
+  filters: readonly string[],
   options: PrintOptions,
 ): Promise<Bird> {
   const { birds: items = [] } = await readList(edge, BIRDS, [`bird=${bird}`, ...filters], options);
@@ -38,10 +39,11 @@ export async function findBird(
 /** Prints everything known about one Bird. */
 export async function birdsShow(
   edge: Edge,
-  named: readonly string[],
+  bird: string,
+  filters: readonly string[],
   options: PrintOptions,
 ): Promise<number> {
-  const found = await findBird(edge, named, options);
+  const found = await findBird(edge, bird, filters, options);
   const path = `/api/v1/birds/${encodeURIComponent(found.region)}/${encodeURIComponent(found.bird_id)}`;
   await printAnswer<Report>(edge, options, { method: 'GET', path }, 'counts', (report) =>
     reportText(report, layoutOf(edge, {})),

@@ -32,7 +32,7 @@ const PATIENCE_MS = 60_000;
 export async function birdsFly(edge: Edge, bird: string, options: FlyOptions): Promise<number> {
   const author = authorOf(edge, options, 'starts it');
   const { region } = options;
-  const found = await findBird(edge, [bird, ...(region === undefined ? [] : [`region=${region}`])], options);
+  const found = await findBird(edge, bird, region === undefined ? [] : [`region=${region}`], options);
   const name = shown(found.bird || found.bird_id);
   const question = `This starts a new Flight of ${name} from its beginning.`;
   if (!options.yes && !(await isConfirmed(edge, question, 'this starts a Flight'))) return 1;

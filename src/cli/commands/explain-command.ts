@@ -47,7 +47,7 @@ async function showWhatIsKnown(
   if (kind === 'alert') return alertsShow(edge, id, options);
   if (kind === 'delivery') return deliveriesShow(edge, id, options);
   if (kind === 'flight') return flightsShow(edge, id, { ...options, log: false });
-  return birdsShow(edge, [id, `region=${meant.region}`], options);
+  return birdsShow(edge, id, [`region=${meant.region}`], options);
 }
 
 function linesOf(data: Explanation): string[] {

@@ -1,5 +1,7 @@
+/** Sends or prints samples of what receivers, or one template, make of an alert. */
 import type { Outcome } from '../../channels/channel.ts';
 import { numberedName } from '../../channels/integration-identity.ts';
+import { templateVariables } from '../../channels/message/template-variables.ts';
 import type { Integration, Receiver } from '../../channels/receiver.ts';
 import { channelOf, closeChannels, openChannels } from '../../channels/registry.ts';
 import { sampleNotification } from '../../channels/sample.ts';
@@ -9,7 +11,10 @@ import { leftOutWords } from '../../domain/grouping/member-recipients.ts';
 import { ERRORS, NestwatchError } from '../../errors.ts';
 import { openAuthorizedTransport } from '../../http/authorized-transport.ts';
 import type { Edge } from '../../process-io.ts';
+import { compileTemplate, TemplateError, type TemplateUse } from '../../templates/liquid.ts';
+import { SAMPLE_OF_SEVERAL, SAMPLE_VARIABLES } from '../../templates/variables.ts';
 import { VERSION } from '../../version.ts';
+import { textOfFile } from '../command-arguments.ts';
 import { findConfigFile } from '../config-file.ts';
 import { readConfig } from '../read-config.ts';
 import { jsonText } from '../terminal-text.ts';
@@ -85,7 +90,7 @@ export async function sendSamples(
 }
 
 /** Prints what each integration would send, with its address. If a template fails, it exits with 2. */
-export function printSamples(
+function printSamples(
   edge: Edge,
   config: Config,
   receiver: Receiver,
@@ -118,8 +123,42 @@ export function printSamples(
   return isFine ? 0 : ERRORS.config_invalid.exit;
 }
 
+interface RenderOptions {
+  readonly configFile?: string | undefined;
+  readonly resolved: boolean;
+  /** A file with one Liquid template, instead of a receiver. */
+  readonly template?: string | undefined;
+  /** What the template is for, which determines how values are escaped. */
+  readonly use: TemplateUse;
+  readonly json: boolean;
+}
+
+const EXTERNAL_URL = 'http://127.0.0.1:9465';
+
+/** Prints what a receiver's integrations, or one template, render for a sample. Sends nothing. */
+export function render(edge: Edge, receiver: string | undefined, options: RenderOptions): number {
+  if ((receiver === undefined) === (options.template === undefined)) {
+    throw new NestwatchError('usage', 'name a receiver, or give --template FILE');
+  }
+  if (receiver !== undefined) {
+    const config = readConfig(edge, findConfigFile(edge, options.configFile));
+    return printSamples(edge, config, receiverOf(config, receiver), options);
+  }
+  const file = options.template!;
+  try {
+    const notification = sampleNotification('sample', options.resolved, edge.clock.nowUs());
+    const template = compileTemplate(textOfFile(file), options.use, SAMPLE_VARIABLES, SAMPLE_OF_SEVERAL);
+    const text = template.render(templateVariables(notification, EXTERNAL_URL));
+    edge.stdout.write(options.json ? jsonText({ text }) : `${text}\n`);
+    return 0;
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error;
+    throw new NestwatchError('config_invalid', `${file}: ${error.message}`, { cause: error });
+  }
+}
+
 /** Throws `usage` if there is no such receiver, or if it has no integration. */
-export function receiverOf({ receivers }: Config, name: string): Receiver {
+function receiverOf({ receivers }: Config, name: string): Receiver {
   const receiver = receivers.find((one) => one.name === name);
   if (!receiver) {
     const names = receivers.map((one) => one.name).join(', ');

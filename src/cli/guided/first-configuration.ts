@@ -1,4 +1,55 @@
-/** Writes the configuration for the answers. Each value is quoted as JSON, which YAML reads unchanged. */
+/** First configurations: one to fill in, and one for the answers of a person. */
+
+/** A minimal configuration with hints; `config/nestwatch.yaml` shows most settings. */
+export const TO_FILL_IN = `# nestwatch's configuration. Check it with: nestwatch check-config nestwatch.yaml
+# \${NAME} stands for a variable of the environment; token_file: /path reads a secret from a file instead.
+
+# The instances of the service that are watched: as many as there are, each isolated from the others.
+regions:
+  eu:
+    base_url: https://eu-1.blackbird.io/api-rest
+    token: \${NESTWATCH_EU_TOKEN}       # an API token of an organisation admin
+  us:
+    base_url: https://us-2.blackbird.io/api-rest
+    token: \${NESTWATCH_US_TOKEN}
+
+# Who is notified. Until this is filled in, alerts are seen only on the page and in /metrics.
+# The names and their meaning are Alertmanager's: paste your own.
+#
+# global:
+#   smtp_smarthost: mail.example.com:587
+#   smtp_from: nestwatch@example.com
+#
+# route:
+#   receiver: ops
+#   group_by: [alertname, region, error]   # one message of one cause, also in eight Birds
+#   group_interval: 1m                     # how soon more of it is told
+#   routes:
+#     - matchers: ['severity="critical"']
+#       receiver: pager
+#       continue: true
+#
+# receivers:
+#   - name: ops
+#     fold_ends: 5m                        # what only ended or goes on is told together
+#     email_configs:
+#       - to: ops@example.com
+#         send_resolved: true
+#   - name: pager
+#     webhook_configs:
+#       - url: https://example.com/hook
+
+# What is worth an alert: each kind has a rule by default. For example:
+#
+# rules:
+#   - kind: FlightFailed
+#     match: ['nest=~"Prod.*"']
+#     severity: critical
+
+web:
+  listen: 127.0.0.1:9465                # the page, /metrics and the API
+  # external_url: https://nestwatch.example.com   # how people reach the page; without it messages link nowhere
+`;
 
 export interface RegionAnswers {
   readonly name: string;
@@ -31,6 +82,7 @@ export interface Answers {
 /** The receiver that is notified of everything. */
 export const RECEIVER = 'ops';
 
+/** Each value is quoted as JSON, which YAML reads unchanged. */
 export function firstConfiguration({ regions, receiver, externalUrl }: Answers): string {
   return `# nestwatch's configuration. Check it with: nestwatch check-config nestwatch.yaml --online
 # Every setting: config/README.md. A file named in …_file holds a secret, and is found from this folder.

@@ -1,5 +1,5 @@
 /**
- * Asks for a region, a token and a receiver, tests each at once, and writes a configuration with them. Nothing is
+ * Writes a first configuration: one to fill in, or a guided one. That asks for a region, a token and a receiver, tests each at once, and writes a configuration with them. Nothing is
  * written before the last answer, and existing files are never overwritten.
  */
 import { existsSync } from 'node:fs';
@@ -19,6 +19,7 @@ import {
   RECEIVER,
   type ReceiverAnswers,
   type RegionAnswers,
+  TO_FILL_IN,
 } from './first-configuration.ts';
 
 const FILE = 'nestwatch.yaml';
@@ -57,6 +58,30 @@ export async function guidedInit(edge: Edge, folder = '.'): Promise<number> {
   } finally {
     talk.close();
   }
+  return 0;
+}
+
+/** Throws `usage` if the file exists: it is never overwritten. */
+export async function init(edge: Edge, options: { readonly stdout: boolean }): Promise<number> {
+  if (options.stdout) {
+    edge.stdout.write(TO_FILL_IN);
+    return 0;
+  }
+  try {
+    await writeFile(FILE, TO_FILL_IN, { flag: 'wx' });
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'EEXIST') {
+      throw new NestwatchError(
+        'usage',
+        `${FILE} exists already and stays as it is; --stdout prints a new one`,
+      );
+    }
+    throw new NestwatchError('usage', `${FILE} cannot be written here (${code})`, { cause: error });
+  }
+  edge.stderr.write(
+    `${FILE} is written. Set NESTWATCH_EU_TOKEN and NESTWATCH_US_TOKEN, then: nestwatch check-config ${FILE} --online\n`,
+  );
   return 0;
 }
 

@@ -282,6 +282,16 @@ describe('wrong usage of api', () => {
       ['searchNests', '--base-url', 'eu-1'],
       '--base-url must be a URL that begins with http:// or https://',
     ],
+    ['a second operation', ['searchNests', 'b'], 'one operation at a time: searchNests or b'],
+    ['a parameter without a value', ['getNest', '--nestId'], '--nestId needs a value'],
+    ['an option for a value', ['getNest', '--nestId', '--yes'], '--nestId needs a value'],
+    ['a parameter twice', ['getNest', '--nestId', '1', '--nestId=2'], '--nestId is given twice'],
+    ['one hyphen', ['getNest', '-x'], 'there is no option -x: parameters begin with --'],
+    [
+      'a value that begins with hyphens',
+      ['getBirdLogs', '--nestId=--x', '--birdId', '-5', '--page', '-1'],
+      'getBirdLogs: page must be a whole number from 0, not "-1" (required: nestId, birdId; optional: page, pageSize, ascending, from, to)',
+    ],
   ])('%s', async (_what, args, message) => {
     expect(await nestwatch(['api', ...args])).toEqual({
       exit: 2,

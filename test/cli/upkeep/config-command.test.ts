@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { effectiveConfig } from '../../../src/config/effective.ts';
-import { configJsonSchema } from '../../../src/config/json-schema.ts';
+import { configJsonSchema, effectiveConfig } from '../../../src/config/effective.ts';
 import { nestwatch, tempFile } from '../test-io.ts';
 
 const CANARY = 'cAnArY-11';

@@ -1,10 +1,35 @@
+/** Prints the configuration that is in force, its schema, and what people put into it. */
 import { randomBytes } from 'node:crypto';
 import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { stringify } from 'yaml';
+import { configJsonSchema, effectiveConfig } from '../../config/effective.ts';
 import { NestwatchError } from '../../errors.ts';
 import { hashPassword } from '../../http/password-hash.ts';
 import type { Edge } from '../../process-io.ts';
 import { askLine } from '../at-terminal.ts';
+import { findConfigFile } from '../config-file.ts';
+import { readConfig, readDocument } from '../read-config.ts';
+import { jsonText, shownLines } from '../terminal-text.ts';
+
+/** Prints the effective configuration without its secrets. Throws `ConfigError` if it has mistakes. */
+export function configShow(
+  edge: Edge,
+  options: { readonly configFile: string | undefined; readonly json: boolean },
+): number {
+  const file = findConfigFile(edge, options.configFile);
+  readConfig(edge, file);
+  const config = effectiveConfig(readDocument(edge, file));
+  edge.stdout.write(
+    options.json ? jsonText(config) : `${shownLines(stringify(config, { lineWidth: 0 })).trimEnd()}\n`,
+  );
+  return 0;
+}
+
+export function schema(edge: Edge): number {
+  edge.stdout.write(`${JSON.stringify(configJsonSchema(), null, 2)}\n`);
+  return 0;
+}
 
 /** Prints the hash of a password that is typed without being shown, or that is the first line of stdin. */
 export async function printPasswordHash(edge: Edge): Promise<number> {
