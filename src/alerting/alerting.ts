@@ -205,14 +205,8 @@ export function createAlerting(options: AlertingOptions): Alerting {
     for (const region of wanted) options.act?.(region);
   }
 
-  async function work(): Promise<AlertingWork> {
-    const [found, faults] = await store.transaction(async (tx) => [
-      await tx.groups.work(clock.nowUs(), deliveryFailing.name),
-      await tx.faults.news(),
-    ]);
-    for (const fault of faults) report({ what: 'set_aside', ...fault });
-    return found;
-  }
+  const work = (): Promise<AlertingWork> =>
+    store.transaction((tx) => tx.groups.work(clock.nowUs(), deliveryFailing.name));
 
   /** What a new configuration changes. */
   async function begin(): Promise<void> {

@@ -26,14 +26,6 @@ export interface FaultStore {
    * forgotten.
    */
   begin(nowUs: number): Promise<void>;
-  /**
-   * Sets aside rows whose content cannot be read, and repairs what depended on them. `what is in use` leaves out rows
-   * kept for people alone, which may number millions. A store does this when it is opened, and after any unforeseen
-   * failure.
-   */
-  checkRows(nowUs: number, which: 'all' | 'what is in use'): Promise<Fault[]>;
-  /** Rows that the store itself has set aside since the last call. */
-  news(): Promise<Fault[]>;
   /** Latest first. */
   list(nowUs: number, limit: number): Promise<FaultRecord[]>;
   count(nowUs: number): Promise<{ sort: FaultSort; count: number }[]>;

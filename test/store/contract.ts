@@ -67,7 +67,7 @@ export function describeStore(
     describeReceivers(run);
     describeOutbox(() => subject, run);
     describeLookedFor(run);
-    describeFaults(() => subject, run);
+    describeFaults(run);
     describeTroubles(run);
     describeUpkeep(run);
     describeWrites(run);

@@ -98,7 +98,6 @@ export async function openPostgresStore({
     const inner = createStore(session, clock, repositories, isShared);
     const askedMs = clock.monotonicMs();
     if (isShared) storeClock.heard((await inner.transaction((tx) => tx.ownership.view())).nowUs, askedMs);
-    await inner.transaction((tx) => tx.faults.checkRows(clock.nowUs(), 'what is in use'));
     if (!isShared) return { store: inner, sharing: undefined };
     const turns = openTurns({ place, clock, steps });
     const wakes = await openPostgresWakes({ place, clock });
@@ -201,7 +200,6 @@ function createStore(session: Session, clock: Clock, repositories: Repositories,
       // A conflict that a retry of the whole transaction may resolve is not a failure of the part.
       isOver: isWorthAnotherTry,
       queue,
-      clock,
       // Much work may follow on what was read, so the event loop turns between two statements.
       pause: () => turnOfEventLoop(),
     }),

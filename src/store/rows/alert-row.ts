@@ -9,8 +9,11 @@ export interface AlertRow {
   readonly body: string;
 }
 
-export function alertOf(row: AlertRow): Alert {
-  return JSON.parse(row.body) as Alert;
+/** Throws for a body that is no object. */
+export function alertOf({ body }: AlertRow): Alert {
+  const alert: unknown = JSON.parse(body);
+  if (typeof alert !== 'object' || alert === null || !('labels' in alert)) throw new TypeError('no alert');
+  return alert as Alert;
 }
 
 /** The episode that an alert ends by being resolved. */

@@ -28,8 +28,14 @@ export interface ClaimedRow extends DeliveryRow {
   readonly body: string;
 }
 
-export function claimedOf(row: ClaimedRow): ClaimedDelivery {
-  return { delivery: deliveryOf(row), notification: JSON.parse(row.body) as Notification };
+/** Undefined if a program or a person changed the row so that it cannot be read. */
+export function readClaimed(row: ClaimedRow): ClaimedDelivery | undefined {
+  try {
+    const notification = JSON.parse(row.body) as Notification | null;
+    return notification?.kind && { delivery: deliveryOf(row), notification };
+  } catch {
+    return undefined;
+  }
 }
 
 export function deliveryOf(row: DeliveryRow): Delivery {

@@ -6,6 +6,12 @@
 import type { Held } from '../rows/held-writes.ts';
 
 export type Value = string | number | boolean | null | Uint8Array;
+/** The server's clock, not that of any replica; on SQLite, where nobody else writes, that of the process. */
+export const NOW_US = {
+  sqlite: 'now_us()',
+  postgres: '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint',
+};
+
 /** A list is sent as one parameter: `= ANY($1::text[])`. */
 export type Parameter = Value | readonly Value[];
 export type Row = readonly Value[];

@@ -1,5 +1,4 @@
-import { isStoreFailure, NestwatchError } from '../../errors.ts';
-import type { Clock } from '../../time/clock.ts';
+import { isStoreFailure } from '../../errors.ts';
 import type { Attempted, Store, Transaction } from '../store.ts';
 
 /** The repositories of a store, and what they remember and hold back within a transaction. */
@@ -28,54 +27,19 @@ interface TransactionOptions {
   /** Whether the whole transaction is over after this failure, and not only the part in which it occurred. */
   readonly isOver: (failure: unknown) => boolean;
   readonly queue: { run<T>(work: () => Promise<T>): Promise<T> };
-  readonly clock: Clock;
   readonly pause: () => Promise<void>;
 }
 
-/** How often at most rows are checked because of a failure. */
-const MENDED_EVERY_MS = 60_000;
-
 export function createTransactions(options: TransactionOptions): Store['transaction'] {
-  const { repositories, queue, clock, pause } = options;
-  let mendedMs = Number.NEGATIVE_INFINITY;
-
-  /** After a failure that may come from a damaged row: sets such rows aside, and returns whether there were any. */
-  async function mend(error: unknown): Promise<boolean> {
-    if (!isSuspicious(error) || clock.monotonicMs() - mendedMs < MENDED_EVERY_MS) return false;
-    mendedMs = clock.monotonicMs();
-    return (await repositories.all.faults.checkRows(clock.nowUs(), 'what is in use')).length > 0;
-  }
-
-  const tx: Transaction = {
-    ...repositories.all,
-    async attempt(part) {
-      const first = await attempt(options, part);
-      return first.ok || !(await mend(first.error)) ? first : attempt(options, part);
-    },
-    pause,
-  };
-
-  const run = <T>(work: (tx: Transaction) => Promise<T>) =>
+  const { repositories, queue, pause } = options;
+  const tx: Transaction = { ...repositories.all, attempt: (part) => attempt(options, part), pause };
+  return (work) =>
     queue.run(async () => {
       repositories.begin();
       const result = await work(tx);
       await repositories.end();
       return result;
     });
-
-  return async (work) => {
-    try {
-      return await run(work);
-    } catch (error) {
-      if (!isSuspicious(error) || !(await run(() => mend(error)).catch(() => false))) throw error;
-      return run(work);
-    }
-  };
-}
-
-/** An unforeseen failure may come from a row that was damaged from outside. */
-function isSuspicious(error: unknown): boolean {
-  return !(error instanceof NestwatchError);
 }
 
 /** Runs a part of a transaction in its own savepoint. */

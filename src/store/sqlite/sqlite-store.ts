@@ -4,7 +4,6 @@ import { availableMemory } from 'node:process';
 import type { Clock } from '../../time/clock.ts';
 import { createRepositories } from '../sql/repositories.ts';
 import { createTransactions } from '../sql/transactions.ts';
-import { createFaults } from '../sql/upkeep/noted-faults.ts';
 import type { Store, StoreSpace } from '../store.ts';
 import type { Step } from '../versions/steps.ts';
 import { type Connection, openConnection } from './connection.ts';
@@ -32,7 +31,7 @@ export async function openSqliteStore({ path, steps, ...patience }: SqliteStoreO
   const file = path === ':memory:' ? path : trueName(path);
   const unlock = path === ':memory:' ? () => {} : takeLock(file);
   try {
-    const connection = await whenFree(() => openPrepared(file, clock, steps), patience);
+    const connection = await whenFree(() => openPrepared(file, steps), patience);
     return createStore(connection, clock, file, unlock);
   } catch (error) {
     unlock();
@@ -40,22 +39,10 @@ export async function openSqliteStore({ path, steps, ...patience }: SqliteStoreO
   }
 }
 
-async function openPrepared(
-  file: string,
-  clock: Clock,
-  steps: readonly Step[] | undefined,
-): Promise<Connection> {
+function openPrepared(file: string, steps: readonly Step[] | undefined): Connection {
   const connection = openConnection(file);
   try {
     prepareSchema(connection, file, steps);
-    // Checked before any repository reads, so that every row they read is valid.
-    connection.exec('BEGIN IMMEDIATE');
-    // Nothing else is running yet that this could delay.
-    await createFaults(new SqliteSql(connection, async () => {})).checkRows(
-      clock.nowUs(),
-      isSmall(connection) ? 'all' : 'what is in use',
-    );
-    connection.exec('COMMIT');
     return connection;
   } catch (error) {
     connection.close();
@@ -63,14 +50,7 @@ async function openPrepared(
   }
 }
 
-/** Stores up to this size are checked row by row at start, which takes up to a second. */
-const MAX_WHOLE_BYTES = 256 * 1024 * 1024;
-
 const DATABASE_BYTES = 'SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size';
-
-function isSmall(connection: Connection): boolean {
-  return connection.prepare<{ bytes: number }>(DATABASE_BYTES).get()!.bytes <= MAX_WHOLE_BYTES;
-}
 
 /** The system reads several files to determine free memory, so the result is cached. */
 const MEMORY_KNOWN_MS = 3_600_000;
@@ -127,7 +107,6 @@ function createStore(connection: Connection, clock: Clock, file: string, unlock:
       connected: connection,
       isOver: () => !connection.isTransaction(),
       queue,
-      clock,
       pause: turn,
     }),
     space: createSpace(connection, file, clock),

@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { Fault } from '../../../src/domain/alert/fault.ts';
-import { countTurns } from '../../count-turns.ts';
-import { alert, NOW_US } from './sample-records.ts';
-import type { Run, Subject } from './subject.ts';
+import { NOW_US } from './sample-records.ts';
+import type { Run } from './subject.ts';
 
 const HOUR_US = 3_600_000_000;
 const fault = (sort: Fault['sort'], name: string, reason = 'why'): Fault => ({ sort, name, reason });
 
-export function describeFaults(subject: () => Subject, run: Run): void {
+export function describeFaults(run: Run): void {
   const listed = async (nowUs: number) =>
     (await run((tx) => tx.faults.list(nowUs, 10))).map(({ sort, name }) => `${sort} ${name}`);
 
@@ -42,23 +41,6 @@ export function describeFaults(subject: () => Subject, run: Run): void {
       await run((tx) => tx.faults.note([fault('group', 'c')], NOW_US, NOW_US + 10));
       await run((tx) => tx.faults.begin(NOW_US));
       expect(await listed(NOW_US)).toEqual(['group c']);
-    });
-
-    test('of rows are searched while other work continues', async () => {
-      const turned = await run(async (tx) => {
-        await tx.alerts.put(
-          Array.from({ length: 2_100 }, (_, at) => alert(`a${at}`, { scope: `eu/bird/${at}` })),
-        );
-        const turns = countTurns();
-        expect(await tx.faults.checkRows(NOW_US, 'what is in use')).toEqual([]);
-        return turns();
-      });
-      expect(turned).toBeGreaterThanOrEqual(subject().reopen ? 4 : 0);
-    });
-
-    test('of rows do not exist while all can be read', async () => {
-      expect(await run((tx) => tx.faults.checkRows(NOW_US, 'all'))).toEqual([]);
-      expect(await run((tx) => tx.faults.news())).toEqual([]);
     });
   });
 }

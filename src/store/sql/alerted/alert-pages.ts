@@ -6,6 +6,7 @@ import type { Alert } from '../../../domain/alert/alert.ts';
 import type { AlertQuery, CausePage, CauseQuery } from '../../alert-store.ts';
 import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
 import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
+import { readable } from '../readable.ts';
 import type { Sql } from '../sql.ts';
 import { Conditions } from '../watched/conditions.ts';
 import type { SqlEvents } from '../watched/events.ts';
@@ -73,7 +74,7 @@ export class AlertPages {
        SELECT page.*, body FROM page JOIN alert USING (alert) ORDER BY place0, place1, place2, place3, alert`,
       ...where.parameters,
     );
-    const alerts = rows.slice(0, limit).map((row) => JSON.parse(row.body) as Alert);
+    const alerts = await readable(this.#sql, 'alert', rows.slice(0, limit), alertOf);
     const last = rows.length > limit ? rows[limit - 1] : undefined;
     if (!last) return { alerts };
     return { alerts, next: formatCursor([last.place0, last.place1, last.place2, last.place3, last.alert]) };
@@ -99,7 +100,11 @@ export class AlertPages {
     await this.#sql.pause();
     const shown = rows.slice(0, limit);
     const latest = await this.#latestOf(shown, where);
-    const causes = causesOf(shown, latest);
+    const read = await readable(this.#sql, 'alert', latest, (row) => ({
+      key: keyOf(row),
+      alert: alertOf(row),
+    }));
+    const causes = causesOf(shown, read);
     const isMore = rows.length > limit;
     return isMore ? { causes, next: formatCursor([Number(skipped) + limit]) } : { causes };
   }
@@ -167,9 +172,11 @@ interface CauseRow extends CauseKey {
 type CauseAlertRow = CauseKey & AlertRow;
 
 /** The causes, each with those of `latest` that have it. */
-function causesOf(rows: readonly CauseRow[], latest: readonly CauseAlertRow[]): CausePage['causes'] {
-  const alerts = new Map<string, Alert[]>();
-  for (const [key, ofCause] of Map.groupBy(latest, keyOf)) alerts.set(key, ofCause.map(alertOf));
+function causesOf(
+  rows: readonly CauseRow[],
+  latest: readonly { readonly key: string; readonly alert: Alert }[],
+): CausePage['causes'] {
+  const alerts = Map.groupBy(latest, ({ key }) => key);
   return rows.map((row) => ({
     alertname: row.alertname,
     severity: row.severity,
@@ -180,7 +187,7 @@ function causesOf(rows: readonly CauseRow[], latest: readonly CauseAlertRow[]): 
     alerts: row.alerts,
     firstStartsAtUs: row.first_us,
     lastStartsAtUs: row.last_us,
-    latest: alerts.get(keyOf(row)) ?? [],
+    latest: (alerts.get(keyOf(row)) ?? []).map(({ alert }) => alert),
   }));
 }
 

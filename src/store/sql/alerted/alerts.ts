@@ -12,6 +12,7 @@ import {
   labelsPage,
 } from '../../rows/alert-row.ts';
 import { createNumbering } from '../numbering.ts';
+import { readable } from '../readable.ts';
 import { lastOfEach, namesOf, type Parameter, type RowStatement, type Sql } from '../sql.ts';
 import type { BirdStanding } from '../watched/bird-standing.ts';
 import type { SqlEvents } from '../watched/events.ts';
@@ -100,7 +101,11 @@ const FIRING = `SELECT body FROM alert JOIN (
     ORDER BY starts_us DESC, id LIMIT $3) AS page USING (alert)
   ORDER BY starts_us DESC, id`;
 
-const LABELS = { sqlite: `body ->> '$.labels'`, postgres: 'labels' };
+/** Of an alert that cannot be read, there are none. */
+const LABELS = {
+  sqlite: `CASE WHEN json_valid(body) THEN body ->> '$.labels' ELSE '{}' END`,
+  postgres: 'labels',
+};
 const labelsOf = (engine: Sql['engine'], condition: string) =>
   `SELECT alert, flaps_on, ${LABELS[engine]} AS labels FROM alert JOIN (
      SELECT alert FROM alert /* INDEXED BY alert_firing */
@@ -155,7 +160,7 @@ export function createAlerts(
   const takeNumbers = createNumbering(sql, LAST_NUMBER);
 
   const alerts = async (text: string, ...parameters: readonly Parameter[]) =>
-    (await sql.rows<AlertRow>(text, ...parameters)).map(alertOf);
+    readable(sql, 'alert', await sql.rows<AlertRow>(text, ...parameters), alertOf);
 
   async function columnValues(changed: readonly Alert[]) {
     const first = await takeNumbers(changed.length);
@@ -189,7 +194,7 @@ export function createAlerts(
         'SELECT body, seq FROM alert_event JOIN alert USING (alert) WHERE event = $1 ORDER BY id',
         event,
       );
-      return rows.map((row) => ({ alert: alertOf(row), seq: row.seq }));
+      return readable(sql, 'alert', rows, (row) => ({ alert: alertOf(row), seq: row.seq }));
     },
     async regions() {
       const rows = await sql.rows<{ region: string }>('SELECT DISTINCT region FROM alert ORDER BY region');
@@ -232,14 +237,11 @@ export function createAlerts(
       }
       const latest = ofBirds.toSorted((a, b) => b.starts_us - a.starts_us).slice(0, limit);
       const numbers = latest.map(({ alert }) => alert);
-      const stored = new Map(
-        (
-          await sql.rows<AlertRow & { alert: number }>(
-            'SELECT alert, body FROM alert WHERE alert = ANY($1::bigint[])',
-            numbers,
-          )
-        ).map((row) => [row.alert, alertOf(row)]),
+      const rows = await sql.rows<AlertRow & { alert: number }>(
+        'SELECT alert, body FROM alert WHERE alert = ANY($1::bigint[])',
+        numbers,
       );
+      const stored = new Map(await readable(sql, 'alert', rows, (row) => [row.alert, alertOf(row)] as const));
       return {
         birds: ofBirds.length,
         nests: new Set(ofBirds.map(({ region, nest }) => `${region}/${nest}`)).size,

@@ -2,6 +2,7 @@ import type { Alert } from '../../../domain/alert/alert.ts';
 import type { AlertInGroup, Group, GroupMember } from '../../../domain/grouping/group.ts';
 import type { AlertingWork, GroupStore } from '../../group-store.ts';
 import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
+import { readable } from '../readable.ts';
 import { type HeldRows, lastOfEach, type RowStatement, type Sql, upsertRows } from '../sql.ts';
 
 /** How many groups' members are loaded together. */
@@ -64,9 +65,13 @@ interface GroupRow {
   readonly next_flush_us: number;
 }
 
-/** The next flush is stored beside the body so that it can be changed alone. */
+/**
+ * The next flush is stored beside the body so that it can be changed alone. Throws for a body that is no group.
+ */
 function groupOf(row: GroupRow): Group {
-  return { ...(JSON.parse(row.body) as Group), nextFlushAtUs: row.next_flush_us };
+  const group = { ...(JSON.parse(row.body) as Group), nextFlushAtUs: row.next_flush_us };
+  if (typeof group.key !== 'string') throw new TypeError('no group');
+  return group;
 }
 
 /** A row of `group_member`, with the key of its group and the id of its alert. */
@@ -179,7 +184,7 @@ export class SqlGroups implements GroupStore {
       'SELECT body, next_flush_us FROM alert_group WHERE key = ANY($1::text[]) ORDER BY key',
       keys,
     );
-    return rows.map(groupOf);
+    return readable(this.#sql, 'alert_group', rows, groupOf);
   }
 
   async due(nowUs: number, limit: number, areJoined = false): Promise<Group[]> {
@@ -189,7 +194,7 @@ export class SqlGroups implements GroupStore {
       nowUs,
       limit,
     );
-    const groups = rows.map(groupOf);
+    const groups = await readable(this.#sql, 'alert_group', rows, groupOf);
     this.#prefetched.expect(groups.map(({ key }) => key));
     return groups;
   }
@@ -222,7 +227,8 @@ export class SqlGroups implements GroupStore {
     const together = this.#prefetched.take(groupKey);
     if (together.length > 0) {
       const small = OF_SMALL_GROUPS[this.#sql.engine];
-      this.#prefetched.keep((await this.#sql.rows<MemberRow & AlertRow>(small, together)).map(inGroupOf));
+      const rows = await this.#sql.rows<MemberRow & AlertRow>(small, together);
+      this.#prefetched.keep(await readable(this.#sql, 'alert', rows, inGroupOf));
     }
     return this.#prefetched.of(groupKey) ?? this.#ofLargeGroup(groupKey);
   }
@@ -237,11 +243,13 @@ export class SqlGroups implements GroupStore {
         'SELECT id, body FROM alert WHERE id = ANY($1::text[])',
         some.map((member) => member.alert_id),
       );
-      const bodies = new Map(rows.map((row) => [row.id, row]));
+      const alerts = new Map(
+        await readable(this.#sql, 'alert', rows, (row) => [row.id, alertOf(row)] as const),
+      );
       // An alert that was deleted meanwhile has left the group.
       for (const member of some) {
-        const row = bodies.get(member.alert_id);
-        if (row) found.push({ member: memberOf(member), alert: alertOf(row) });
+        const alert = alerts.get(member.alert_id);
+        if (alert) found.push({ member: memberOf(member), alert });
       }
     }
     return found;
@@ -263,7 +271,7 @@ export class SqlGroups implements GroupStore {
       receiver,
       limit,
     );
-    return rows.map(alertOf);
+    return readable(this.#sql, 'alert', rows, alertOf);
   }
 
   async putMembers(members: readonly GroupMember[]): Promise<void> {

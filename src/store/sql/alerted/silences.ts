@@ -1,6 +1,7 @@
 import { knownMatcher } from '../../../domain/matchers/matcher.ts';
 import type { Silence } from '../../../domain/muting/silence.ts';
 import type { SilenceStore } from '../../store.ts';
+import { readable } from '../readable.ts';
 import { lastOfEach, type Sql, upsertRows } from '../sql.ts';
 
 interface SilenceRow {
@@ -31,10 +32,11 @@ export function createSilences(sql: Sql): SilenceStore {
       const read: typeof known = new Map();
       let rows = await sql.rows<SilenceRow>(PAGE, endsAfterUs + 1, '', STEP);
       for (;;) {
-        for (const { id, body } of rows) {
+        const some = await readable(sql, 'silence', rows, ({ id, body }) => {
           const before = known.get(id);
-          read.set(id, before?.body === body ? before : { body, silence: silenceOf(body) });
-        }
+          return [id, before?.body === body ? before : { body, silence: silenceOf(body) }] as const;
+        });
+        for (const [id, one] of some) read.set(id, one);
         const last = rows.at(-1);
         if (!last || rows.length < STEP) break;
         await sql.pause();

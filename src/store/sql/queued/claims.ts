@@ -3,7 +3,7 @@
  * instant has come, and it has its lane's turn. On PostgreSQL several processes claim at the same time.
  */
 import type { ClaimChoice, ClaimedDelivery } from '../../outbox-store.ts';
-import { type ClaimedRow, claimedOf } from '../../rows/delivery-row.ts';
+import { type ClaimedRow, readClaimed } from '../../rows/delivery-row.ts';
 import type { Sql } from '../sql.ts';
 import type { DeliveryCounts } from './delivery-counts.ts';
 
@@ -88,6 +88,12 @@ interface Waiting {
   readonly laterUs: number | null;
 }
 
+interface Claimed {
+  readonly claimed: ClaimedDelivery[];
+  /** The ids of claimed deliveries whose messages cannot be read. */
+  readonly unreadable: readonly string[];
+}
+
 export class SqlClaims {
   readonly #sql: Sql;
   readonly #counts: DeliveryCounts;
@@ -104,7 +110,7 @@ export class SqlClaims {
     limit: number,
     holder: number,
     { left, isFresh = false }: ClaimChoice,
-  ): Promise<ClaimedDelivery[]> {
+  ): Promise<Claimed> {
     const { triedUs = 0, freshUs = 0 } = left ?? {};
     const choice = [nowUs - triedUs, nowUs - freshUs, !isFresh] as const;
     const parameters = [receiver, position, nowUs, limit, holder, ...choice] as const;
@@ -118,14 +124,17 @@ export class SqlClaims {
     }
     // Sorted here, so that SQLite copies no body for it.
     rows.sort((a, b) => a.next_attempt_us - b.next_attempt_us || a.seq - b.seq);
-    return rows.map((row) => {
+    const claimed: ClaimedDelivery[] = [];
+    const unreadable: string[] = [];
+    for (const row of rows) {
       this.#counts.move(receiver, row.state, 'leased');
       // Not copied: a copy of so many columns takes as long as reading them.
-      const claimed = claimedOf(Object.assign(row, { state: 'leased' as const, attempts: row.attempts + 1 }));
-      return row.earlier
-        ? { ...claimed, delivery: { ...claimed.delivery, reference: row.earlier } }
-        : claimed;
-    });
+      const one = readClaimed(Object.assign(row, { state: 'leased' as const, attempts: row.attempts + 1 }));
+      if (!one) unreadable.push(row.id);
+      else if (!row.earlier) claimed.push(one);
+      else claimed.push({ ...one, delivery: { ...one.delivery, reference: row.earlier } });
+    }
+    return { claimed, unreadable };
   }
 
   async due(nowUs: number): Promise<{ due: { receiver: string; position: number }[]; nextAtUs?: number }> {

@@ -6,6 +6,7 @@ import type { DeliveryQuery, ListedDelivery } from '../../outbox-store.ts';
 import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
 import { type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
 import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
+import { readable } from '../readable.ts';
 import type { Sql } from '../sql.ts';
 import { Conditions } from '../watched/conditions.ts';
 import type { SqlEvents } from '../watched/events.ts';
@@ -61,7 +62,9 @@ export class DeliveryPages {
       'SELECT alert, body FROM alert WHERE alert = ANY($1::bigint[])',
       [...new Set(counted.map(({ alert }) => alert))],
     );
-    const summaries = new Map(rows.map((row) => [row.alert, alertOf(row).annotations.summary ?? '']));
+    const read = (row: AlertRow & { alert: number }) =>
+      [row.alert, alertOf(row).annotations.summary ?? ''] as const;
+    const summaries = new Map(await readable(this.#sql, 'alert', rows, read));
     return new Map(
       counted.map(({ notification, alert, total }) => [
         notification,

@@ -12,7 +12,7 @@ import type {
   SentNotification,
   Settlement,
 } from '../../outbox-store.ts';
-import { type ClaimedRow, claimedOf, type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
+import { type ClaimedRow, type DeliveryRow, deliveryOf, readClaimed } from '../../rows/delivery-row.ts';
 import { BESIDE_HELD } from '../../rows/held-writes.ts';
 import { createNumbering } from '../numbering.ts';
 import { type HeldRows, namesOf, type RowStatement, type Sql } from '../sql.ts';
@@ -179,7 +179,7 @@ export class SqlOutbox implements OutboxStore {
     return this.#notified.ofAlert(alertId, limit);
   }
 
-  claim(
+  async claim(
     receiver: string,
     position: number,
     nowUs: number,
@@ -187,7 +187,13 @@ export class SqlOutbox implements OutboxStore {
     holder = 0,
     choice: ClaimChoice = {},
   ): Promise<ClaimedDelivery[]> {
-    return this.#claims.claim(receiver, position, nowUs, limit, holder, choice);
+    const found = await this.#claims.claim(receiver, position, nowUs, limit, holder, choice);
+    const lastError = 'its message in the store cannot be read';
+    await this.settle(
+      found.unreadable.map((id) => ({ id, state: 'dead', nextAttemptAtUs: 0, lastError })),
+      nowUs,
+    );
+    return found.claimed;
   }
 
   due(nowUs: number) {
@@ -223,7 +229,7 @@ export class SqlOutbox implements OutboxStore {
       'UPDATE delivery SET fallback_us = NULL WHERE seq = ANY($1::bigint[])',
       rows.map(({ seq }) => seq),
     );
-    return rows.map((row) => claimedOf({ ...row, fallback_us: null }));
+    return rows.flatMap((row) => readClaimed({ ...row, fallback_us: null }) ?? []);
   }
 
   async fallBackAt(id: string, atUs: number): Promise<void> {
@@ -269,7 +275,7 @@ export class SqlOutbox implements OutboxStore {
        WHERE id = $1`,
       id,
     );
-    return row && claimedOf(row);
+    return row && readClaimed(row);
   }
 
   async hasIdsOf(prefix: string): Promise<boolean> {

@@ -8,10 +8,7 @@ import {
   type ReplicaRecord,
   type ShownDuty,
 } from '../../ownership-store.ts';
-import type { RowStatement, Sql } from '../sql.ts';
-
-/** The server's clock, not that of any replica; on SQLite, where nobody else writes, that of the process. */
-const NOW_US = { sqlite: 'now_us()', postgres: '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint' };
+import { NOW_US, type RowStatement, type Sql } from '../sql.ts';
 
 /** A replica asks these every few seconds, or holds locks with them: the texts of an engine. */
 function textsOf(engine: Sql['engine']) {

@@ -1,7 +1,6 @@
 import type { Fault, FaultSort } from '../../../domain/alert/fault.ts';
 import type { FaultRecord, FaultStore } from '../../fault-store.ts';
 import type { Sql } from '../sql.ts';
-import { setRowsAside } from './row-check.ts';
 
 /** Faults that are neither rows nor tried again last this long after they were last recorded. */
 export const FAULT_LASTS_US = 3_600_000_000;
@@ -9,16 +8,12 @@ export const FAULT_LASTS_US = 3_600_000_000;
 const NOTED_EVERY_US = 300_000_000;
 /** More faults are not recorded, but still set aside. */
 const MAX_FAULTS = 10_000;
-/** The most rows that one check names. */
-const MAX_NEWS = 100;
 
 /** The condition of faults that last. Faults that are not tried again must have been recorded after `$1`. */
 export const LASTING_FAULT = `(again_us > 0 OR sort = 'row' OR seen_us > $1)`;
 
 export function createFaults(sql: Sql): FaultStore {
-  const news: Fault[] = [];
-
-  async function noteOne({ sort, name, reason }: Fault, nowUs: number, againUs: number, raw: string) {
+  async function noteOne({ sort, name, reason }: Fault, nowUs: number, againUs: number) {
     const before = await sql.first<{ seen_us: number }>(
       'SELECT seen_us FROM fault WHERE sort = $1 AND name = $2',
       sort,
@@ -27,10 +22,10 @@ export function createFaults(sql: Sql): FaultStore {
     if (before && againUs === 0 && before.seen_us > nowUs - NOTED_EVERY_US) return false;
     if (!before) await makeRoom();
     await sql.run(
-      `INSERT INTO fault (sort, name, reason, since_us, seen_us, again_us, raw) VALUES ($1, $2, $3, $4, $4, $5, $6)
+      `INSERT INTO fault (sort, name, reason, since_us, seen_us, again_us, raw) VALUES ($1, $2, $3, $4, $4, $5, '')
        ON CONFLICT (sort, name)
          DO UPDATE SET reason = excluded.reason, seen_us = excluded.seen_us, again_us = excluded.again_us`,
-      ...[sort, name, reason, nowUs, againUs, raw],
+      ...[sort, name, reason, nowUs, againUs],
     );
     return before === undefined;
   }
@@ -46,7 +41,7 @@ export function createFaults(sql: Sql): FaultStore {
   return {
     async note(faults, nowUs, againUs = 0) {
       const fresh: Fault[] = [];
-      for (const fault of faults) if (await noteOne(fault, nowUs, againUs, '')) fresh.push(fault);
+      for (const fault of faults) if (await noteOne(fault, nowUs, againUs)) fresh.push(fault);
       return fresh;
     },
     async mend(sort, names) {
@@ -69,19 +64,6 @@ export function createFaults(sql: Sql): FaultStore {
          WHERE key IN (SELECT name FROM fault WHERE sort = 'group') AND next_flush_us > $1`,
         nowUs,
       );
-    },
-    async checkRows(nowUs, which) {
-      const found = await setRowsAside(sql, nowUs, which);
-      const faults: Fault[] = [];
-      for (const { raw, ...fault } of found) {
-        await noteOne(fault, nowUs, 0, raw);
-        faults.push(fault);
-      }
-      news.push(...faults.slice(0, MAX_NEWS));
-      return faults;
-    },
-    async news() {
-      return news.splice(0);
     },
     async list(nowUs, limit): Promise<FaultRecord[]> {
       const rows = await sql.rows<Fault & { since_us: number }>(

@@ -3,6 +3,7 @@ import type { FlightTail } from '../../../domain/alert/flight-step.ts';
 import type { BirdToJudge, FlightToJudge } from '../../../domain/kinds/judge.ts';
 import type { FlightToRead, OverdueStore } from '../../overdue-store.ts';
 import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
+import { readable } from '../readable.ts';
 import type { RowStatement, Sql } from '../sql.ts';
 
 /** The columns of a `Place`. */
@@ -145,7 +146,7 @@ export function createOverdue(sql: Sql): OverdueStore {
          ORDER BY id`,
         alertname,
       );
-      return rows.map(alertOf);
+      return readable(sql, 'alert', rows, alertOf);
     },
   };
 }
