@@ -113,7 +113,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'store/rows': ['store/texts'],
   'store/report': ['store/rows'],
   'store/sql': ['store/rows', 'store/texts'],
-  'store/versions': ['store/postgres/tables', 'store/sqlite/schema'],
+  'store/versions': [],
   'store/postgres': ['store/copy/table-rows', 'store/rows', 'store/sql', 'store/texts', 'store/versions'],
   'store/sqlite': ['store/copy/table-rows', 'store/rows', 'store/sql', 'store/texts', 'store/versions'],
   // What both engines store by the same statements.

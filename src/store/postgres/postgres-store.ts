@@ -27,7 +27,7 @@
  *   postgres-wakes.ts  how replicas wake each other
  *   prompt-store.ts    a server that falls silent while people wait for an answer
  *   postgres-queue.ts  transactions in order, several in one commit, retried on conflicts
- *   migrate.ts         runs the steps of `../versions/steps.ts` that are missing, the first of which is in tables.ts
+ *   migrate.ts         runs the steps of `../versions/steps.ts` that are missing, the first of which is in `../versions/tables.ts`
  *   statements.ts      what a session runs; many rows are sent as one list per column
  *   postgres-sql.ts    what the repositories (`../sql`) run, after the writes held back that a statement could see
  */

@@ -12,11 +12,7 @@
 import { createHash } from 'node:crypto';
 import { NestwatchError } from '../../errors.ts';
 import { VERSION } from '../../version.ts';
-import { TABLES } from '../postgres/tables.ts';
-import { SCHEMA } from '../sqlite/schema.ts';
-import { ACTIONS } from './action-step.ts';
-
-export type Engine = 'sqlite' | 'postgres';
+import { type Engine, TABLES } from './tables.ts';
 
 export interface Step {
   /** The same statements for both engines, or those of each. */
@@ -137,9 +133,30 @@ const NOTES = `
   CREATE INDEX alert_note_of_alert ON alert_note (alert_id, at_us);
   CREATE INDEX alert_note_by_age ON alert_note (at_us);`;
 
+/** What nestwatch does to the service (`domain/action/action.ts`). A Bird has at most one open action. */
+const ACTIONS = `
+  CREATE TABLE bird_action (
+    id TEXT NOT NULL,
+    region TEXT NOT NULL,
+    bird_id TEXT NOT NULL,
+    -- 1 or 0.
+    open BIGINT NOT NULL,
+    wanted_us BIGINT NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (id)
+  );
+  -- One row while no rule may act.
+  CREATE TABLE action_pause (
+    at_us BIGINT NOT NULL PRIMARY KEY,
+    who TEXT NOT NULL
+  );
+  CREATE UNIQUE INDEX bird_action_open ON bird_action (region, bird_id) WHERE open = 1;
+  CREATE INDEX bird_action_of_bird ON bird_action (region, bird_id, wanted_us);
+  CREATE INDEX bird_action_by_age ON bird_action (wanted_us);`;
+
 /** The first step makes version 1, and so on. */
 export const STEPS: readonly Step[] = [
-  { sql: { sqlite: SCHEMA, postgres: TABLES }, oldest: 1 },
+  { sql: TABLES, oldest: 1 },
   { sql: { sqlite: SILENCED_ALERTS, postgres: NUMBERS_FOR_TRUTH }, oldest: 2 },
   {
     sql: {

@@ -1,9 +1,9 @@
 import type { Alert } from '../../../domain/alert/alert.ts';
 import type { ColumnValue, RowSource, Table, TableColumn, TableRow } from '../../copy/table-rows.ts';
 import { fromAlertBody } from '../../sql/alerted/alerts.ts';
+import { OWN_AFFAIRS } from '../../versions/tables.ts';
 import { COPY_MARK } from '../migrate.ts';
 import type { Statements } from '../statements.ts';
-import { OWN_AFFAIRS } from '../tables.ts';
 import { openSnapshot, type SnapshotOptions, shownPlace } from './postgres-snapshot.ts';
 
 /** How much of a table is held at a time: this many rows, or this many bytes. */
