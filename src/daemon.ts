@@ -20,7 +20,7 @@
 
 import { ClockRollback } from './alerting/clock-rollback.ts';
 import { configDigest, isSameSetting } from './config/same-setting.ts';
-import { createLearned, createLeaseRecovery } from './delivery/outbox.ts';
+import { createLeaseRecovery } from './delivery/outbox.ts';
 import { codeOf, NestwatchError } from './errors.ts';
 import { createHealth, type HealthAnswer } from './health/health.ts';
 import { createReadiness, type Readiness } from './health/readiness.ts';
@@ -150,7 +150,6 @@ export function createDaemon(given: DaemonParts): Daemon {
     clockRollback: new ClockRollback(clock, wake, part.isShared),
     rounds: new Map(),
     routed: {},
-    learned: createLearned(),
   };
   let setup: Setup = parts;
   let configInForce = describeInForce(setup.config, clock.nowUs());

@@ -10,7 +10,7 @@ import { notifiesMembers } from './channels/traits.ts';
 import type { Config } from './config/config.ts';
 import type { RegionConfig } from './config/sections/regions-section.ts';
 import { createHeartbeat } from './delivery/heartbeat.ts';
-import { createDelivery, type Learned, type LeaseRecovery } from './delivery/outbox.ts';
+import { createDelivery, type LeaseRecovery } from './delivery/outbox.ts';
 import { createRepeating, type Rounds } from './delivery/repeat-alerts.ts';
 import { nestWithoutOwner } from './domain/kinds/inventory/nest-without-owner.ts';
 import type { Impairment } from './health/impairment.ts';
@@ -66,8 +66,6 @@ export interface InForce {
   readonly rounds: Rounds;
   /** The routes that firing alerts were last moved to. */
   readonly routed: Routed;
-  /** What was learned about the integrations that messages are sent to. */
-  readonly learned: Learned;
 }
 
 interface Stages {
@@ -94,7 +92,7 @@ export function createStages(parts: StageParts, setup: Setup, inForce: InForce):
   const { config, channels, links } = setup;
   const { rules, forward, receivers } = config;
   const { externalUrl, hasDefaultUrl } = config.web;
-  const { wakeAlerting, wakeDelivery, recovery, part, clockRollback, rounds, learned } = inForce;
+  const { wakeAlerting, wakeDelivery, recovery, part, clockRollback, rounds } = inForce;
   const store = clockRollback.follow(parts.store);
   const commits = new WeakMap<Store, Commit>();
   const repeating = createRepeating({ store, clock, report, receivers, channels, externalUrl, rounds });
@@ -128,7 +126,6 @@ export function createStages(parts: StageParts, setup: Setup, inForce: InForce):
       hasDefaultUrl,
       links,
       recovery,
-      learned,
       senders: part.senders,
       lookEveryMs: part.lookEveryMs,
       failed: wakeAlerting,

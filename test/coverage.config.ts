@@ -31,7 +31,7 @@ const intake = [
   'schedule/recall',
 ].map((name) => `src/intake/${name}.ts`);
 const service = ['pace', 'rate', 'breaker'].map((name) => `src/service/${name}.ts`);
-const delivery = ['outbox', 'isolated-deliveries', 'retry'].map((name) => `src/delivery/${name}.ts`);
+const delivery = ['outbox', 'retry'].map((name) => `src/delivery/${name}.ts`);
 
 export default defineConfig({
   root: join(import.meta.dirname, '..'),

@@ -33,7 +33,6 @@ import type { FlushConfig, FlushContext } from './flush/flush-context.ts';
 import { foldEscalations } from './flush/fold-escalations.ts';
 import { notifyFormerReceiver } from './flush/former-receiver.ts';
 import { receiversHeldBackFrom } from './flush/gathered-groups.ts';
-import { createUnsettledGatherings } from './flush/keep-order.ts';
 import { loadGroup } from './flush/load-group.ts';
 import { muteAlerts } from './flush/mute-alerts.ts';
 import { notify } from './flush/notify.ts';
@@ -80,7 +79,6 @@ export async function flushGroups(
   const past = readPast(tx);
   const pauseAfter = pausing(tx);
   const heldBackFrom = await receiversHeldBackFrom(tx, config.receivers);
-  const unsettledGatherings = createUnsettledGatherings(tx, config.receivers);
   const broken = new Set(await tx.faults.names('group'));
   const shared = {
     tx,
@@ -88,7 +86,6 @@ export async function flushGroups(
     muting,
     pauseAfter,
     heldBackFrom,
-    unsettledGatherings,
     serviceLinks,
     past,
     isAtOnce: everyGroup,

@@ -14,24 +14,19 @@
  * - *Independently.* Each integration of each receiver has its own line (`line.ts`), so a slow or dead one delays no
  *   other.
  * - *In order.* Deliveries of one lane are sent one after another: the store lets only the first of a lane be claimed.
- *   A delivery that fails while its integration accepts others leaves its lane, or is split (`isolated-deliveries.ts`).
- * - *By any replica.* Where several replicas send, one whose attempts fail leaves deliveries to the others
- *   (`defer-to-replicas.ts`).
+ *   A delivery that fails again and again while its integration accepts others leaves its lane (`PASSED_AFTER`).
+ * - *By any replica.* Where several replicas send, one from which an integration did not accept the last attempt leaves
+ *   deliveries to the others for a moment: it has its own network, resolver and secret files.
  */
 
 import type { Pace } from '../channels/channel.ts';
 import { atPosition } from '../channels/integration-identity.ts';
 import type { Integration } from '../channels/receiver.ts';
 import { channelOf } from '../channels/registry.ts';
-import type { Fault } from '../domain/alert/fault.ts';
-import type { ClaimedDelivery, LeftToOthers, Settlement } from '../store/outbox-store.ts';
+import type { ClaimedDelivery, Settlement } from '../store/outbox-store.ts';
 import type { Store } from '../store/store.ts';
 import { type Clock, createBell } from '../time/clock.ts';
 import { type AttemptOptions, attempt, integrationOf } from './attempt.ts';
-import { ReplicaDeferral } from './defer-to-replicas.ts';
-import { RefusedBatches } from './halve-batch.ts';
-import { IsolatedDeliveries } from './isolated-deliveries.ts';
-import { createIsolatedFailures, type IsolatedFailures } from './isolated-failure.ts';
 import { createLatency } from './latency.ts';
 import { Line, putBack, type Room, STORE_PAUSE_MS } from './line.ts';
 
@@ -60,15 +55,24 @@ const LONGEST_WAIT_MS = 60_000;
  */
 const UNKNOWN_FOR_US = 600_000_000;
 const LEFT_TO_OTHERS_US = 10_000_000;
+/** How long after it is due a replica leaves a delivery to others. They hear of it at once, but may take a while. */
+const LEFT_US = 3_000_000;
 /** How often a replica looks whether others have sent what it left to them. */
 const LEFT_LOOK_MS = 1_000;
+
+/**
+ * A delivery that failed so often, each time after its integration had accepted others since the time before, is itself
+ * at fault: the next of its lane no longer waits for it. Services that keep incidents need the order all the same: an
+ * incident opened after its resolution would stay open.
+ */
+const PASSED_AFTER = 8;
+/** If an integration accepts nothing, everything fails; only so many deliveries are watched. */
+const MOST_WATCHED = 1_000;
 
 export interface DeliveryOptions extends AttemptOptions {
   readonly store: Store;
   /** Required if the process has several outboxes, one after the other. */
   readonly recovery?: LeaseRecovery;
-  /** What attempts have shown of the integrations, if that is to outlast this stage. */
-  readonly learned?: Learned | undefined;
   /** The replica that this stage belongs to, if several share the store. */
   readonly senders?: Senders | undefined;
   /** How often it checks the store for what is due and no `wake` announced. Default: one minute. */
@@ -105,21 +109,6 @@ export function createLeaseRecovery(store: Store, clock: Clock): LeaseRecovery {
   };
 }
 
-/** What the attempts of this process have shown of the integrations, under whatever configuration. */
-export interface Learned {
-  readonly isolatedFailures: IsolatedFailures;
-  readonly deferral: ReplicaDeferral;
-  readonly refusedBatches: RefusedBatches;
-}
-
-export function createLearned(): Learned {
-  return {
-    isolatedFailures: createIsolatedFailures(),
-    deferral: new ReplicaDeferral(),
-    refusedBatches: new RefusedBatches(),
-  };
-}
-
 export function createDelivery(options: DeliveryOptions): Delivery {
   return new Outbox(options);
 }
@@ -133,8 +122,12 @@ class Outbox implements Delivery {
   readonly #options: DeliveryOptions;
   readonly #bell: ReturnType<typeof createBell>;
   readonly #latency = createLatency();
-  readonly #isolated: IsolatedDeliveries;
-  readonly #deferral: ReplicaDeferral;
+  /** By integration: how many deliveries it has accepted. */
+  readonly #accepted = new Map<string, number>();
+  /** Integrations that did not accept the last attempt. */
+  readonly #failing = new Set<string>();
+  /** By delivery that fails while others are accepted: how often, and how many those were by then. */
+  readonly #passed = new Map<string, { readonly failures: number; readonly accepted: number }>();
   /** By integration: until when it need not be looked at, since all that is due there is left to others. */
   readonly #leftUntilMs = new Map<string, number>();
   /** Claimed although left to others first: none of them has sent it. */
@@ -152,9 +145,6 @@ class Outbox implements Delivery {
   constructor(options: DeliveryOptions) {
     this.#options = options;
     this.#bell = createBell(options.clock);
-    const learned = options.learned ?? createLearned();
-    this.#isolated = new IsolatedDeliveries({ ...learned, receivers: options.receivers });
-    this.#deferral = learned.deferral;
     this.#recovery = options.recovery ?? createLeaseRecovery(options.store, options.clock);
   }
 
@@ -231,7 +221,7 @@ class Outbox implements Delivery {
         left.due.filter((at) => !this.#integrationAt(at)).forEach(begin);
       }
       const nextMs = nextAtUs === undefined ? longestMs : Math.min(longestMs, (nextAtUs - nowUs) / 1000);
-      return own.some((at) => this.#left(at)) ? Math.min(nextMs, LEFT_LOOK_MS) : nextMs;
+      return own.some((at) => this.#isLeft(at)) ? Math.min(nextMs, LEFT_LOOK_MS) : nextMs;
     } catch (error) {
       report({ what: 'trouble', stage: 'delivery', error });
       return STORE_PAUSE_MS;
@@ -243,13 +233,13 @@ class Outbox implements Delivery {
    * each turn would be all that this stage does.
    */
   #leaveFor(at: Destination): void {
-    if (!this.#left(at)) return;
+    if (!this.#isLeft(at)) return;
     this.#leftUntilMs.set(keyOf(at), this.#options.clock.monotonicMs() + LEFT_LOOK_MS);
   }
 
-  /** How long deliveries are left to other replicas; undefined for not at all. */
-  #left(at: Destination): LeftToOthers | undefined {
-    return this.#options.senders?.hasOthers() ? this.#deferral.left(at) : undefined;
+  /** Whether deliveries are left to other replicas first. */
+  #isLeft(at: Destination): boolean {
+    return this.#options.senders?.hasOthers() === true && this.#failing.has(keyOf(at));
   }
 
   /** Undefined if this configuration has no integration there. */
@@ -266,16 +256,6 @@ class Outbox implements Delivery {
     return integrationOf(receiver, delivery, notification) === undefined;
   }
 
-  /**
-   * Whether it is to be left to others although it was claimed: only since then have attempts shown that they may do
-   * better.
-   */
-  #isLeftToOthers(claimed: ClaimedDelivery): boolean {
-    const { senders } = this.#options;
-    const isSuspect = senders?.hasOthers() && this.#deferral.isSuspect(claimed.delivery);
-    return isSuspect === true && !this.#claimedAnyway.has(claimed);
-  }
-
   /** The line of one integration, for what is due at the time that `dueUs` returns. */
   #lineOf(at: Destination, dueUs: () => number, signal?: AbortSignal): Line {
     const { clock, report, leftOver } = this.#options;
@@ -286,7 +266,7 @@ class Outbox implements Delivery {
       report,
       turn: async (settlements, room) => {
         const claimed = await this.#turn(at, settlements, room, dueUs()).finally(() => this.#hasClaimed());
-        const isLeft = settlements.some(isUnsettled) && this.#left(at) !== undefined;
+        const isLeft = settlements.some(isUnsettled) && this.#isLeft(at);
         if (isLeft || (signal?.aborted && settlements.length > 0)) leftOver?.();
         return claimed;
       },
@@ -300,13 +280,41 @@ class Outbox implements Delivery {
     if (senders && !senders.mayBegin()) return putBack(claimed, clock.nowUs() + STORE_PAUSE_MS * 1000);
     if (senders && this.#mayBeKnownToOthers(claimed))
       return putBack(claimed, clock.nowUs() + LEFT_TO_OTHERS_US);
-    if (this.#isLeftToOthers(claimed)) return putBack(claimed, clock.nowUs());
+    // Only since it was claimed have attempts shown that others may do better.
+    if (this.#isLeft(claimed.delivery) && !this.#claimedAnyway.has(claimed))
+      return putBack(claimed, clock.nowUs());
     const ended = await this.#attemptOnce(claimed);
-    this.#deferral.hear(claimed.delivery, ended);
     if (ended.failed) this.#failedAttempts += 1;
-    const settlement = this.#isolated.judge(claimed, ended, clock.nowUs());
+    const settlement = this.#isPassed(claimed, ended) ? { ...ended, leavesLane: true } : ended;
     // If this replica was presumed dead in the meantime, another one tries too. The store decides which attempt counts.
     return senders ? { ...settlement, attempt: claimed.delivery.attempts } : settlement;
+  }
+
+  /** Records how an attempt ended. Returns whether the next of its lane is to pass. */
+  #isPassed({ delivery, notification }: ClaimedDelivery, { state, failed, remaining }: Settlement): boolean {
+    const { id, receiver } = delivery;
+    const key = keyOf(delivery);
+    const accepted = this.#accepted.get(key) ?? 0;
+    // If some of several recipients accepted it, the integration can be reached.
+    const isAccepted = state === 'delivered' || remaining !== undefined;
+    if (isAccepted) this.#accepted.set(key, accepted + 1);
+    if (isAccepted) this.#failing.delete(key);
+    else if (failed) this.#failing.add(key);
+    const before = this.#passed.get(id) ?? { failures: 0, accepted: 0 };
+    if (isAccepted || !isUnsettled({ state })) this.#passed.delete(id);
+    else if (
+      failed &&
+      accepted > before.accepted &&
+      (before.failures > 0 || this.#passed.size < MOST_WATCHED)
+    ) {
+      const failures = before.failures + 1;
+      this.#passed.set(id, { failures, accepted });
+      if (failures < PASSED_AFTER) return false;
+      const known = this.#options.receivers.find(({ name }) => name === receiver);
+      const own = integrationOf(known, delivery, notification);
+      return own === undefined || channelOf(own).audience !== 'incidents';
+    }
+    return false;
   }
 
   /**
@@ -330,35 +338,31 @@ class Outbox implements Delivery {
     dueUs: number,
   ): Promise<readonly ClaimedDelivery[]> {
     if (settlements.length === 0 && room.all === 0) return [];
-    const { store, clock, failed, report, senders } = this.#options;
+    const { store, clock, failed, senders } = this.#options;
     const holder = senders ? senders.holder() : 0;
-    let setAside: readonly Fault[] = [];
     const claimed = await store.transaction(async (tx) => {
       if (settlements.length > 0) await tx.outbox.settle(settlements, clock.nowUs());
       for (const { id, isForNobody } of settlements) {
         if (isForNobody) await tx.outbox.fallBackAt(id, clock.nowUs());
       }
-      setAside = await this.#isolated.write(tx, settlements, clock.nowUs());
       if (room.all === 0 || holder === undefined) return [];
       if (senders && !(await tx.ownership.isMember(holder))) return [];
-      const left = this.#left({ receiver, position });
+      const leftUs = this.#isLeft({ receiver, position }) ? LEFT_US : 0;
       const claim = (limit: number, isFresh: boolean) =>
-        tx.outbox.claim(receiver, position, dueUs, limit, holder, { left, isFresh });
+        tx.outbox.claim(receiver, position, dueUs, limit, holder, { leftUs, isFresh });
       const fresh = room.retries === undefined ? [] : await claim(room.all, true);
       const others = Math.min(room.all - fresh.length, room.retries ?? room.all);
       const more = others > 0 ? [...fresh, ...(await claim(others, false))] : fresh;
-      if (left && left.freshUs > 0) for (const one of more) this.#claimedAnyway.add(one);
+      if (leftUs > 0) for (const one of more) this.#claimedAnyway.add(one);
       await this.#latency.prepare(
         tx,
         more.map(({ notification }) => notification),
       );
       return more;
     });
-    const isHalved = this.#isolated.written(settlements);
-    for (const fault of setAside) report({ what: 'set_aside', ...fault });
     if (settlements.some((one) => one.failed || one.isForNobody)) failed?.();
     // There is something due now, or a new time to wake up at.
-    if (isHalved || settlements.some(isUnsettled)) this.#bell.ring();
+    if (settlements.some(isUnsettled)) this.#bell.ring();
     return claimed;
   }
 }
@@ -367,6 +371,6 @@ function keyOf({ receiver, position }: Destination): string {
   return `${position} ${receiver}`;
 }
 
-function isUnsettled({ state }: Settlement): boolean {
+function isUnsettled({ state }: Pick<Settlement, 'state'>): boolean {
   return state === 'retry' || state === 'ambiguous';
 }

@@ -80,18 +80,10 @@ export interface ClaimedDelivery {
   readonly notification: Notification;
 }
 
-/** How long after they are due a replica leaves deliveries to other replicas. */
-export interface LeftToOthers {
-  /** For deliveries whose last attempt was its own. */
-  readonly triedUs: number;
-  /** For deliveries that nobody has attempted. */
-  readonly freshUs: number;
-}
-
 /** Which of the due deliveries are claimed. */
 export interface ClaimChoice {
-  /** Of the deliveries left to others, only those due for at least this long. */
-  readonly left?: LeftToOthers | undefined;
+  /** Of what no other replica has attempted last, only deliveries due for at least this long; 0 by default. */
+  readonly leftUs?: number;
   /** Only those that nobody has attempted. */
   readonly isFresh?: boolean;
 }
@@ -192,13 +184,6 @@ export interface OutboxStore {
     deliveries: readonly Delivery[],
     covers?: readonly LinkedSpan[],
   ): Promise<void>;
-  /**
-   * Those of these lanes in which something is not settled yet; with `alertIds`, something that lists one of these
-   * alerts.
-   */
-  unsettledLanes(lanes: readonly Lane[], alertIds?: readonly string[]): Promise<Lane[]>;
-  /** Moves what is not settled yet in these lanes of an integration to the lane `into` of the same integration. */
-  joinLanes(lanes: readonly Lane[], into: string): Promise<void>;
   /** The notifications that cover an event, by listing or counting it, oldest first; then those that forward it. */
   notificationsOfEvent(key: string): Promise<{ notification: Notification; deliveries: Delivery[] }[]>;
   /** The notifications that list an alert, newest first, even if the alert itself was deleted. */

@@ -65,7 +65,7 @@ export function stage(
   { store, clock, reported }: World,
   channels: Send | OpenChannels,
   receivers: readonly Receiver[] = [OPS],
-  more: Pick<DeliveryOptions, 'senders' | 'leftOver' | 'learned'> = {},
+  more: Pick<DeliveryOptions, 'senders' | 'leftOver'> = {},
 ) {
   const channel = (send: Send) => ({
     send: (_: unknown, one: Delivery, notification: Notification) => send(one, notification),

@@ -210,6 +210,33 @@ describe('the stage', () => {
     expect(tries.indexOf('b2')).toBeLessThan(tries.lastIndexOf('a1'));
   });
 
+  test.each([
+    ['is passed by the next of its lane', 'webhook', true, 40, true],
+    ['keeps its order if it opens an incident', 'pagerduty', true, 40, false],
+    ['keeps its order if the receiver accepts nothing', 'webhook', false, 120, false],
+  ] as const)('one that fails again and again %s', async (_, integration, accepts, minutes, isPassed) => {
+    const home = await world();
+    const sent: string[] = [];
+    const send = async ({ id }: Pick<Delivery, 'id'>): Promise<Outcome> => {
+      if (id === 'poison' || !accepts) return { kind: 'failed', reason: 'unavailable', error: 'HTTP 500' };
+      sent.push(id);
+      return accepted;
+    };
+    const channel = { send: (_: unknown, one: Delivery) => send(one), close: async () => {} };
+    const receiver = { name: 'ops', integrations: [{ ...webhook(), kind: integration }] };
+    const one = stage(home, { [integration]: channel }, [receiver]);
+    start(one);
+    await home.queue({ id: 'poison', lane: 'L', integration }, { id: 'behind', lane: 'L', integration });
+    for (let minute = 0; minute < minutes; minute += 1) {
+      await home.queue({ id: `other-${minute}`, lane: `${minute}`, integration });
+      one.wake();
+      await home.clock.advance(60_000);
+      if (minute === 3) expect(sent).not.toContain('behind');
+    }
+    expect(sent.includes('behind')).toBe(isPassed);
+    expect((await home.stateOf('poison')).state).toBe('retry');
+  });
+
   test('a receiver that was down for hours has everything within a minute of its return', async () => {
     const w = await world();
     let isUp = false;

@@ -17,8 +17,7 @@ const MAX_CLAIMED_BYTES = 4 * 1024 * 1024;
 const claim = (lock: string, lease: string) => `WITH due AS (
     SELECT seq, next_attempt_us, notification FROM delivery
     WHERE receiver = $1 AND position = $2 AND next_attempt_us <= $3 AND ${CLAIMABLE}
-      AND (state = 'pending' OR ($8 AND (holder <> $5 OR next_attempt_us <= $6)))
-      AND (state <> 'pending' OR next_attempt_us <= $7)
+      AND (state = 'pending' OR $7) AND (next_attempt_us <= $6 OR (state <> 'pending' AND holder <> $5))
     ORDER BY next_attempt_us, seq LIMIT $4 ${lock}),
   sized AS (
     SELECT due.seq, row_number() OVER waiting AS at, sum(octet_length(body)) OVER waiting AS bytes
@@ -109,11 +108,9 @@ export class SqlClaims {
     nowUs: number,
     limit: number,
     holder: number,
-    { left, isFresh = false }: ClaimChoice,
+    { leftUs = 0, isFresh = false }: ClaimChoice,
   ): Promise<Claimed> {
-    const { triedUs = 0, freshUs = 0 } = left ?? {};
-    const choice = [nowUs - triedUs, nowUs - freshUs, !isFresh] as const;
-    const parameters = [receiver, position, nowUs, limit, holder, ...choice] as const;
+    const parameters = [receiver, position, nowUs, limit, holder, nowUs - leftUs, !isFresh] as const;
     const rows = await this.#sql.rows<DueRow>(CLAIM[this.#sql.engine], ...parameters);
     if (this.#sql.engine === 'sqlite') {
       await this.#sql.run(

@@ -163,14 +163,6 @@ export class SqlOutbox implements OutboxStore {
     this.#heldPrefixes.clear();
   }
 
-  unsettledLanes(lanes: readonly Lane[], alertIds?: readonly string[]): Promise<Lane[]> {
-    return this.#lanes.unsettled(lanes, alertIds);
-  }
-
-  joinLanes(lanes: readonly Lane[], into: string): Promise<void> {
-    return this.#lanes.join(lanes, into);
-  }
-
   notificationsOfEvent(key: string) {
     return this.#notified.ofEvent(key);
   }
