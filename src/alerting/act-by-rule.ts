@@ -1,12 +1,11 @@
 /**
  * Lets the rules of `actions` start Birds again. A failure is planned in the transaction in which its alert joins its
- * groups; when its `wait` is over, the guard rails decide, once (`domain/action/guard.ts`). What is wanted then is asked
+ * groups; when its `wait` is over, the guard rails decide, once (`domain/action/action.ts`). What is wanted then is asked
  * for by whoever reads the region. Meanwhile a silence of the rule's own holds the first message back; it ends as soon as
  * there is nothing more to wait for.
  */
 import { createHash } from 'node:crypto';
-import type { Action, ActionRule } from '../domain/action/action.ts';
-import { type Seen, withheldBy } from '../domain/action/guard.ts';
+import { type Action, type ActionRule, type Seen, withheldBy } from '../domain/action/action.ts';
 import type { Alert } from '../domain/alert/alert.ts';
 import { placeOf } from '../domain/alert/labels.ts';
 import { flightFailed } from '../domain/kinds/failures/flight-failed.ts';
@@ -15,7 +14,7 @@ import { createMatcher, matchesAll } from '../domain/matchers/matcher.ts';
 import type { Silence } from '../domain/muting/silence.ts';
 import { ended } from '../domain/muting/silence-change.ts';
 import type { Transaction } from '../store/store.ts';
-import { NOTHING, type Step } from './step.ts';
+import { NOTHING, type Step } from './step-runner.ts';
 
 const HOUR_US = 3_600_000_000;
 const LAPSES_US = 4 * HOUR_US;

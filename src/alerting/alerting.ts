@@ -40,8 +40,6 @@ import type { Store, Transaction } from '../store/store.ts';
 import { type Clock, createBell, sleep } from '../time/clock.ts';
 import { decideActions } from './act-by-rule.ts';
 import { watchDeliveries } from './delivery-health.ts';
-import { endRemovedRegions } from './end-removed-regions.ts';
-import { endRemovedRules } from './end-removed-rules.ts';
 import { fallBack } from './fallback.ts';
 import { releaseHeldBack } from './flush/gathered-groups.ts';
 import { flushGroups, MOST_GROUPS } from './flush-groups.ts';
@@ -49,11 +47,9 @@ import { forwardEvents } from './forward-events.ts';
 import { type Growth, joinGroups } from './join-groups.ts';
 import { judgeObjectives, OBJECTIVES_EVERY_MS } from './judge-objectives.ts';
 import { createRegionJudging } from './judge-regions.ts';
+import { endRemovedRegions, endRemovedRules, rerouteFiring } from './new-configuration.ts';
 import { createOverdue, type OverdueOptions } from './overdue.ts';
-import { rerouteFiring } from './reroute-firing.ts';
-import { retryAlerts } from './set-aside.ts';
-import { NOTHING, type Step } from './step.ts';
-import { StepRunner } from './step-runner.ts';
+import { NOTHING, retryAlerts, type Step, StepRunner } from './step-runner.ts';
 
 interface AlertingOptions {
   readonly store: Store;

@@ -6,7 +6,7 @@ import { failingIntegration } from '../domain/kinds/delivery-failing.ts';
 import { applyFacts } from '../store/alerts/change-alerts.ts';
 import type { FailingIntegration } from '../store/outbox-store.ts';
 import type { Transaction } from '../store/store.ts';
-import { NOTHING, type Step } from './step.ts';
+import { NOTHING, type Step } from './step-runner.ts';
 
 /**
  * Fires `DeliveryFailing` for integrations that accept nothing, and resolves it when they accept again. Both follow

@@ -16,8 +16,7 @@ import {
   takesParts,
 } from './destination.ts';
 import { noteKnown, withoutKnownEnds } from './known-to-fallback.ts';
-import { setDeliveryAside } from './set-aside.ts';
-import { NOTHING, type Step, type Tally } from './step.ts';
+import { NOTHING, type Step, setDeliveryAside, type Tally } from './step-runner.ts';
 
 /** Deliveries given to a fallback in one transaction. */
 const BATCH = 50;

@@ -28,18 +28,15 @@ import { readPast } from '../store/read-context.ts';
 import type { Transaction } from '../store/store.ts';
 import { pausing } from '../time/pause-after.ts';
 import { decideFlush } from './flush/decide-flush.ts';
-import { withoutOtherEnds } from './flush/fallback-ends.ts';
 import type { FlushConfig, FlushContext } from './flush/flush-context.ts';
-import { foldEscalations } from './flush/fold-escalations.ts';
 import { notifyFormerReceiver } from './flush/former-receiver.ts';
 import { receiversHeldBackFrom } from './flush/gathered-groups.ts';
-import { loadGroup } from './flush/load-group.ts';
-import { muteAlerts } from './flush/mute-alerts.ts';
+import { loadGroup, muteAlerts } from './flush/load-group.ts';
 import { notify } from './flush/notify.ts';
 import { settleGroup } from './flush/settle-group.ts';
 import type { Growth } from './join-groups.ts';
-import { noteFaults, setGroupAside } from './set-aside.ts';
-import { NOTHING, type Step, type Tally } from './step.ts';
+import { withoutOtherEnds } from './known-to-fallback.ts';
+import { NOTHING, noteFaults, type Step, setGroupAside, type Tally } from './step-runner.ts';
 
 /** Limits of one transaction: the groups flushed, and the alerts after which no further group is begun. */
 export const MOST_GROUPS = 400;
@@ -181,4 +178,39 @@ async function flushGroup(context: FlushContext, group: Group): Promise<number> 
   const notified = await notify(context, muted, flushed);
   await settleGroup(context, muted, flushed, notified);
   return loaded.inGroup.length;
+}
+
+/** Escalations that are due within this time of the first go with it. */
+const FOLD_US = 30_000_000;
+
+/**
+ * Folds escalations of one Nest, by one route to one receiver, that are due at about the same time into the first of
+ * them, so that one message tells of all. Returns the groups that are still due.
+ */
+async function foldEscalations(
+  tx: Transaction,
+  due: readonly Group[],
+  nowUs: number,
+): Promise<readonly Group[]> {
+  if (!due.some(isUntold)) return due;
+  const soon = await tx.groups.due(nowUs + FOLD_US, MOST_GROUPS);
+  const folded: string[] = [];
+  for (const [first, ...others] of Map.groupBy(soon.filter(isUntold), placeOf).values()) {
+    if (!first || first.nextFlushAtUs > nowUs) continue;
+    for (const { key } of others) {
+      const inGroup = await tx.groups.members(key);
+      await tx.groups.putMembers(inGroup.map(({ member }) => ({ ...member, groupKey: first.key })));
+      folded.push(key);
+    }
+  }
+  await tx.groups.delete(folded);
+  return due.filter(({ key }) => !folded.includes(key));
+}
+
+function isUntold({ sort, notifications }: Group): boolean {
+  return sort === 'escalation' && notifications === 0;
+}
+
+function placeOf({ receiver, route, labels: { region, nest, nest_id } }: Group): string {
+  return JSON.stringify([receiver, route, region, nest, nest_id]);
 }

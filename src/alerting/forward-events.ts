@@ -4,8 +4,7 @@ import type { Happening } from '../report.ts';
 import type { Delivery } from '../store/outbox-store.ts';
 import type { Transaction } from '../store/store.ts';
 import { destinationsOf, newDelivery, queue, takesEvents } from './destination.ts';
-import { setReceiverAside } from './set-aside.ts';
-import { NOTHING, type Step } from './step.ts';
+import { NOTHING, type Step, setReceiverAside } from './step-runner.ts';
 
 /** Events in one forwarded batch (CloudEvents batches of up to 100). */
 const BATCH = 100;

@@ -10,7 +10,7 @@ import { matchesAll } from '../domain/matchers/matcher.ts';
 import { allowance, burning, LONGEST_WINDOW_US } from '../domain/statistics/objective.ts';
 import { applyFacts } from '../store/alerts/change-alerts.ts';
 import type { Transaction } from '../store/store.ts';
-import { NOTHING, type Step } from './step.ts';
+import { NOTHING, type Step } from './step-runner.ts';
 
 export const OBJECTIVES_EVERY_MS = 60_000;
 

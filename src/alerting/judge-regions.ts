@@ -18,7 +18,7 @@ import { applyFacts } from '../store/alerts/change-alerts.ts';
 import { createHistories, type HistoryOptions, readListedBirds } from '../store/read-history.ts';
 import type { Transaction } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
-import type { Step } from './step.ts';
+import type { Step } from './step-runner.ts';
 
 interface RegionJudgingOptions extends HistoryOptions {
   readonly rules: readonly Rule[];

@@ -19,7 +19,7 @@ import { applyFacts } from '../store/alerts/change-alerts.ts';
 import { createHistories, type HistoryOptions } from '../store/read-history.ts';
 import type { Transaction } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
-import { NOTHING, type Step } from './step.ts';
+import { NOTHING, type Step } from './step-runner.ts';
 
 export interface OverdueOptions extends HistoryOptions {
   readonly rules: readonly Rule[];

@@ -7,6 +7,7 @@ import { duration } from '../document/value-shape.ts';
 import type { HttpSettings } from '../http/http-settings.ts';
 import { mistakeInUrl } from '../http/web-address.ts';
 import type { Secret } from '../secret.ts';
+import { isTimezone } from '../time/zone-format.ts';
 
 /** What the reader of one entry takes from `global`, or reads in the same way for all entries. */
 export interface EntryDefaults {
@@ -85,4 +86,19 @@ export function refuseCredentials(
 /** Appends a path to an address, whether or not that ends with a slash. */
 export function below(url: string, path: string): string {
   return `${url.replace(/\/+$/, '')}/${path}`;
+}
+
+// The configuration's key for the time zone in which people read the messages of an integration.
+
+export const timezoneKey = {
+  timezone: z
+    .string()
+    .refine(isTimezone, { error: 'must be a time zone, such as Europe/Amsterdam' })
+    .optional()
+    .describe('Time zone of the times in the built-in message, such as Europe/Amsterdam. Default: UTC.'),
+};
+
+/** The part of integrations for people that holds it. */
+export interface ReaderZone {
+  readonly timezone?: string;
 }

@@ -5,7 +5,7 @@ import { ConfigDocument } from '../document/document.ts';
 import { ConfigError, type Path } from '../document/problem.ts';
 import { readList } from '../document/read-list.ts';
 import { words } from '../document/value-shape.ts';
-import type { DeclaredBird } from '../domain/alert/declared-bird.ts';
+import type { DeclaredBird } from '../domain/alert/rule.ts';
 import { nearest } from '../text/nearest.ts';
 
 const birdShape = z.strictObject({

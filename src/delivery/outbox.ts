@@ -26,8 +26,7 @@ import { channelOf } from '../channels/registry.ts';
 import type { ClaimedDelivery, Settlement } from '../store/outbox-store.ts';
 import type { Store } from '../store/store.ts';
 import { type Clock, createBell } from '../time/clock.ts';
-import { type AttemptOptions, attempt, integrationOf } from './attempt.ts';
-import { createLatency } from './latency.ts';
+import { type AttemptOptions, attempt, createLatency, integrationOf } from './attempt.ts';
 import { Line, putBack, type Room, STORE_PAUSE_MS } from './line.ts';
 
 interface Delivery {

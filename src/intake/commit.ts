@@ -13,8 +13,13 @@ import { type Event, type Feed, NEST_EXCLUDED } from '../domain/alert/event.ts';
 import type { Fact, Place } from '../domain/alert/fact.ts';
 import { eventLabels, placeLabels, placeOf } from '../domain/alert/labels.ts';
 import type { Rule } from '../domain/alert/rule.ts';
-import { concernsAlerts, rulesFor, wokenKinds } from '../domain/evaluate/choose-rule.ts';
-import { matchedFacts, rulesOnEvents } from '../domain/evaluate/match-events.ts';
+import {
+  concernsAlerts,
+  matchedFacts,
+  rulesFor,
+  rulesOnEvents,
+  wokenKinds,
+} from '../domain/evaluate/choose-rule.ts';
 import { isTriggerFailure } from '../domain/kinds/bird-trigger-failing.ts';
 import { isDisconnection, isRetrying } from '../domain/kinds/connection-disconnected.ts';
 import { endsAskedFor } from '../domain/kinds/failures/flight-failed.ts';

@@ -4,7 +4,7 @@
  * lines held back.
  */
 
-import { shortId } from '../domain/alert/short-id.ts';
+import { shortId } from '../domain/alert/event.ts';
 import { codeOf } from '../errors.ts';
 import type { Happening, Report } from '../report.ts';
 import type { Clock } from '../time/clock.ts';

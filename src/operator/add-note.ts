@@ -1,6 +1,5 @@
 /** Adds notes of people to alerts, whether they fire or are over. */
-import type { Labels } from '../domain/alert/alert.ts';
-import { MAX_NOTE_LENGTH, type Note } from '../domain/alert/note.ts';
+import { type Labels, MAX_NOTE_LENGTH, type Note } from '../domain/alert/alert.ts';
 import type { Store } from '../store/store.ts';
 import { manyLines } from '../text/plain-text.ts';
 import type { Clock } from '../time/clock.ts';

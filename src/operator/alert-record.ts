@@ -1,9 +1,8 @@
 /** Reads everything known about one alert, even after it has been deleted and only its episodes remain. */
-import type { Alert } from '../domain/alert/alert.ts';
-import type { Note } from '../domain/alert/note.ts';
+import type { Alert, Note } from '../domain/alert/alert.ts';
 import { contextOf, type Finding } from '../domain/context/findings.ts';
 import type { Episode } from '../domain/digest/digest.ts';
-import type { Link } from '../domain/evaluate/alert-book.ts';
+import type { Link } from '../domain/evaluate/decide.ts';
 import type { Muting } from '../domain/muting/muting.ts';
 import type { Silence } from '../domain/muting/silence.ts';
 import { isPutOff, type Suppression } from '../domain/muting/suppression.ts';

@@ -7,7 +7,7 @@ import type { Alert, Labels } from '../domain/alert/alert.ts';
 import type { Event } from '../domain/alert/event.ts';
 import type { Failing } from '../domain/context/findings.ts';
 import type { Episode } from '../domain/digest/digest.ts';
-import type { Link } from '../domain/evaluate/alert-book.ts';
+import type { Link } from '../domain/evaluate/decide.ts';
 import type { OldEvents } from '../domain/grouping/sorts/catch-up-sort.ts';
 import type { Filter } from './filter.ts';
 import type { LinkedSpan } from './outbox-store.ts';

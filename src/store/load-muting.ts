@@ -1,5 +1,11 @@
-import { sourceNames, workOfRule } from '../domain/muting/inhibit.ts';
-import { createMuting, type IsTold, type Muting, type MutingOptions } from '../domain/muting/muting.ts';
+import {
+  createMuting,
+  type IsTold,
+  type Muting,
+  type MutingOptions,
+  sourceNames,
+  workOfRule,
+} from '../domain/muting/muting.ts';
 import type { Recurrences } from '../domain/muting/silence.ts';
 import { type Route, routesFor } from '../domain/routing/route.ts';
 import { pausing } from '../time/pause-after.ts';

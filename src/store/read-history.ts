@@ -3,7 +3,7 @@
  * for it, and how they are now.
  */
 
-import { wireText } from '../domain/alert/event-json.ts';
+import { wireText } from '../domain/alert/event.ts';
 import { SWITCHES, switchedOffBy } from '../domain/kinds/bird-deactivated.ts';
 import type { ListedBird } from '../domain/kinds/inventory/compare-birds.ts';
 import type { BirdToJudge, History } from '../domain/kinds/judge.ts';

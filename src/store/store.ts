@@ -8,8 +8,8 @@
  */
 
 import type { Action } from '../domain/action/action.ts';
+import type { Note } from '../domain/alert/alert.ts';
 import type { Event } from '../domain/alert/event.ts';
-import type { Note } from '../domain/alert/note.ts';
 import type { ReceiverPace } from '../domain/grouping/throttle.ts';
 import type { Silence } from '../domain/muting/silence.ts';
 import type { Suppression } from '../domain/muting/suppression.ts';

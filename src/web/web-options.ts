@@ -2,7 +2,7 @@
 import type { WebConfig } from '../config/sections/web-section.ts';
 import type { ServiceLinks } from '../config/service-links.ts';
 import type { FlightLog, FlightPlace } from '../domain/alert/flight-step.ts';
-import type { ReportedObjective } from '../domain/digest/objective-rows.ts';
+import type { ReportedObjective } from '../domain/digest/report-figures.ts';
 import type { Recurrences } from '../domain/muting/silence.ts';
 import type { HealthAnswer } from '../health/health.ts';
 import type { AcknowledgeLinks } from '../operator/acknowledge-link.ts';

@@ -1,6 +1,6 @@
 /** Birds that a file declares, with the whole daemon: told after `for`, and over once they are put right. */
 import { afterEach, expect, test } from 'vitest';
-import type { DeclaredBird } from '../../src/domain/alert/declared-bird.ts';
+import type { DeclaredBird } from '../../src/domain/alert/rule.ts';
 import type { World } from '../../src/simulator/world/world.ts';
 import { rule } from '../domain/world.ts';
 import { openStage, type Stage } from './stage.ts';

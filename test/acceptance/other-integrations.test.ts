@@ -1,7 +1,7 @@
 /** Pending messages while the integrations of their receiver change: each is sent where it was meant to go, once. */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Integration } from '../../src/channels/receiver.ts';
-import type { WebhookIntegration } from '../../src/channels/webhook/post-webhook.ts';
+import type { WebhookIntegration } from '../../src/channels/webhook/webhook-channel.ts';
 import type { Config } from '../../src/config/config.ts';
 import { secret } from '../../src/secret.ts';
 import { email } from '../channels/sample-notifications.ts';

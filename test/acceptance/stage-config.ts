@@ -3,14 +3,14 @@
  * own.
  */
 import type { EmailIntegration } from '../../src/channels/email/email-config.ts';
-import type { WebhookIntegration } from '../../src/channels/webhook/post-webhook.ts';
+import type { WebhookIntegration } from '../../src/channels/webhook/webhook-channel.ts';
 import type { Config } from '../../src/config/config.ts';
 import type { Forward } from '../../src/config/sections/forward-section.ts';
 import type { PollConfig } from '../../src/config/sections/poll-section.ts';
 import type { Rule } from '../../src/domain/alert/rule.ts';
 import { FINDING_SORTS } from '../../src/domain/context/findings.ts';
 import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
-import { BUILT_IN_INHIBITIONS } from '../../src/domain/muting/inhibit.ts';
+import { BUILT_IN_INHIBITIONS } from '../../src/domain/muting/muting.ts';
 import { secret } from '../../src/secret.ts';
 
 export interface ConfigOptions {

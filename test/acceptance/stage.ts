@@ -6,7 +6,7 @@
  */
 
 import type { Attempt } from '../../src/channels/channel.ts';
-import { openWebhooks } from '../../src/channels/webhook/post-webhook.ts';
+import { openWebhooks } from '../../src/channels/webhook/webhook-channel.ts';
 import type { Config } from '../../src/config/config.ts';
 import { createDaemon, type Daemon, type Setup } from '../../src/daemon.ts';
 import type { Digest } from '../../src/domain/digest/digest.ts';

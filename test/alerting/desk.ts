@@ -11,7 +11,7 @@ import {
   pagerdutyRequest,
 } from '../../src/channels/incident/pagerduty-channel.ts';
 import type { Receiver } from '../../src/channels/receiver.ts';
-import { openWebhooks } from '../../src/channels/webhook/post-webhook.ts';
+import { openWebhooks } from '../../src/channels/webhook/webhook-channel.ts';
 import { createDelivery } from '../../src/delivery/outbox.ts';
 import type { Event } from '../../src/domain/alert/event.ts';
 import type { Rule } from '../../src/domain/alert/rule.ts';
@@ -20,7 +20,7 @@ import type { GroupNotification, Notification } from '../../src/domain/grouping/
 import { sharedCause } from '../../src/domain/kinds/failures/shared-cause.ts';
 import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
-import type { InhibitRule } from '../../src/domain/muting/inhibit.ts';
+import type { InhibitRule } from '../../src/domain/muting/muting.ts';
 import { createRecurrences } from '../../src/domain/muting/recurrence.ts';
 import type { TimeIntervals } from '../../src/domain/muting/time-interval.ts';
 import type { Route } from '../../src/domain/routing/route.ts';

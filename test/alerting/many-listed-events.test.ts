@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { flushGroups } from '../../src/alerting/flush-groups.ts';
 import { joinGroups } from '../../src/alerting/join-groups.ts';
+import { PART_EVENTS } from '../../src/domain/grouping/flush.ts';
 import type { GroupNotification } from '../../src/domain/grouping/notification.ts';
-import { PART_EVENTS } from '../../src/domain/grouping/split-notification.ts';
 import { createRecurrences } from '../../src/domain/muting/recurrence.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { email, webhook } from '../channels/sample-notifications.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { endRemovedRegions } from '../../src/alerting/end-removed-regions.ts';
 import { continueAfterSummary } from '../../src/alerting/flush/gathered-groups.ts';
 import { flushGroups } from '../../src/alerting/flush-groups.ts';
 import { joinGroups } from '../../src/alerting/join-groups.ts';
+import { endRemovedRegions } from '../../src/alerting/new-configuration.ts';
 import type { Alert } from '../../src/domain/alert/alert.ts';
 import { createRecurrences } from '../../src/domain/muting/recurrence.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';

@@ -1,6 +1,6 @@
 /** Several rules of a kind on request that fit the same Bird, and what becomes of an alert whose rule is gone. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { endRemovedRules } from '../../src/alerting/end-removed-rules.ts';
+import { endRemovedRules } from '../../src/alerting/new-configuration.ts';
 import type { Rule } from '../../src/domain/alert/rule.ts';
 import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';

@@ -18,7 +18,7 @@ import { isMainThread, parentPort, Worker, workerData } from 'node:worker_thread
 import { Pool } from 'undici';
 import { newDelivery } from '../../src/alerting/destination.ts';
 import { alertmanagerBody } from '../../src/channels/message/alertmanager-body.ts';
-import { openWebhooks, type WebhookIntegration } from '../../src/channels/webhook/post-webhook.ts';
+import { openWebhooks, type WebhookIntegration } from '../../src/channels/webhook/webhook-channel.ts';
 import type { Alert } from '../../src/domain/alert/alert.ts';
 import type { Event } from '../../src/domain/alert/event.ts';
 import { decide } from '../../src/domain/evaluate/decide.ts';

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAlerting } from '../../src/alerting/alerting.ts';
 import { openMails } from '../../src/channels/email/send-mail.ts';
-import { openWebhooks } from '../../src/channels/webhook/post-webhook.ts';
+import { openWebhooks } from '../../src/channels/webhook/webhook-channel.ts';
 import { createDelivery } from '../../src/delivery/outbox.ts';
 import { openTransport } from '../../src/http/transport.ts';
 import { createCommit } from '../../src/intake/commit.ts';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { emailText, mailMessage } from '../../src/channels/email/mail-message.ts';
 import { viewOf } from '../../src/channels/message/digest-view.ts';
 import { slackBody } from '../../src/channels/slack/slack-body.ts';
-import { teamsBody } from '../../src/channels/teams/teams-body.ts';
+import { teamsBody } from '../../src/channels/teams/teams-channel.ts';
 import { instantsIn } from '../../src/text/instant-words.ts';
 import { digestNotification } from './digest-samples.ts';
 import { alert, failedFlight, group } from './sample-notifications.ts';

@@ -1,7 +1,7 @@
 /** Events, alerts and notifications as the earlier stages would pass them on. */
 
 import type { EmailIntegration } from '../../src/channels/email/email-config.ts';
-import type { WebhookIntegration } from '../../src/channels/webhook/post-webhook.ts';
+import type { WebhookIntegration } from '../../src/channels/webhook/webhook-channel.ts';
 import type { Event } from '../../src/domain/alert/event.ts';
 import type {
   ForwardNotification,

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ENDS_AFTER_US, pushedAlerts } from '../../src/channels/alertmanager/alertmanager-channel.ts';
-import { PAGERDUTY_LIMITS, pagerdutyEvent } from '../../src/channels/incident/pagerduty-event.ts';
+import { PAGERDUTY_LIMITS, pagerdutyEvent } from '../../src/channels/incident/pagerduty-channel.ts';
 import { alertmanagerBody } from '../../src/channels/message/alertmanager-body.ts';
 import { escapedWithin, listWithin, within } from '../../src/channels/message/bounded.ts';
-import { templateVariables } from '../../src/channels/message/template-variables.ts';
+import { templateVariables } from '../../src/channels/message/render-texts.ts';
 import { type Block, escapeSlack, SLACK_LIMITS, slackBody } from '../../src/channels/slack/slack-body.ts';
-import { TEAMS_MAX_BYTES, teamsBody } from '../../src/channels/teams/teams-body.ts';
+import { TEAMS_MAX_BYTES, teamsBody } from '../../src/channels/teams/teams-channel.ts';
 import { signature } from '../../src/domain/alert/error-signature.ts';
 import type { GroupNotification } from '../../src/domain/grouping/notification.ts';
 import { SAMPLE_VARIABLES } from '../../src/templates/variables.ts';

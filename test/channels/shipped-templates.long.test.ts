@@ -15,7 +15,7 @@ import { basename, join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { type WebhookIntegration, webhookMessages } from '../../src/channels/webhook/post-webhook.ts';
+import { type WebhookIntegration, webhookMessages } from '../../src/channels/webhook/webhook-channel.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import type { GroupNotification } from '../../src/domain/grouping/notification.ts';
 import { amountOf } from '../cases.ts';

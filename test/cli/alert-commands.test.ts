@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { shortId } from '../../src/domain/alert/short-id.ts';
+import { shortId } from '../../src/domain/alert/event.ts';
 import { newGroup } from '../../src/domain/grouping/group.ts';
 import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
 import { secret } from '../../src/secret.ts';

@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to the environment are what is tested.
 import { describe, expect, test } from 'vitest';
-import { BUILT_IN_INHIBITIONS } from '../../src/domain/muting/inhibit.ts';
+import { BUILT_IN_INHIBITIONS } from '../../src/domain/muting/muting.ts';
 import { routesFor } from '../../src/domain/routing/route.ts';
 import { load, REGION, warningsOf } from './load.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
-import { BUILT_IN_INHIBITIONS } from '../../src/domain/muting/inhibit.ts';
+import { BUILT_IN_INHIBITIONS } from '../../src/domain/muting/muting.ts';
 import { load, REGION } from './load.ts';
 
 test('one region is a whole configuration: everything else has its default', () => {

@@ -3,7 +3,7 @@
  * become.
  */
 import { describe, expect, test } from 'vitest';
-import { BUILT_IN_INHIBITIONS } from '../../src/domain/muting/inhibit.ts';
+import { BUILT_IN_INHIBITIONS } from '../../src/domain/muting/muting.ts';
 import { load, problemsOf, REGION } from './load.ts';
 
 const ROUTE = `route:

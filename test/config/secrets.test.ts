@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to the environment are what is tested.
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import type { WebhookIntegration } from '../../src/channels/webhook/post-webhook.ts';
+import type { WebhookIntegration } from '../../src/channels/webhook/webhook-channel.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { load, problemsOf } from './load.ts';
 

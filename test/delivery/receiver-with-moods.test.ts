@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Receiver } from '../../src/channels/receiver.ts';
-import { openWebhooks } from '../../src/channels/webhook/post-webhook.ts';
+import { openWebhooks } from '../../src/channels/webhook/webhook-channel.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import type { HttpRequest, HttpResponse } from '../../src/http/transport.ts';
 import { secret } from '../../src/secret.ts';

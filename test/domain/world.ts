@@ -3,13 +3,18 @@
 import { expect } from 'vitest';
 import type { Alert } from '../../src/domain/alert/alert.ts';
 import type { Event, Feed } from '../../src/domain/alert/event.ts';
-import type { Fact, FactOf, FlightEnded, Place, RuledFact } from '../../src/domain/alert/fact.ts';
-import { scopeOf } from '../../src/domain/alert/fact.ts';
+import {
+  type Burning,
+  type Fact,
+  type FactOf,
+  type FlightEnded,
+  type Place,
+  type RuledFact,
+  scopeOf,
+} from '../../src/domain/alert/fact.ts';
 import type { FlightTail } from '../../src/domain/alert/flight-step.ts';
-import type { Burning } from '../../src/domain/alert/measured-flights.ts';
 import { type Rule, ruleId } from '../../src/domain/alert/rule.ts';
-import type { Decision, Link } from '../../src/domain/evaluate/alert-book.ts';
-import { decide, tick } from '../../src/domain/evaluate/decide.ts';
+import { type Decision, decide, type Link, tick } from '../../src/domain/evaluate/decide.ts';
 import { lastLinkedSeq } from '../../src/domain/evaluate/flapping.ts';
 import { rolledBackAlert, setAheadAlert } from '../../src/domain/evaluate/rolled-back.ts';
 import { scopeOfMatch } from '../../src/domain/kinds/event-matched.ts';

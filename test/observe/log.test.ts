@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { shortId } from '../../src/domain/alert/short-id.ts';
+import { shortId } from '../../src/domain/alert/event.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import { LIMITS } from '../../src/limits.ts';
 import { createLog, type LogOptions } from '../../src/observe/log.ts';

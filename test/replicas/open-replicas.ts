@@ -1,5 +1,5 @@
 /** Replicas in one process, with one store in memory, a virtual clock, and the two regions that they watch. */
-import { openWebhooks } from '../../src/channels/webhook/post-webhook.ts';
+import { openWebhooks } from '../../src/channels/webhook/webhook-channel.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { createDaemon, type Setup } from '../../src/daemon.ts';
 import { NestwatchError } from '../../src/errors.ts';

@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { OpenChannel, Outcome } from '../../src/channels/channel.ts';
-import type { EventJson } from '../../src/domain/alert/event-json.ts';
+import type { EventJson } from '../../src/domain/alert/event.ts';
 import type { GroupNotification } from '../../src/domain/grouping/notification.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import type { HttpRequest, HttpResponse, Transport } from '../../src/http/transport.ts';

@@ -3,7 +3,7 @@
  * virtual clock. First a time with trouble, then a quiet time in which everything that is due must be done.
  */
 
-import { openWebhooks } from '../../src/channels/webhook/post-webhook.ts';
+import { openWebhooks } from '../../src/channels/webhook/webhook-channel.ts';
 import { createDaemon, type Daemon, type DaemonParts } from '../../src/daemon.ts';
 import type { Happening } from '../../src/report.ts';
 import { forked, seededRandom } from '../../src/simulator/world/seeded-random.ts';

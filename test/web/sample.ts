@@ -3,7 +3,7 @@ import type { Event } from '../../src/domain/alert/event.ts';
 import { FINDING_SORTS } from '../../src/domain/context/findings.ts';
 import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
 import { createMatcher } from '../../src/domain/matchers/matcher.ts';
-import { BUILT_IN_INHIBITIONS } from '../../src/domain/muting/inhibit.ts';
+import { BUILT_IN_INHIBITIONS } from '../../src/domain/muting/muting.ts';
 import type { Said } from '../../src/health/finding.ts';
 import { type Impairment, impairment } from '../../src/health/impairment.ts';
 import type { Delivery } from '../../src/store/outbox-store.ts';

@@ -1,10 +1,9 @@
 import type { Event } from '../../domain/alert/event.ts';
 import { hash64 } from '../../domain/alert/fingerprint.ts';
-import type { Flush, Listed } from '../../domain/grouping/flush.ts';
+import { eventsOfEach, type Flush, type Listed } from '../../domain/grouping/flush.ts';
 import type { AlertInGroup } from '../../domain/grouping/group.ts';
 import { countLeftToSummary } from '../../domain/grouping/sorts/catch-up-sort.ts';
 import { SORTS } from '../../domain/grouping/sorts/sorts.ts';
-import { eventsOfEach } from '../../domain/grouping/split-notification.ts';
 import type { Transaction } from '../../store/store.ts';
 import { coveredBy } from './draft-messages.ts';
 import type { FlushContext, MutedGroup } from './flush-context.ts';

@@ -10,13 +10,19 @@
 
 import type { Receiver } from '../../channels/receiver.ts';
 import { hash64 } from '../../domain/alert/fingerprint.ts';
-import { type Listed, MAX_ALERTS, type NotifyingFlush } from '../../domain/grouping/flush.ts';
+import {
+  batchesOf,
+  eventsOfEach,
+  type Listed,
+  MAX_ALERTS,
+  type NotifyingFlush,
+  partsOf,
+} from '../../domain/grouping/flush.ts';
 import { isMoment } from '../../domain/grouping/group.ts';
 import { leftOutWords, memberRecipients } from '../../domain/grouping/member-recipients.ts';
 import { type LeftOut, MAX_EVENTS } from '../../domain/grouping/notification.ts';
 import { leftToSummary, summaryOf } from '../../domain/grouping/sorts/catch-up-sort.ts';
 import { SORTS } from '../../domain/grouping/sorts/sorts.ts';
-import { batchesOf, eventsOfEach, partsOf } from '../../domain/grouping/split-notification.ts';
 import type { Transaction } from '../../store/store.ts';
 import {
   besideMembers,

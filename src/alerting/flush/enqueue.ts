@@ -1,9 +1,13 @@
 /** Turns the messages about a flush into notifications with deliveries, and queues them in the outbox. */
 import type { Receiver } from '../../channels/receiver.ts';
 import type { Event } from '../../domain/alert/event.ts';
-import { type NotifyingFlush, notificationOf } from '../../domain/grouping/flush.ts';
-import { BATCH_EVENTS, eventsOfEach } from '../../domain/grouping/split-notification.ts';
-import { summaryWords } from '../../domain/grouping/summary.ts';
+import {
+  BATCH_EVENTS,
+  eventsOfEach,
+  type NotifyingFlush,
+  notificationOf,
+} from '../../domain/grouping/flush.ts';
+import { summaryWords } from '../../domain/grouping/notification.ts';
 import type { Transaction } from '../../store/store.ts';
 import { newDelivery, queue } from '../destination.ts';
 import { type About, withContext } from './add-context.ts';

@@ -8,7 +8,7 @@ import type { Route } from '../../domain/routing/route.ts';
 import type { MutingConfig } from '../../store/load-muting.ts';
 import type { Transaction } from '../../store/store.ts';
 import type { PauseAfter } from '../../time/pause-after.ts';
-import type { Tally } from '../step.ts';
+import type { Tally } from '../step-runner.ts';
 
 export type FlushConfig = Omit<MutingConfig, 'receivers'> &
   Pick<Config, 'route' | 'receivers' | 'context'> & {

@@ -7,7 +7,7 @@ import { abandonIncident } from '../incidents.ts';
 import { decideFlush } from './decide-flush.ts';
 import type { FlushContext } from './flush-context.ts';
 import { holdBack, membersFor } from './gathered-groups.ts';
-import { muteAlerts } from './mute-alerts.ts';
+import { muteAlerts } from './load-group.ts';
 import { notify } from './notify.ts';
 import { settleGroup } from './settle-group.ts';
 

@@ -17,10 +17,10 @@ import {
   memberAfterSummary,
 } from '../../domain/grouping/sorts/catch-up-sort.ts';
 import { escalate } from '../../domain/grouping/sorts/escalation-sort.ts';
-import { heldBackGroup, heldBackKey, heldBackMember } from '../../domain/grouping/sorts/held-back-sort.ts';
+import { heldBackGroup, heldBackKey, heldBackMember } from '../../domain/grouping/sorts/sorts.ts';
 import { type Route, routeOfGroup } from '../../domain/routing/route.ts';
 import type { Transaction } from '../../store/store.ts';
-import { NOTHING, type Step } from '../step.ts';
+import { NOTHING, type Step } from '../step-runner.ts';
 import type { FlushContext, MutedGroup } from './flush-context.ts';
 
 /** The work of letting one alert or group continue after a summary, in the unit of `pauseAfter`. */

@@ -13,15 +13,16 @@ import { keyForReceiver } from '../../domain/grouping/sorts/fallback-sort.ts';
 import { SORTS } from '../../domain/grouping/sorts/sorts.ts';
 import { foldEnds, throttle } from '../../domain/grouping/throttle.ts';
 import { deliveryFailing } from '../../domain/kinds/delivery-failing.ts';
+import { kindOf } from '../../domain/kinds/kinds.ts';
 import type { Suppression, SuppressionReason } from '../../domain/muting/suppression.ts';
-import type { Route } from '../../domain/routing/route.ts';
+import { type Route, routesFor } from '../../domain/routing/route.ts';
+import type { Transaction } from '../../store/store.ts';
 import { destinationsOf, isForPeople } from '../destination.ts';
 import { noteKnown } from '../known-to-fallback.ts';
 import { narrowed } from './draft-messages.ts';
 import { enqueueMessages } from './enqueue.ts';
 import type { FlushContext, MutedGroup } from './flush-context.ts';
 import { holdBack, isAnyHeldBack, noteInOthers } from './gathered-groups.ts';
-import { toldAsWorse } from './told-as-worse.ts';
 
 const ESCALATED = 'Nobody has acknowledged this yet, so you are notified as well.';
 
@@ -223,4 +224,32 @@ function withoutFallback(receiver: Receiver | undefined): Receiver | undefined {
   if (!receiver) return undefined;
   const { fallback: _, ...rest } = receiver;
   return rest;
+}
+
+// Keeps people from being told one fact twice: that a trigger failed until the Bird was deactivated ends one alert, of
+// which another says more. Programs and services that keep incidents are told the end all the same.
+
+/** With more alerts the message says more than their ends. */
+const MOST_ALERTS = 20;
+
+/** The alerts of other kinds by which the receiver is told all that the flush tells; undefined if it is told more. */
+async function toldAsWorse(
+  tx: Transaction,
+  { firingTotal, listed }: NotifyingFlush,
+  root: Route,
+  receiver: string,
+): Promise<string | undefined> {
+  if (firingTotal > 0 || listed.length > MOST_ALERTS) return undefined;
+  const names = new Set<string>();
+  for (const { alert } of listed) {
+    const worse = alert.ending === 'superseded' ? kindOf(alert.alertname)?.supersededBy : undefined;
+    if (worse === undefined) return undefined;
+    const became = (await tx.alerts.ofScopes([alert.scope])).find(
+      (one) => one.alertname === worse && one.state === 'firing',
+    );
+    const isTold = became && routesFor(root, became.labels).some((route) => route.receiver === receiver);
+    if (!isTold) return undefined;
+    names.add(worse);
+  }
+  return [...names].join(', ');
 }

@@ -15,10 +15,8 @@ import type { Template } from '../../templates/liquid.ts';
 import type { Channel, Outcome } from '../channel.ts';
 import { type ChatLimits, type ChatMessage, chatMessage } from '../message/chat-message.ts';
 import { renderTexts } from '../message/render-texts.ts';
-import type { RetryAfter } from '../post.ts';
-import { type PostIntegration, type PostRequest, postChannel } from '../post-channel.ts';
-import { postKeys } from '../post-config.ts';
-import { type ReaderZone, timezoneKey } from '../reader-zone.ts';
+import { type PostIntegration, type PostRequest, postChannel, type RetryAfter } from '../post-channel.ts';
+import { postKeys, type ReaderZone, timezoneKey } from '../post-config.ts';
 
 interface ChatIntegration extends PostIntegration, ReaderZone {
   /** The service's credentials, in its own order. */

@@ -9,7 +9,7 @@ import { twins, words } from '../../document/value-shape.ts';
 import type { TlsSettings } from '../../http/http-settings.ts';
 import { parseHostPort } from '../../http/web-address.ts';
 import type { Secret } from '../../secret.ts';
-import { type ReaderZone, timezoneKey } from '../reader-zone.ts';
+import { type ReaderZone, timezoneKey } from '../post-config.ts';
 import type { Integration } from '../receiver.ts';
 import { type MailExtras, mailExtraKeys, readMailExtras } from './mail-extras.ts';
 

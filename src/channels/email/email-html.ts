@@ -1,13 +1,12 @@
 import type { FlightOutcome } from '../../domain/grouping/notification.ts';
 import { shortGuid } from '../../text/guid.ts';
 import type { Cluster, Tone } from '../message/alert-clusters.ts';
-import { escapeHtml } from '../message/encode.ts';
+import { fitting, MAX_EVENTS, MAX_PART_BYTES } from '../message/bounded.ts';
 import type { EventLine } from '../message/event-line.ts';
-import { fitting, MAX_EVENTS, MAX_PART_BYTES } from '../message/fitting.ts';
 import { type ClusterWriter, fittingClusters, fittingView } from '../message/fitting-view.ts';
-import type { EachAlert } from '../message/frame/each-alert.ts';
+import type { EachAlert } from '../message/frame/links.ts';
 import type { MailView } from '../message/message-view.ts';
-import { MAX_SECTIONS, sectionHtml, titleHtml } from '../message/section.ts';
+import { escapeHtml, MAX_SECTIONS, sectionHtml, titleHtml } from '../message/section.ts';
 
 /** Room for the markup around the lists. */
 const MARKUP_BYTES = 1_500;

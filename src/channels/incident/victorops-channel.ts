@@ -10,7 +10,7 @@ import type { Path } from '../../document/problem.ts';
 import { readTemplate, template } from '../../document/read-template.ts';
 import { refuseTemplates } from '../../document/refuse-templates.ts';
 import { twins, words } from '../../document/value-shape.ts';
-import { incidentKey } from '../../domain/grouping/incident.ts';
+import { incidentAction, incidentKey } from '../../domain/grouping/incident.ts';
 import { type Secret, secret } from '../../secret.ts';
 import type { Template } from '../../templates/liquid.ts';
 import { NO_DIGEST } from '../channel.ts';
@@ -19,7 +19,6 @@ import type { Readable } from '../message/digest-view.ts';
 import { renderTexts } from '../message/render-texts.ts';
 import { type PostIntegration, type PostRequest, postChannel } from '../post-channel.ts';
 import { below, type EntryDefaults, postKeys, refuseCap, sharedSecret, urlAt } from '../post-config.ts';
-import { incidentAction } from './service-incident.ts';
 
 const DEFAULT_URL = 'https://alert.victorops.com/integrations/generic/20131114/alert/';
 const LIMITS = { title: 250, text: 15_000 };

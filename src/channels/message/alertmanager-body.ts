@@ -1,8 +1,13 @@
 import type { Labels } from '../../domain/alert/alert.ts';
-import { type EventJson, eventJson } from '../../domain/alert/event-json.ts';
+import { type EventJson, eventJson } from '../../domain/alert/event.ts';
 import { commonLabels } from '../../domain/alert/labels.ts';
-import type { FlushReason, GroupNotification, NotifiedAlert } from '../../domain/grouping/notification.ts';
-import { type Summary, summaryTitle } from '../../domain/grouping/summary.ts';
+import {
+  type FlushReason,
+  type GroupNotification,
+  type NotifiedAlert,
+  type Summary,
+  summaryTitle,
+} from '../../domain/grouping/notification.ts';
 import { alertPath } from '../../http/page-path.ts';
 import { formatInstant } from '../../time/instant.ts';
 

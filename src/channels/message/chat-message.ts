@@ -5,11 +5,9 @@
  */
 import { manyLines, plainText } from '../../text/plain-text.ts';
 import type { Cluster, Tone } from './alert-clusters.ts';
-import { within } from './bounded.ts';
+import { MAX_CLUSTERS, MAX_EVENTS, within } from './bounded.ts';
 import { type Readable, viewOf } from './digest-view.ts';
-import { eventWords } from './event-line.ts';
-import { MAX_CLUSTERS, MAX_EVENTS } from './fitting.ts';
-import { historyLine } from './flight-history.ts';
+import { eventWords, historyLine } from './event-line.ts';
 import { firesNewly } from './frame/headline.ts';
 import type { Link } from './frame/links.ts';
 import type { MailView } from './message-view.ts';

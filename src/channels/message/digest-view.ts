@@ -12,13 +12,11 @@ import { plainText } from '../../text/plain-text.ts';
 import { regionName } from '../../text/region-name.ts';
 import type { Tone } from './alert-clusters.ts';
 import { NAME_CODE_POINTS, placeOf, stateWords } from './alert-subject.ts';
-import { linkable } from './encode.ts';
 import { type EventLine, firstLine } from './event-line.ts';
-import { linkableOf } from './frame/links.ts';
-import { whySent } from './frame/why-sent.ts';
+import { linkableOf, whySent } from './frame/links.ts';
 import { type MailView, mailView } from './message-view.ts';
 import { reportTitle, reportView } from './report-view.ts';
-import type { Row, Section } from './section.ts';
+import { linkable, type Row, type Section } from './section.ts';
 
 /** Notifications that people can read: all but forwarded events. */
 export type Readable = GroupNotification | DigestNotification;

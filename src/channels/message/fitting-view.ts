@@ -4,8 +4,8 @@
  */
 
 import type { Cluster } from './alert-clusters.ts';
+import { type Fitting, fitting, MAX_CLUSTERS } from './bounded.ts';
 import type { EventLine } from './event-line.ts';
-import { type Fitting, fitting, MAX_CLUSTERS } from './fitting.ts';
 import type { MailView } from './message-view.ts';
 
 /** Bytes as written, including some markup for each; the lists below get the rest of the mail. */

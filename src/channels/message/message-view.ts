@@ -5,11 +5,14 @@
  */
 
 import { type Labels, labelOf } from '../../domain/alert/alert.ts';
-import type { Event } from '../../domain/alert/event.ts';
-import { shortId } from '../../domain/alert/short-id.ts';
+import { type Event, shortId } from '../../domain/alert/event.ts';
 import { CONTEXT_ANNOTATIONS, FLOWN_AGAIN } from '../../domain/context/findings.ts';
-import type { FlushReason, GroupNotification, NotifiedAlert } from '../../domain/grouping/notification.ts';
-import { summaryTitle } from '../../domain/grouping/summary.ts';
+import {
+  type FlushReason,
+  type GroupNotification,
+  type NotifiedAlert,
+  summaryTitle,
+} from '../../domain/grouping/notification.ts';
 import { kindOf } from '../../domain/kinds/kinds.ts';
 import { shortGuid } from '../../text/guid.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
@@ -27,11 +30,13 @@ import {
   stateWords,
   subjectOf,
 } from './alert-subject.ts';
-import { linkable } from './encode.ts';
+import { MAX_EVENTS } from './bounded.ts';
 import {
   type EventLine,
   eventLines,
+  type FlightHistory,
   firstLine,
+  flightHistory,
   flightTimes,
   isFlight,
   LINE_CODE_POINTS,
@@ -39,14 +44,9 @@ import {
   sayMore,
   stepOf,
 } from './event-line.ts';
-import { MAX_EVENTS } from './fitting.ts';
-import { type FlightHistory, flightHistory } from './flight-history.ts';
-import { type EachAlert, eachAlert } from './frame/each-alert.ts';
-import { headlineOf, isOnlyRecovery, sentenceOfOne } from './frame/headline.ts';
-import { ADDRESSES, type Link, linksOf } from './frame/links.ts';
-import { whySent } from './frame/why-sent.ts';
-import type { Section } from './section.ts';
-import { tellingSubject } from './subject-line.ts';
+import { headlineOf, isOnlyRecovery, sentenceOfOne, tellingSubject } from './frame/headline.ts';
+import { ADDRESSES, type EachAlert, eachAlert, type Link, linksOf, whySent } from './frame/links.ts';
+import { linkable, type Section } from './section.ts';
 
 export interface MailView {
   readonly tone: Tone;

@@ -11,8 +11,7 @@ import { howMany } from '../../text/counts.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { NAME_CODE_POINTS, placeOf } from './alert-subject.ts';
-import { linkableOf } from './frame/links.ts';
-import { whySent } from './frame/why-sent.ts';
+import { linkableOf, whySent } from './frame/links.ts';
 import type { MailView } from './message-view.ts';
 import type { Row, Section } from './section.ts';
 

@@ -1,5 +1,3 @@
-import { escapeHtml } from './encode.ts';
-
 /** A titled list in a digest. Clean and capped, not escaped. */
 export interface Section {
   readonly title: string;
@@ -47,4 +45,31 @@ export function sectionHtml({ title, rows, more }: Section): string {
 /** The title of a list. */
 export function titleHtml(text: string): string {
   return `<h2 class="quiet" style="margin:18px 0 6px;font-size:13px;font-weight:600;color:#475467">${escapeHtml(text)}</h2>`;
+}
+
+// Makes clean text harmless in a mail: escapes HTML, and tells which addresses may be links.
+
+/** Nobody would follow a longer link. */
+const MAX_URL_LENGTH = 500;
+
+const ENTITIES: ReadonlyMap<string, string> = new Map([
+  ['&', '&amp;'],
+  ['<', '&lt;'],
+  ['>', '&gt;'],
+  ['"', '&quot;'],
+  ["'", '&#39;'],
+]);
+
+/** For element content and quoted attributes. */
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ENTITIES.get(character)!);
+}
+
+/** The address, if a mail may link to it. */
+export function linkable(text: string): string | undefined {
+  // Far too long to be worth parsing.
+  if (text.length > 4 * MAX_URL_LENGTH) return undefined;
+  const url = URL.parse(text.trim());
+  const isWeb = url?.protocol === 'https:' || url?.protocol === 'http:';
+  return isWeb && url.href.length <= MAX_URL_LENGTH ? url.href : undefined;
 }

@@ -14,8 +14,7 @@
 import type { Secret } from '../../secret.ts';
 import type { Attempt, Outcome } from '../channel.ts';
 import type { Readable } from '../message/digest-view.ts';
-import type { openSender } from '../post.ts';
-import type { PostIntegration } from '../post-channel.ts';
+import type { openSender, PostIntegration } from '../post-channel.ts';
 import { judgeMethod, type MessagePlace, placeOf } from './slack-answer.ts';
 import type { SlackBody } from './slack-body.ts';
 

@@ -4,11 +4,9 @@
  * https://docs.slack.dev/reference/block-kit/blocks and /messaging.
  */
 import type { Tone } from '../message/alert-clusters.ts';
-import { escapedWithin, listWithin, within } from '../message/bounded.ts';
+import { escapedWithin, listWithin, MAX_CLUSTERS, MAX_EVENTS, within } from '../message/bounded.ts';
 import { type Readable, viewOf } from '../message/digest-view.ts';
-import { eventWords } from '../message/event-line.ts';
-import { MAX_CLUSTERS, MAX_EVENTS } from '../message/fitting.ts';
-import { historyLine } from '../message/flight-history.ts';
+import { eventWords, historyLine } from '../message/event-line.ts';
 import type { MailView } from '../message/message-view.ts';
 import { sectionText } from '../message/section.ts';
 

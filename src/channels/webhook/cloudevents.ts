@@ -1,5 +1,4 @@
-import type { Event } from '../../domain/alert/event.ts';
-import { type EventJson, eventJson } from '../../domain/alert/event-json.ts';
+import { type Event, type EventJson, eventJson } from '../../domain/alert/event.ts';
 import type { DigestNotification, Notification } from '../../domain/grouping/notification.ts';
 import { formatInstant } from '../../time/instant.ts';
 import { digestJson } from './digest-json.ts';

@@ -1,4 +1,4 @@
-import { wireText } from '../../domain/alert/event-json.ts';
+import { wireText } from '../../domain/alert/event.ts';
 import { type Digest, digestTitle, type OpenAlert } from '../../domain/digest/digest.ts';
 import type { Place } from '../../domain/digest/flight-tally.ts';
 import { type ReportRow, type SentReport, wireFigures } from '../../domain/digest/report-figures.ts';

@@ -1,5 +1,5 @@
 /** Shows everything known about one Bird. */
-import type { EventJson } from '../../domain/alert/event-json.ts';
+import type { EventJson } from '../../domain/alert/event.ts';
 import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { howMany } from '../../text/counts.ts';

@@ -1,5 +1,5 @@
 /** What the commands print of each thing that the daemon lists: the columns of a table. */
-import type { EventJson } from '../../domain/alert/event-json.ts';
+import type { EventJson } from '../../domain/alert/event.ts';
 import type { ListName } from '../../operator/lists.ts';
 import type { Edge } from '../../process-io.ts';
 import type { WriteRecord } from '../../report.ts';

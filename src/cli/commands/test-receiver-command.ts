@@ -1,7 +1,7 @@
 /** Sends or prints samples of what receivers, or one template, make of an alert. */
 import type { Outcome } from '../../channels/channel.ts';
 import { numberedName } from '../../channels/integration-identity.ts';
-import { templateVariables } from '../../channels/message/template-variables.ts';
+import { templateVariables } from '../../channels/message/render-texts.ts';
 import type { Integration, Receiver } from '../../channels/receiver.ts';
 import { channelOf, closeChannels, openChannels } from '../../channels/registry.ts';
 import { sampleNotification } from '../../channels/sample.ts';

@@ -2,7 +2,7 @@
 import { readDeclaredBirds, unknownRegion } from '../../config/declared-birds.ts';
 import { ConfigError } from '../../document/problem.ts';
 import { MOST_CONFIG_BYTES, whyUnreadable } from '../../document/read-file.ts';
-import type { EventJson } from '../../domain/alert/event-json.ts';
+import type { EventJson } from '../../domain/alert/event.ts';
 import {
   byPlace,
   compareBirds,

@@ -5,7 +5,7 @@ import { readList } from '../../document/read-list.ts';
 import { oldMatcherKeys, readAllMatchers } from '../../document/read-matchers.ts';
 import { labelName, matcherList, words } from '../../document/value-shape.ts';
 import type { Matcher } from '../../domain/matchers/matcher.ts';
-import { BUILT_IN_INHIBITIONS, type InhibitRule } from '../../domain/muting/inhibit.ts';
+import { BUILT_IN_INHIBITIONS, type InhibitRule } from '../../domain/muting/muting.ts';
 
 export const inhibitRuleShape = z.strictObject({
   name: words.optional().describe('A name for people to read.'),

@@ -7,9 +7,16 @@ import { readMatchers } from '../../document/read-matchers.ts';
 import { compileAt } from '../../document/read-template.ts';
 import { duration, durationOrNever, labelMap, matcherList, words } from '../../document/value-shape.ts';
 import type { Labels } from '../../domain/alert/alert.ts';
-import type { DeclaredBird } from '../../domain/alert/declared-bird.ts';
-import { keyOf, type Parameter } from '../../domain/alert/parameter.ts';
-import { freeId, PLAIN_RULE, type Rule, ruleId, type WhatIsAnnotated } from '../../domain/alert/rule.ts';
+import {
+  type DeclaredBird,
+  freeId,
+  keyOf,
+  type Parameter,
+  PLAIN_RULE,
+  type Rule,
+  ruleId,
+  type WhatIsAnnotated,
+} from '../../domain/alert/rule.ts';
 import type { Kind } from '../../domain/kinds/kind.ts';
 import { ALERT_KINDS, DEFAULT_RULES, KINDS, kindOf } from '../../domain/kinds/kinds.ts';
 import type { Matcher } from '../../domain/matchers/matcher.ts';

@@ -1,7 +1,14 @@
 /** What a report of a month holds, and how its figures are written: the same on the page, in mails and as CSV. */
 import { durationWords } from '../../text/duration-words.ts';
 import { plainText } from '../../text/plain-text.ts';
+import type { Period } from '../../time/calendar-period.ts';
 import type { Labels } from '../alert/alert.ts';
+import { flightFailed } from '../kinds/failures/flight-failed.ts';
+import { kindOf } from '../kinds/kinds.ts';
+import { type Matcher, matchesAll } from '../matchers/matcher.ts';
+import { successRatio } from '../statistics/flight-statistics.ts';
+import { allowedFailures } from '../statistics/objective.ts';
+import { type Episode, isRecovery } from './digest.ts';
 
 /** What figures are about: a Nest or Bird, by its labels, or else a text. */
 export interface ReportRow {
@@ -91,4 +98,93 @@ export function reportCsv(tables: ReportTables): string {
     }),
   );
   return [['table', 'region', 'nest', 'bird', 'about', 'figure', 'value'], ...lines, []].join('\r\n');
+}
+
+// Computes what a report of a month says of alerts: how long they fired, what failed and why, and how it ended.
+
+/**
+ * `episodes` may begin or end outside the month; what fires ends when the month does, or later. Alerts about the watch
+ * itself count only as what impaired it. Durations, in microseconds, are how long at least one of the alerts fired within
+ * the month, but a time to recover is how long an alert about failed Flights fired until its end was observed or somebody
+ * resolved it; not finite if there was none. The Birds that failed longest come first, and the most frequent causes.
+ */
+export function alertsOfMonth(episodes: readonly Episode[], month: Period) {
+  const within = episodes.filter((one) => one.startsAtUs < month.untilUs && one.endsAtUs >= month.fromUs);
+  const served = within.filter((one) => !impairsWatch(one));
+  const critical = served.filter(({ labels }) => labels.severity === 'critical');
+  const ended = served.filter(({ endsAtUs }) => endsAtUs < month.untilUs);
+  const failures = served.filter(isOfFailures);
+  const recovered = ended.filter((one) => isOfFailures(one) && isRecovery(one));
+  const lastedUs = recovered.map(({ startsAtUs, endsAtUs }) => endsAtUs - startsAtUs);
+  return {
+    figures: {
+      critical_downtime: spanUs(critical, month),
+      watch_impaired: spanUs(within.filter(impairsWatch), month),
+      mean_time_to_recover: lastedUs.reduce((sum, us) => sum + us, 0) / lastedUs.length,
+      longest_time_to_recover: lastedUs.reduce((most, us) => Math.max(most, us), Number.NEGATIVE_INFINITY),
+    },
+    endings: Map.groupBy(ended, ({ ending }) => ending ?? ''),
+    birds: groupsOf(failures, birdOf, month),
+    causes: groupsOf(failures, errorOf, month).sort((a, b) => b.figures.times - a.figures.times),
+  };
+}
+
+export const impairsWatch = ({ alertname }: Episode) => kindOf(alertname)?.impairsWatch === true;
+const isOfFailures = ({ alertname }: Episode) => alertname === flightFailed.name;
+const errorOf = ({ labels }: Episode) => labels.error ?? '';
+const birdOf = ({ labels }: Episode) => `${labels.region} ${labels.bird_id}`;
+
+/** Those failing longest first. */
+function groupsOf(episodes: readonly Episode[], keyOf: (one: Episode) => string, month: Period) {
+  const groups = [...Map.groupBy(episodes, keyOf).values()].map((all) => ({
+    newest: all.reduce((latest, one) => (one.startsAtUs > latest.startsAtUs ? one : latest)),
+    figures: { times: all.length, failing_for: spanUs(all, month) },
+  }));
+  return groups.sort((a, b) => b.figures.failing_for - a.figures.failing_for);
+}
+
+function spanUs(episodes: readonly Episode[], { fromUs, untilUs }: Period): number {
+  let us = 0;
+  let reachedUs = fromUs;
+  for (const { startsAtUs, endsAtUs } of episodes.toSorted((a, b) => a.startsAtUs - b.startsAtUs)) {
+    us += Math.max(0, Math.min(endsAtUs, untilUs) - Math.max(startsAtUs, reachedUs));
+    reachedUs = Math.max(reachedUs, Math.min(endsAtUs, untilUs));
+  }
+  return us;
+}
+
+// Computes what a report of a month says of objectives: how the Nests and regions met them with the Flights of the month.
+
+export interface ReportedObjective {
+  readonly name: string;
+  readonly match: readonly Matcher[];
+  readonly forEach: 'nest' | 'region';
+  /** The share that must succeed, above 0 and below 1. */
+  readonly success: number;
+}
+
+interface Counted {
+  readonly labels: Labels;
+  readonly succeeded: number;
+  readonly failed: number;
+}
+
+/** Those that are not met first, then those with the least left. Nothing is said of what did not fly. */
+export function objectiveRows(
+  objectives: readonly ReportedObjective[],
+  nests: readonly Counted[],
+  regions: readonly Counted[],
+): ReportRow[] {
+  const rows = objectives.flatMap(({ name, match, forEach, success: target }) =>
+    (forEach === 'nest' ? nests : regions)
+      .filter(({ labels }) => matchesAll(match, { nest: '', nest_id: '', ...labels }))
+      .flatMap(({ labels, succeeded, failed }) => {
+        const success = successRatio({ succeeded, failed });
+        const allowance_left = allowedFailures(target, succeeded + failed) - failed;
+        const objective = allowance_left >= 0 ? 1 : 0;
+        const figures = { objective, allowance_left, success, target };
+        return success === undefined ? [] : [{ labels, text: name, figures }];
+      }),
+  );
+  return rows.sort((a, b) => a.figures.allowance_left - b.figures.allowance_left);
 }

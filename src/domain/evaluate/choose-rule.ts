@@ -1,16 +1,14 @@
 /** Chooses the rule that decides on a fact, and the one for a stored alert. */
 import type { Alert, Labels } from '../alert/alert.ts';
 import { type Event, FEEDS } from '../alert/event.ts';
-import type { Fact, FactName } from '../alert/fact.ts';
-import { tidyLabels } from '../alert/labels.ts';
-import type { Parameters, RuleOf } from '../alert/parameter.ts';
-import type { Rule } from '../alert/rule.ts';
-import { eventMatched } from '../kinds/event-matched.ts';
+import { type Fact, type FactName, type FactOf, type RuledFact, scopeOf } from '../alert/fact.ts';
+import { labelsOfEvent, matchedLabels, tidyLabels } from '../alert/labels.ts';
+import type { Parameters, Rule, RuleOf } from '../alert/rule.ts';
+import { type EventRule, eventMatched, scopeOfMatch } from '../kinds/event-matched.ts';
 import { isRuleOf, type Kind, type KindWith } from '../kinds/kind.ts';
 import { type AlertKind, defaultRule, KINDS } from '../kinds/kinds.ts';
 import { matchesAll } from '../matchers/matcher.ts';
 import { asKindSees } from './flapping.ts';
-import { rulesOnEvents } from './match-events.ts';
 
 const BY_FACT: ReadonlyMap<FactName, readonly Kind<AlertKind>[]> = new Map(
   [...new Set(KINDS.flatMap(({ raisedBy, observes }) => [...raisedBy, ...observes]))].map((name) => [
@@ -126,4 +124,60 @@ export function presentRule(alert: Alert, kind: Kind, rules: readonly Rule[]): R
   const own = (isCounted || kind.words.isMoment) && rules.find(isOwn);
   const fitting = () => rulesFor(kind, { ...seen.labels, severity: '' }, rules);
   return own || (kind.isOnRequest ? fitting().find(isOwn) : fitting()[0]);
+}
+
+// Finds the rules on events (EventMatched) that an event fits. Which rules may fit the events of a type in a Nest follows
+// from their matchers on these, and is remembered, so an event that nobody asks for costs one look-up. Without such rules
+// nothing is matched at all.
+
+/** The labels that many events have in common. */
+const SHARED: ReadonlySet<string> = new Set(['region', 'nest', 'type']);
+
+/** Their combinations that are remembered; the service may name any. */
+const MOST_SHARED = 5_000;
+
+/** Events of one reading of the inventory about which one rule has an alert each; beyond, they share one. */
+const MOST_APART = 200;
+
+/** The scopes of all alerts that an event may raise. */
+export function scopesOfEvent(event: Event, rules: readonly Rule[]): string[] {
+  const asked = rulesOnEvents(rules)?.(event) ?? [];
+  const own = scopeOf({ fact: 'event', event, historic: false });
+  return [...new Set([own, ...asked.map(({ forEach }) => scopeOfMatch(event, forEach))])];
+}
+
+type FindRules = (event: Event) => readonly EventRule[];
+
+/** Undefined if no rule asks for events. */
+export function rulesOnEvents(rules: readonly Rule[]): FindRules | undefined {
+  const asking = rules.filter((rule) => isRuleOf(rule, eventMatched)) as readonly EventRule[];
+  if (asking.length === 0) return undefined;
+  const byShared = new Map<string, readonly EventRule[]>();
+  const candidatesFor = (event: Event) => {
+    if (byShared.size >= MOST_SHARED) byShared.clear();
+    return byShared.getOrInsertComputed(`${event.region}\n${event.type}\n${event.nest}`, () => {
+      const labels = labelsOfEvent(event);
+      return asking.filter(({ match }) => match.every((one) => !SHARED.has(one.name) || one.matches(labels)));
+    });
+  };
+  return (event) => {
+    const candidates = candidatesFor(event);
+    if (candidates.length === 0) return candidates;
+    const labels = matchedLabels(event);
+    return candidates.filter(({ match }) => matchesAll(match, labels));
+  };
+}
+
+/** A fact for each event and each rule that it fits. */
+export function matchedFacts(events: readonly Event[], rulesOf: FindRules): RuledFact[] {
+  const found = events.flatMap((event) => rulesOf(event).map((rule) => ({ event, rule })));
+  const listed = Map.groupBy(
+    found.filter(({ event }) => event.feed === 'inventory'),
+    ({ rule }) => rule,
+  );
+  return found.map(({ event, rule }): FactOf<'event_matched'> & RuledFact => {
+    const isMany = (listed.get(rule)?.length ?? 0) > MOST_APART;
+    const forEach = isMany ? 'region' : rule.forEach;
+    return { fact: 'event_matched', event, forEach, scope: scopeOfMatch(event, forEach), rule: rule.id };
+  });
 }

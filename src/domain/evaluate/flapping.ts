@@ -13,8 +13,7 @@
  * fires, they are the first events of the episode. If it ends before, the next events get the same numbers.
  */
 import { durationWords } from '../../text/duration-words.ts';
-import type { Alert, FlappingState, Labels } from '../alert/alert.ts';
-import type { Change } from '../alert/lifecycle.ts';
+import type { Alert, Change, FlappingState, Labels } from '../alert/alert.ts';
 import type { Rule } from '../alert/rule.ts';
 
 interface FlappingContext {

@@ -4,8 +4,7 @@
  */
 
 import { plainText } from '../../text/plain-text.ts';
-import type { Alert, Ending } from '../alert/alert.ts';
-import { clear } from '../alert/lifecycle.ts';
+import { type Alert, clear, type Ending } from '../alert/alert.ts';
 import type { Rule } from '../alert/rule.ts';
 import { kindOf } from '../kinds/kinds.ts';
 import { ruleOf } from './choose-rule.ts';

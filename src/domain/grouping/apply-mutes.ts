@@ -8,9 +8,12 @@
  *   believe it fires for ever. If it is inhibited by the alert about a shared cause, it does not wait either.
  */
 
-import type { Mute } from '../muting/muting.ts';
+import type { Labels } from '../alert/alert.ts';
+import type { Mute, Muting } from '../muting/muting.ts';
 import type { Suppression } from '../muting/suppression.ts';
+import { type Route, routesFor } from '../routing/route.ts';
 import { type AlertInGroup, type Group, type GroupMember, HAS_LEFT, isNews } from './group.ts';
+import { SORTS } from './sorts/sorts.ts';
 
 interface Muted {
   /** Alerts that nothing mutes. */
@@ -77,4 +80,20 @@ function isFiringHere({ alert, member }: AlertInGroup): boolean {
 /** An alert that left the group for other labels is judged by the labels that brought it there. */
 export function alertAsKnown(group: Group, { alert, member }: AlertInGroup): AlertInGroup['alert'] {
   return member.notifiedSeq === HAS_LEFT ? { ...alert, labels: { ...alert.labels, ...group.labels } } : alert;
+}
+
+/**
+ * The route whose time intervals apply to an alert of a group. A gathering group has none of its own: its alerts came
+ * by the routes that lead to its receiver, and wait while all of those are muted.
+ */
+export function timedRoute(
+  group: Group,
+  route: Route,
+  labels: Labels,
+  root: Route,
+  muting: Pick<Muting, 'ofRoute'>,
+): Route {
+  if (!SORTS[group.sort].gathers) return route;
+  const own = routesFor(root, labels).filter(({ receiver }) => receiver === group.receiver);
+  return own.find((one) => muting.ofRoute(one).length === 0) ?? own[0] ?? route;
 }

@@ -1,6 +1,5 @@
 /** Puts a changed alert into its groups, and takes it out of those that its labels no longer lead to. */
-import type { Alert, Labels } from '../alert/alert.ts';
-import { severityRank } from '../alert/severity.ts';
+import { type Alert, type Labels, severityRank } from '../alert/alert.ts';
 import { groupKey, groupLabels, type Route, routeOfGroup, routesFor } from '../routing/route.ts';
 import { type Group, type GroupMember, HAS_LEFT, isAtRest, isNews, newGroup } from './group.ts';
 

@@ -1,8 +1,7 @@
 /** Decides whether a due group notifies, of what, and why. */
-import type { Alert, Labels } from '../alert/alert.ts';
+import { type Alert, type Labels, severityRank } from '../alert/alert.ts';
 import type { Event } from '../alert/event.ts';
 import { fingerprint, hash64 } from '../alert/fingerprint.ts';
-import { severityRank } from '../alert/severity.ts';
 import { kindOf } from '../kinds/kinds.ts';
 import type { Route } from '../routing/route.ts';
 import {
@@ -15,8 +14,13 @@ import {
   type View,
   viewOf,
 } from './group.ts';
-import type { FlushReason, GroupNotification, NotifiedAlert } from './notification.ts';
-import type { Summary } from './summary.ts';
+import {
+  type FlushReason,
+  type GroupNotification,
+  MAX_EVENTS,
+  type NotifiedAlert,
+  type Summary,
+} from './notification.ts';
 
 /** The most alerts in a notification with less news; a message that is not sent in parts lists no more. */
 export const MAX_ALERTS = 100;
@@ -52,14 +56,14 @@ export interface Flush {
   readonly summary?: Summary;
   /** What still fires in the group is muted and acknowledged: its incident is not over. */
   readonly incidentLasts?: true;
-  /** People are told all of it as another alert (`told-as-worse.ts`). */
+  /** People are told all of it as another alert (`flush/notify.ts`). */
   readonly isForPrograms?: true;
   /** The values of its route's labels; absent if the route has none. */
   readonly routeLabels?: Labels;
 }
 
 /** The newest events of each listed alert, newest first, at most `limit` of each. */
-export interface ReadEvents {
+interface ReadEvents {
   readonly limit: number;
   readonly of: ReadonlyMap<Listed, readonly Event[]>;
 }
@@ -98,7 +102,7 @@ export function isFlooded({ nextFlushAtUs }: Group, gained: number, nowUs: numbe
 
 /**
  * Decides whether a group notifies now. A notification contains all news, and a repetition everything that fires, in
- * as many parts as needed (`split-notification.ts`). The order of reasons is Alertmanager's (`needsUpdate`), with new
+ * as many parts as needed (`partsOf`). The order of reasons is Alertmanager's (`needsUpdate`), with new
  * events between resolved alerts and repetition.
  */
 export function flush({ group, open, waiting, route, nowUs }: FlushOf): Flush {
@@ -269,4 +273,66 @@ function notifiedAlert(
     eventsTotal: alert.eventsTotal,
     eventsOmitted: newEvents - listed.length,
   };
+}
+
+// Splits a large notification for integrations that take parts: each alert or event is in exactly one part.
+
+/** The most alerts in one part. */
+export const PART_ALERTS = 500;
+/**
+ * The most events listed in one message; a single alert has at most `MAX_EVENTS`, unless its events are told nowhere
+ * else. With messages of maximal length these are 16 MB, written, read and sent as one text.
+ */
+export const PART_EVENTS = 500;
+
+/** How many events to list for each alert if all of these alerts are in one message. */
+export function eventsOfEach(listed: readonly Listed[]): number {
+  const most = Math.max(MAX_EVENTS, ...listed.map(mostEventsOf));
+  const all = listed.reduce((sum, { newEvents }) => sum + Math.min(newEvents, most), 0);
+  return all <= PART_EVENTS ? most : Math.max(1, Math.floor(PART_EVENTS / listed.length));
+}
+
+/** Whoever is told of a cause that many Birds share is told of no other alert with their failures. */
+function mostEventsOf({ alert: { alertname } }: Listed): number {
+  return kindOf(alertname)?.words.listsEvents ? PART_EVENTS : MAX_EVENTS;
+}
+
+/** The most events in one message for integrations that take only events: the size of a batch of CloudEvents. */
+export const BATCH_EVENTS = 100;
+
+/** The parts, in the order of the alerts. */
+export function partsOf(listed: readonly Listed[]): Listed[][] {
+  const parts: Listed[][] = [];
+  let events = 0;
+  for (const one of listed) {
+    const own = Math.min(one.newEvents, mostEventsOf(one));
+    const last = parts.at(-1);
+    if (last && last.length < PART_ALERTS && events + own <= PART_EVENTS) {
+      last.push(one);
+      events += own;
+    } else {
+      parts.push([one]);
+      events = own;
+    }
+  }
+  return parts;
+}
+
+/** All new events in parts, in the order of the alerts; an alert with many continues in the next part. */
+export function batchesOf(listed: readonly Listed[]): Listed[][] {
+  const batches: Listed[][] = [];
+  let room = 0;
+  for (const one of listed) {
+    for (let done = 0; done < one.newEvents; ) {
+      if (room === 0) {
+        batches.push([]);
+        room = BATCH_EVENTS;
+      }
+      const newEvents = Math.min(room, one.newEvents - done);
+      batches.at(-1)!.push({ ...one, newEvents, afterSeq: one.afterSeq + done });
+      done += newEvents;
+      room -= newEvents;
+    }
+  }
+  return batches;
 }

@@ -15,8 +15,7 @@
  * everything was notified is at rest (it was flushed, and `notifications` is 0): what fires in it next waits for
  * `group_wait` and opens a new thread, as in a new group. A group is deleted when a flush finds it empty.
  */
-import type { Alert, Labels } from '../alert/alert.ts';
-import { isForgettable } from '../alert/lifecycle.ts';
+import { type Alert, isForgettable, type Labels } from '../alert/alert.ts';
 import { kindOf } from '../kinds/kinds.ts';
 import type { Route } from '../routing/route.ts';
 

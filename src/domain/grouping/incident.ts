@@ -10,11 +10,12 @@
  * groups (`held_back`, `catch_up`) is soon deleted, and an incident under its key would stay open for ever. So its
  * notification goes to the incidents of the groups that its alerts come from.
  */
-
 import { createHash } from 'node:crypto';
+import { RANKED_SEVERITIES, type RankedSeverity, severityRank } from '../alert/alert.ts';
 import { concerns, type Silence, silenceState } from '../muting/silence.ts';
 import type { Flush } from './flush.ts';
 import { type AlertInGroup, type Group, HAS_LEFT } from './group.ts';
+import type { GroupNotification, NotifiedAlert } from './notification.ts';
 
 /** True if the group notified of the alert as firing and it still fires. */
 export function isInIncident({ alert, member }: AlertInGroup): boolean {
@@ -89,4 +90,24 @@ export function afterFlush(group: Group, { firingTotal }: Flush, waiting: readon
  */
 export function incidentKey({ groupKey }: { readonly groupKey: string }): string {
   return createHash('sha256').update(groupKey).digest('hex');
+}
+
+// What services that keep incidents are told about a group. Each group is one incident: what fires opens it, it is
+// acknowledged when all that fires in it is acknowledged here, and it is resolved when all of it is.
+
+/** What becomes of the incident. A notification without alerts says nothing else. */
+export function incidentAction({
+  acknowledged,
+  alerts,
+  status,
+}: GroupNotification): 'trigger' | 'acknowledge' | 'resolve' {
+  if (acknowledged) return 'acknowledge';
+  return alerts.length === 0 || status === 'resolved' ? 'resolve' : 'trigger';
+}
+
+/** The worst severity among the open alerts. */
+export function incidentSeverity(alerts: readonly NotifiedAlert[]): RankedSeverity {
+  const open = alerts.filter(({ status }) => status === 'firing');
+  const ranks = (open.length > 0 ? open : alerts).map(({ labels }) => severityRank(labels));
+  return RANKED_SEVERITIES[Math.max(...ranks)] ?? 'error';
 }

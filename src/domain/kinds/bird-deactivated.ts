@@ -19,12 +19,11 @@
 
 import { dayAndTime } from '../../text/instant-words.ts';
 import { plainText } from '../../text/plain-text.ts';
-import type { Alert } from '../alert/alert.ts';
+import { type Alert, type Change, fire, remember, resolve } from '../alert/alert.ts';
 import type { Event } from '../alert/event.ts';
 import { birdOf, type FactOf, type SwitchedOff } from '../alert/fact.ts';
 import { annotate, birdName, placeOf, whereabouts } from '../alert/labels.ts';
-import { type Change, fire, remember, resolve } from '../alert/lifecycle.ts';
-import { lasting } from '../alert/parameter.ts';
+import { lasting } from '../alert/rule.ts';
 import { birdTopic, type Context, defineKind, endVanished, PLACE_LABELS, quietAtUs } from './kind.ts';
 
 interface Memory {

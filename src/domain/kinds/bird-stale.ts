@@ -6,9 +6,9 @@
 
 import { durationWords } from '../../text/duration-words.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
+import { remember, resolve } from '../alert/alert.ts';
 import { birdName, whereabouts } from '../alert/labels.ts';
-import { remember, resolve } from '../alert/lifecycle.ts';
-import type { Parameters, RuleOf } from '../alert/parameter.ts';
+import type { Parameters, RuleOf } from '../alert/rule.ts';
 import type { BirdToJudge, History } from './judge.ts';
 import { birdTopic, defineKind, endInactive, endVanished, fireMeasured, PLACE_LABELS } from './kind.ts';
 

@@ -8,13 +8,12 @@
  */
 
 import { dayAndTime } from '../../text/instant-words.ts';
-import type { Alert, Ending } from '../alert/alert.ts';
+import { type Alert, type Change, clear, type Ending, fire, remember, waitingEvent } from '../alert/alert.ts';
 import { signature } from '../alert/error-signature.ts';
 import type { Event } from '../alert/event.ts';
 import type { FactOf } from '../alert/fact.ts';
 import { annotate, birdName, placeLabels, whereabouts } from '../alert/labels.ts';
-import { type Change, clear, fire, remember, waitingEvent } from '../alert/lifecycle.ts';
-import { lasting, type Parameters, resolvedAfter } from '../alert/parameter.ts';
+import { lasting, type Parameters, resolvedAfter } from '../alert/rule.ts';
 import { DEACTIVATIONS, isByService, isDeactivation } from './bird-deactivated.ts';
 import {
   type Context,

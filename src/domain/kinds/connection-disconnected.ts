@@ -4,10 +4,10 @@
  * connection is back, so the alert ends when a daily check passed without a new notification.
  */
 
+import { fire } from '../alert/alert.ts';
 import type { Event } from '../alert/event.ts';
 import { annotate, entityLabels, placeLabels, placeOf, whereabouts } from '../alert/labels.ts';
-import { fire } from '../alert/lifecycle.ts';
-import { lasting, resolvedAfter } from '../alert/parameter.ts';
+import { lasting, resolvedAfter } from '../alert/rule.ts';
 import { defineKind, ENTITY_LABELS, endQuiet, PLACE_LABELS, quietAtUs, subjectPart } from './kind.ts';
 
 export const DISCONNECTED = 'notification.ConnectionDisconnected';

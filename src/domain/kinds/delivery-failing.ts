@@ -2,10 +2,9 @@
  * A receiver accepts nothing through one or more integrations of a kind, so the people who rely on them are not
  * notified.
  */
-import type { Alert } from '../alert/alert.ts';
+import { type Alert, type Change, clear, remember } from '../alert/alert.ts';
 import type { FactOf } from '../alert/fact.ts';
-import { type Change, clear, remember } from '../alert/lifecycle.ts';
-import { lasting } from '../alert/parameter.ts';
+import { lasting } from '../alert/rule.ts';
 import { type Context, defineKind, fireMeasured, subjectPart } from './kind.ts';
 
 /** Identifies an integration by its exact names; labels are cut and cleaned. */

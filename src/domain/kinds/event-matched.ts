@@ -3,12 +3,21 @@
  * a moment and no state, so nobody is told when it is over.
  */
 import { durationWords } from '../../text/duration-words.ts';
+import { fire, remember, waitingEvent } from '../alert/alert.ts';
 import { type Event, isOwnFeed } from '../alert/event.ts';
-import { EVENT_LABELS, eventTitle, labelsOfEvent, MATCHED_ONLY } from '../alert/event-words.ts';
 import { birdOf, birdScope, type FactOf } from '../alert/fact.ts';
-import { annotate, birdName, entityLabels, placeOf, whereabouts } from '../alert/labels.ts';
-import { fire, remember, waitingEvent } from '../alert/lifecycle.ts';
-import { type Parameters, type RuleOf, resolvedAfter } from '../alert/parameter.ts';
+import {
+  annotate,
+  birdName,
+  EVENT_LABELS,
+  entityLabels,
+  eventTitle,
+  labelsOfEvent,
+  MATCHED_ONLY,
+  placeOf,
+  whereabouts,
+} from '../alert/labels.ts';
+import { type Parameters, type RuleOf, resolvedAfter } from '../alert/rule.ts';
 import { defineKind, endQuiet, quietAtUs, subjectPart } from './kind.ts';
 
 const PARAMETERS = {

@@ -1,8 +1,8 @@
 /** The service counts entries of a feed that it does not show, so nobody knows what they say. */
 
 import { regionName } from '../../text/region-name.ts';
+import { resolve } from '../alert/alert.ts';
 import type { Feed } from '../alert/event.ts';
-import { resolve } from '../alert/lifecycle.ts';
 import { defineKind, FEED_ENTRIES, fireMeasured } from './kind.ts';
 
 interface Memory {

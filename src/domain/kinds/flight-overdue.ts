@@ -8,15 +8,13 @@ import { durationWords } from '../../text/duration-words.ts';
 import { clockIn } from '../../text/instant-words.ts';
 import { regionName } from '../../text/region-name.ts';
 import { createCron, cronProblem } from '../../time/cron.ts';
-import type { Labels } from '../alert/alert.ts';
+import { fire, type Labels, resolve } from '../alert/alert.ts';
 import type { FactOf } from '../alert/fact.ts';
 import { annotate, birdName, whereabouts } from '../alert/labels.ts';
-import { fire, resolve } from '../alert/lifecycle.ts';
-import type { Parameters, RuleOf } from '../alert/parameter.ts';
+import type { Parameters, RuleOf } from '../alert/rule.ts';
 import { type Due, MOST_LOOKED_AT, outcomesOf, scheduleOf, zonePlace } from '../statistics/deadlines.ts';
 import type { BirdToJudge, History } from './judge.ts';
-import { birdTopic, type Context, defineKind, endVanished, PLACE_LABELS } from './kind.ts';
-import { zoneMistakes } from './zone-mistake.ts';
+import { birdTopic, type Context, defineKind, endVanished, PLACE_LABELS, zoneMistakes } from './kind.ts';
 
 const DAY_US = 86_400_000_000;
 

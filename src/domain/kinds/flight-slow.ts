@@ -7,11 +7,10 @@
 
 import { durationWords } from '../../text/duration-words.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
-import type { Alert } from '../alert/alert.ts';
+import { type Alert, remember, resolve } from '../alert/alert.ts';
+import type { Slow } from '../alert/fact.ts';
 import { birdName, whereabouts } from '../alert/labels.ts';
-import { remember, resolve } from '../alert/lifecycle.ts';
-import type { Slow } from '../alert/measured-flights.ts';
-import type { Parameters, RuleOf } from '../alert/parameter.ts';
+import type { Parameters, RuleOf } from '../alert/rule.ts';
 import { percentile } from '../statistics/flight-statistics.ts';
 import type { History, Landed } from './judge.ts';
 import { birdTopic, defineKind, endInactive, endVanished, fireMeasured, PLACE_LABELS } from './kind.ts';

@@ -6,12 +6,11 @@
 
 import { durationWords } from '../../text/duration-words.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
-import type { Ending } from '../alert/alert.ts';
+import { clear, type Ending } from '../alert/alert.ts';
 import type { FactOf } from '../alert/fact.ts';
 import { type FlightTail, stepName } from '../alert/flight-step.ts';
 import { birdName, placeLabels, whereabouts } from '../alert/labels.ts';
-import { clear } from '../alert/lifecycle.ts';
-import type { Parameters, RuleOf } from '../alert/parameter.ts';
+import type { Parameters, RuleOf } from '../alert/rule.ts';
 import { percentile } from '../statistics/flight-statistics.ts';
 import { isLogAwaited } from './judge.ts';
 import { defineKind, endVanished, fireMeasured, PLACE_LABELS, subjectPart } from './kind.ts';

@@ -6,12 +6,11 @@
 import { durationWords } from '../../text/duration-words.ts';
 import { matchesGlob } from '../../text/glob.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
-import type { Alert } from '../alert/alert.ts';
+import { type Alert, type Change, fire, remember, resolve } from '../alert/alert.ts';
 import { hash64 } from '../alert/fingerprint.ts';
 import { type FlightTail, stepName } from '../alert/flight-step.ts';
 import { annotate, birdName, placeLabels, whereabouts } from '../alert/labels.ts';
-import { type Change, fire, remember, resolve } from '../alert/lifecycle.ts';
-import type { Parameters, RuleOf } from '../alert/parameter.ts';
+import type { Parameters, RuleOf } from '../alert/rule.ts';
 import { FLIGHT_ENDS, type FlightEnd, flightEnd } from './flight-stuck.ts';
 import { isLogAwaited } from './judge.ts';
 import { type Context, defineKind, endVanished, PLACE_LABELS, subjectPart } from './kind.ts';

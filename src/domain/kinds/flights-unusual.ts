@@ -10,13 +10,20 @@ import { clockIn, dayAndTime } from '../../text/instant-words.ts';
 import { regionName } from '../../text/region-name.ts';
 import { type Period, periodsOf } from '../../time/calendar-period.ts';
 import { createZoneFormats } from '../../time/zone-format.ts';
+import { resolve } from '../alert/alert.ts';
+import type { Counted } from '../alert/fact.ts';
 import { birdName, whereabouts } from '../alert/labels.ts';
-import { resolve } from '../alert/lifecycle.ts';
-import type { Counted } from '../alert/measured-flights.ts';
-import type { Parameters, RuleOf } from '../alert/parameter.ts';
+import type { Parameters, RuleOf } from '../alert/rule.ts';
 import type { BirdToJudge, History } from './judge.ts';
-import { birdTopic, defineKind, endInactive, endVanished, fireMeasured, PLACE_LABELS } from './kind.ts';
-import { zoneMistakes } from './zone-mistake.ts';
+import {
+  birdTopic,
+  defineKind,
+  endInactive,
+  endVanished,
+  fireMeasured,
+  PLACE_LABELS,
+  zoneMistakes,
+} from './kind.ts';
 
 /** What started in time is visible by then: the least lateness that sweeps expect (`intake/lateness.ts`). */
 const VISIBLE_AFTER_US = 10_000_000;

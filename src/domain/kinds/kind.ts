@@ -1,11 +1,11 @@
 import { durationWords } from '../../text/duration-words.ts';
-import type { Alert, Labels } from '../alert/alert.ts';
+import { nearest } from '../../text/nearest.ts';
+import { cronProblem } from '../../time/cron.ts';
+import { type Alert, type Change, clear, type Ending, fire, type Labels, resolve } from '../alert/alert.ts';
 import type { Event, Feed } from '../alert/event.ts';
-import type { Fact, FactName, FactOf, Place } from '../alert/fact.ts';
+import { birdOfScope, type Fact, type FactName, type FactOf, type Place } from '../alert/fact.ts';
 import { annotate, placeLabels } from '../alert/labels.ts';
-import { type Change, clear, fire, resolve } from '../alert/lifecycle.ts';
-import type { Parameters, RuleOf } from '../alert/parameter.ts';
-import type { Rule } from '../alert/rule.ts';
+import type { Parameters, Rule, RuleOf } from '../alert/rule.ts';
 import type { Judges, OpenAlerts, RegionToJudge } from './judge.ts';
 import type { Remembered } from './memory.ts';
 
@@ -271,3 +271,38 @@ export const FEED_ENTRIES: Readonly<Record<Feed | 'inventory', readonly [one: st
   flight: ['Flight', 'Flights'],
   inventory: ['Nest or Bird', 'Nests or Birds'],
 };
+
+/** Ends an alert about the inventory, because `by`: a clause for people. */
+export function putRight(
+  { scope, subject }: Alert,
+  by: string,
+  ending: Ending = 'over',
+): FactOf<'put_right'> {
+  const { region, birdId } = birdOfScope(scope) ?? { region: scope, birdId: '' };
+  return {
+    fact: 'put_right',
+    place: { region, nestId: '', nest: '', birdId, bird: '' },
+    subject,
+    by,
+    ending,
+  };
+}
+
+/** What `put_right` does to an alert of its scope. */
+export function observePutRight(
+  alert: Alert,
+  { subject, by, ending }: FactOf<'put_right'>,
+  { nowUs }: Pick<Context, 'nowUs'>,
+): Change | undefined {
+  return alert.subject === subject ? clear(alert, nowUs, by, nowUs, ending) : undefined;
+}
+
+/** What is wrong with `timezone`. Anything but a text is refused by its type. */
+export function zoneMistakes(given: Given): Mistake[] {
+  const zone = given('timezone') ?? 'UTC';
+  const problem = typeof zone === 'string' ? cronProblem('0 0 * * *', zone) : undefined;
+  if (typeof zone !== 'string' || problem === undefined) return [];
+  const meant = nearest(zone, Intl.supportedValuesOf('timeZone'));
+  const message = meant === undefined ? problem : `${problem}; did you mean ${meant}?`;
+  return [{ key: 'timezone', isOfKey: false, message }];
+}

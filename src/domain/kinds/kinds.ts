@@ -1,6 +1,5 @@
 /** Lists the kinds of alerts. Every other list of them is derived from this one. */
-import type { RuleOf } from '../alert/parameter.ts';
-import { PLAIN_RULE, type Rule, ruleId } from '../alert/rule.ts';
+import { PLAIN_RULE, type Rule, type RuleOf, ruleId } from '../alert/rule.ts';
 import { birdDeactivated } from './bird-deactivated.ts';
 import { birdStale } from './bird-stale.ts';
 import { birdTriggerFailing } from './bird-trigger-failing.ts';
@@ -9,7 +8,6 @@ import { deliveryFailing } from './delivery-failing.ts';
 import { eventMatched } from './event-matched.ts';
 import { flightFailed } from './failures/flight-failed.ts';
 import { sharedCause } from './failures/shared-cause.ts';
-import { feedBehind } from './feed-behind.ts';
 import { feedIncomplete } from './feed-incomplete.ts';
 import { flightOverdue } from './flight-overdue.ts';
 import { flightSlow } from './flight-slow.ts';
@@ -20,7 +18,7 @@ import { birdNotAsDeclared } from './inventory/bird-not-as-declared.ts';
 import { nestWithoutOwner } from './inventory/nest-without-owner.ts';
 import type { Kind } from './kind.ts';
 import { objectiveBurning } from './objectives/objective-burning.ts';
-import { regionDown, regionUnauthorized } from './region-trouble.ts';
+import { feedBehind, regionDown, regionUnauthorized } from './region-trouble.ts';
 import { schemaDrift } from './schema-drift.ts';
 import { serviceNotification } from './service-notification.ts';
 import { watchImpaired } from './watch-impaired.ts';

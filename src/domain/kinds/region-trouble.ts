@@ -3,10 +3,9 @@
  * remembered when first heard of, and fires when it has lasted for the rule's `for`, even without another fact.
  */
 import { regionName } from '../../text/region-name.ts';
-import type { Alert } from '../alert/alert.ts';
+import { type Alert, type Change, remember, resolve } from '../alert/alert.ts';
 import type { FactName, FactOf } from '../alert/fact.ts';
-import { type Change, remember, resolve } from '../alert/lifecycle.ts';
-import { lasting } from '../alert/parameter.ts';
+import { lasting } from '../alert/rule.ts';
 import { type Context, defineKind, fireMeasured, type Kind } from './kind.ts';
 
 interface Memory {
@@ -36,7 +35,7 @@ interface TroubleState {
 type Health = FactOf<'region_health'>['health'];
 
 /** The trouble that a region's health is `health`. Any health that does not end it once it fires hides it. */
-export function ofHealth(health: Health, endedBy: readonly Health[]) {
+function ofHealth(health: Health, endedBy: readonly Health[]) {
   return ({ health: now, region, sinceUs, reason }: FactOf<'region_health'>): TroubleState => {
     const ended = endedBy.includes(now) ? 'over' : 'hidden';
     return { region, state: now === health ? 'lasts' : ended, sinceUs, reason };
@@ -44,7 +43,7 @@ export function ofHealth(health: Health, endedBy: readonly Health[]) {
 }
 
 /** How alerts of such a kind change. Nobody resolves them by hand: the next check would raise them again. */
-export function regionTrouble<Name extends FactName>({ read, summary, action, over }: RegionTrouble<Name>) {
+function regionTrouble<Name extends FactName>({ read, summary, action, over }: RegionTrouble<Name>) {
   function firing(alert: Alert, memory: Memory, context: Context): Change {
     const { region = '' } = context.labels;
     const words = [summary(regionName(region)), ...(action ? [action(region)] : [])].join('. ');
@@ -138,5 +137,33 @@ export const regionUnauthorized = defineKind({
     action: (region) =>
       `Create a new API token as an organisation admin and use it for regions.${region}.token. Everything that was missed is read then`,
     over: 'the region answers again',
+  }),
+});
+
+// Something in a region is not read in time, for whatever reason, so people are notified late of what happens there.
+
+export const feedBehind = defineKind({
+  name: 'FeedBehind',
+  fires:
+    'something was not read within `poll.max_interval` (notifications and inventory: twice that), because too few requests are allowed, the service asks for a pause, or a Bird or Nest cannot be read',
+  resolves: 'every stream is read often enough again',
+  words: { firing: 'Reading behind', still: 'Reading still behind', over: 'Reading caught up' },
+  runbook: {
+    look: 'the reason. `nestwatch_api_rate_limit` against the number of Birds; failing requests (`nestwatch_api_requests_failed_total`).',
+    act: 'raise `requests_per_second` if the service allows it, or `poll.max_interval`, or leave Nests out with `nests.exclude`.',
+  },
+  parameters: lasting(300_000),
+  severities: ['warning'],
+
+  raisedBy: ['polling_pace'],
+  observes: ['polling_pace'],
+
+  ...regionTrouble({
+    read: ({ region, kept, sinceUs, reason }: FactOf<'polling_pace'>) => ({
+      ...{ region, sinceUs, reason },
+      state: kept ? 'over' : 'lasts',
+    }),
+    summary: (region) => `Region ${region} is not read in time: alerts may come late`,
+    over: 'every stream is polled often enough again',
   }),
 });

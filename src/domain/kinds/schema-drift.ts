@@ -5,10 +5,9 @@
  */
 import { howMany } from '../../text/counts.ts';
 import { regionName } from '../../text/region-name.ts';
-import type { Alert } from '../alert/alert.ts';
+import { type Alert, clear } from '../alert/alert.ts';
 import type { Feed } from '../alert/event.ts';
-import { clear } from '../alert/lifecycle.ts';
-import { resolvedAfter } from '../alert/parameter.ts';
+import { resolvedAfter } from '../alert/rule.ts';
 import { defineKind, endQuiet, FEED_ENTRIES, fireMeasured, quietAtUs } from './kind.ts';
 
 interface Memory {

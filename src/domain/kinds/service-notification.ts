@@ -1,9 +1,9 @@
 /** A notification of a type that no other kind knows becomes an alert as it is, so that none is ever dropped. */
 
+import { fire } from '../alert/alert.ts';
 import type { Event } from '../alert/event.ts';
 import { annotate, entityLabels, placeLabels, placeOf, whereabouts } from '../alert/labels.ts';
-import { fire } from '../alert/lifecycle.ts';
-import { resolvedAfter } from '../alert/parameter.ts';
+import { resolvedAfter } from '../alert/rule.ts';
 import { isDeactivation } from './bird-deactivated.ts';
 import { isDisconnection } from './connection-disconnected.ts';
 import { defineKind, ENTITY_LABELS, endQuiet, PLACE_LABELS, quietAtUs, subjectPart } from './kind.ts';

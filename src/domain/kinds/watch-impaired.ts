@@ -4,9 +4,9 @@
  * seconds, with since when it holds. What did not last is not remembered, so a restart starts counting again.
  */
 import { durationWords } from '../../text/duration-words.ts';
+import { clear } from '../alert/alert.ts';
 import type { FactOf } from '../alert/fact.ts';
-import { clear } from '../alert/lifecycle.ts';
-import { lasting } from '../alert/parameter.ts';
+import { lasting } from '../alert/rule.ts';
 import { defineKind, fireMeasured, subjectPart } from './kind.ts';
 
 interface Memory {

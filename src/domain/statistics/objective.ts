@@ -3,7 +3,7 @@
  * Workbook (chapter 5): an hour at 14.4 times the pace that would last, and three days at three times. Where few Flights
  * fly a single failure is a large share, so a window also needs a least number of failures.
  */
-import type { Burning } from '../alert/measured-flights.ts';
+import type { Burning } from '../alert/fact.ts';
 
 interface Target {
   /** The share that must succeed, above 0 and below 1. */

@@ -5,9 +5,7 @@
 import type { Alert } from '../../domain/alert/alert.ts';
 import { type RuledFact, scopeOf } from '../../domain/alert/fact.ts';
 import type { Rule } from '../../domain/alert/rule.ts';
-import { transitions } from '../../domain/alert/transition.ts';
-import type { Decision } from '../../domain/evaluate/alert-book.ts';
-import { decide } from '../../domain/evaluate/decide.ts';
+import { type Decision, decide } from '../../domain/evaluate/decide.ts';
 import type { Happening } from '../../report.ts';
 import type { Transaction } from '../store.ts';
 import { sharedErrors } from './shared-errors.ts';
@@ -60,4 +58,20 @@ export async function writeDecision(
   }
   const shared = await applyFacts(tx, await sharedErrors(tx, known, { alerts, links }, rules), rules, nowUs);
   return { written: alerts.length + shared.written, happenings: [...happenings, ...shared.happenings] };
+}
+
+/** An alert that fired or resolved. */
+interface Transition {
+  readonly alert: Alert;
+  readonly state: 'firing' | 'resolved';
+}
+
+/** Which of the changed alerts entered another state that people are told about. */
+export function transitions(before: readonly Alert[], after: readonly Alert[]): Transition[] {
+  const states = new Map(before.map((alert) => [alert.id, alert.state]));
+  return after.flatMap((alert) => {
+    const was = states.get(alert.id) ?? 'pending';
+    if (alert.state === was || alert.state === 'pending') return [];
+    return [{ alert, state: alert.state }];
+  });
 }

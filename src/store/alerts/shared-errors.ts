@@ -5,8 +5,8 @@
 import type { Alert } from '../../domain/alert/alert.ts';
 import type { FactOf, RuledFact } from '../../domain/alert/fact.ts';
 import type { Rule } from '../../domain/alert/rule.ts';
-import type { Decision, Link } from '../../domain/evaluate/alert-book.ts';
 import { rulesFor } from '../../domain/evaluate/choose-rule.ts';
+import type { Decision, Link } from '../../domain/evaluate/decide.ts';
 import { type GroupMember, HAS_LEFT } from '../../domain/grouping/group.ts';
 import { flightFailed } from '../../domain/kinds/failures/flight-failed.ts';
 import {

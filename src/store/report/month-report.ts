@@ -4,9 +4,13 @@
  */
 import type { Alert, Labels } from '../../domain/alert/alert.ts';
 import type { Episode } from '../../domain/digest/digest.ts';
-import { alertsOfMonth, impairsWatch } from '../../domain/digest/month-alerts.ts';
-import { objectiveRows, type ReportedObjective } from '../../domain/digest/objective-rows.ts';
-import type { ReportRow } from '../../domain/digest/report-figures.ts';
+import {
+  alertsOfMonth,
+  impairsWatch,
+  objectiveRows,
+  type ReportedObjective,
+  type ReportRow,
+} from '../../domain/digest/report-figures.ts';
 import { successRatio } from '../../domain/statistics/flight-statistics.ts';
 import { exactZoneTime } from '../../text/instant-words.ts';
 import { type Period, periodsOf } from '../../time/calendar-period.ts';

@@ -1,5 +1,5 @@
 import { type Action, sayAction } from '../../domain/action/action.ts';
-import { wireText } from '../../domain/alert/event-json.ts';
+import { wireText } from '../../domain/alert/event.ts';
 import { dayAndSecond } from '../../text/instant-words.ts';
 import { instantJson } from './alert-json.ts';
 

@@ -1,7 +1,7 @@
 /** Takes wishes to start Birds again, and says what became of them. */
 import type { Hono } from 'hono';
 import * as z from 'zod';
-import { wireText } from '../../domain/alert/event-json.ts';
+import { wireText } from '../../domain/alert/event.ts';
 import { askToFly } from '../../operator/ask-to-fly.ts';
 import { isLogin, signedBy } from '../access/identify.ts';
 import { readQuery, refuse } from '../requests/query.ts';

@@ -1,8 +1,7 @@
 /** Formats what several answers of the JSON API share. */
 
-import type { Alert } from '../../domain/alert/alert.ts';
+import type { Alert, Note } from '../../domain/alert/alert.ts';
 import { fingerprint } from '../../domain/alert/fingerprint.ts';
-import type { Note } from '../../domain/alert/note.ts';
 import { ANNOTATION_OF, type Finding } from '../../domain/context/findings.ts';
 import { type Deadline, lateUs } from '../../domain/statistics/deadlines.ts';
 import { alertPath } from '../../http/page-path.ts';

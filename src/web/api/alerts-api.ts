@@ -2,8 +2,7 @@
 
 import type { Hono } from 'hono';
 import type { Alert, AlertState } from '../../domain/alert/alert.ts';
-import type { Event } from '../../domain/alert/event.ts';
-import { eventJson } from '../../domain/alert/event-json.ts';
+import { type Event, eventJson } from '../../domain/alert/event.ts';
 import { idOfPath } from '../../http/page-path.ts';
 import { type AlertRecord, readAlertRecord } from '../../operator/alert-record.ts';
 import { alertOf, findReference } from '../../operator/find-reference.ts';

@@ -4,8 +4,7 @@
  */
 import { Hono } from 'hono';
 import * as z from 'zod';
-import type { Event } from '../../domain/alert/event.ts';
-import { wireText } from '../../domain/alert/event-json.ts';
+import { type Event, wireText } from '../../domain/alert/event.ts';
 import type { Notification } from '../../domain/grouping/notification.ts';
 import { isStoreFailure } from '../../errors.ts';
 import { countFiring } from '../../operator/count-firing.ts';

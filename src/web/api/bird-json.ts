@@ -1,7 +1,7 @@
 /** Formats Birds, Flights and Nests for the JSON API. */
 
 import type { ServiceLinks } from '../../config/service-links.ts';
-import { eventJson, wireText } from '../../domain/alert/event-json.ts';
+import { eventJson, wireText } from '../../domain/alert/event.ts';
 import type { FlightLog } from '../../domain/alert/flight-step.ts';
 import { successRatio } from '../../domain/statistics/flight-statistics.ts';
 import { type BirdReport, durationUs } from '../../operator/bird-report.ts';

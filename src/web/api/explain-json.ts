@@ -1,5 +1,5 @@
 import type { Labels } from '../../domain/alert/alert.ts';
-import { eventJson } from '../../domain/alert/event-json.ts';
+import { eventJson } from '../../domain/alert/event.ts';
 import type { Rule } from '../../domain/alert/rule.ts';
 import { DEFAULT_RULES } from '../../domain/kinds/kinds.ts';
 import type { Explanation, Mention } from '../../operator/explain.ts';

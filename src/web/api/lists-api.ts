@@ -1,6 +1,6 @@
 /** Serves the lists of the JSON API that are read as they are stored, in pages. */
 import type { Hono } from 'hono';
-import { eventJson, wireText } from '../../domain/alert/event-json.ts';
+import { eventJson, wireText } from '../../domain/alert/event.ts';
 import type { ListName } from '../../operator/lists.ts';
 import { formatInstant } from '../../time/instant.ts';
 import {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { MailTemplates } from '../../../src/channels/email/mail-extras.ts';
 import { mailMessage } from '../../../src/channels/email/mail-message.ts';
-import { MAX_PART_BYTES } from '../../../src/channels/message/fitting.ts';
+import { MAX_PART_BYTES } from '../../../src/channels/message/bounded.ts';
 import { compileTemplate, type TemplateUse } from '../../../src/templates/liquid.ts';
 import { SAMPLE_VARIABLES } from '../../../src/templates/variables.ts';
 import { alert, failedFlight, group } from '../sample-notifications.ts';

@@ -5,9 +5,9 @@ import { openMails, threadHeaders } from '../../../src/channels/email/send-mail.
 import { digestView } from '../../../src/channels/message/digest-view.ts';
 import { closeChannels, openChannels } from '../../../src/channels/registry.ts';
 import { slackBody } from '../../../src/channels/slack/slack-body.ts';
-import { teamsBody } from '../../../src/channels/teams/teams-body.ts';
+import { teamsBody } from '../../../src/channels/teams/teams-channel.ts';
 import { digestJson } from '../../../src/channels/webhook/digest-json.ts';
-import { webhookMessages } from '../../../src/channels/webhook/post-webhook.ts';
+import { webhookMessages } from '../../../src/channels/webhook/webhook-channel.ts';
 import type { Alert } from '../../../src/domain/alert/alert.ts';
 import { digestOf, digestTitle, isEmpty } from '../../../src/domain/digest/digest.ts';
 import { createFlightTally } from '../../../src/domain/digest/flight-tally.ts';

@@ -2,8 +2,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { openWebhooks } from '../../../src/channels/webhook/post-webhook.ts';
-import { webhookChannel } from '../../../src/channels/webhook/webhook-channel.ts';
+import { openWebhooks, webhookChannel } from '../../../src/channels/webhook/webhook-channel.ts';
 import type { Event } from '../../../src/domain/alert/event.ts';
 import { openTransport } from '../../../src/http/transport.ts';
 import { secret } from '../../../src/secret.ts';

@@ -2,8 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { WebhookIntegration } from '../../../src/channels/webhook/post-webhook.ts';
-import { openWebhooks } from '../../../src/channels/webhook/post-webhook.ts';
+import { openWebhooks, type WebhookIntegration } from '../../../src/channels/webhook/webhook-channel.ts';
 import { NestwatchError } from '../../../src/errors.ts';
 import {
   type HttpRequest,

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Event } from '../../../src/domain/alert/event.ts';
-import { eventJson } from '../../../src/domain/alert/event-json.ts';
+import { type Event, eventJson } from '../../../src/domain/alert/event.ts';
 
 const EVENT: Event = {
   key: 'eu/flight/f-1/failed',

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readShortId, SHORT_ID_ERA, shortId } from '../../../src/domain/alert/short-id.ts';
+import { readShortId, SHORT_ID_ERA, shortId } from '../../../src/domain/alert/event.ts';
 import { anyCharacter } from '../../any-character.ts';
 
 const AT_US = Date.UTC(2026, 6, 2, 12) * 1000;

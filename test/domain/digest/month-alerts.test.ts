@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Episode } from '../../../src/domain/digest/digest.ts';
-import { alertsOfMonth } from '../../../src/domain/digest/month-alerts.ts';
+import { alertsOfMonth } from '../../../src/domain/digest/report-figures.ts';
 
 /** A month of a hundred microseconds. */
 const MONTH = { fromUs: 1_000, untilUs: 1_100 };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isForgettable } from '../../../src/domain/alert/lifecycle.ts';
+import { isForgettable } from '../../../src/domain/alert/alert.ts';
 import { isSettled } from '../../../src/domain/grouping/group.ts';
 import { amountOf } from '../../cases.ts';
 import {

@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Listed } from '../../../src/domain/grouping/flush.ts';
-import { MAX_EVENTS } from '../../../src/domain/grouping/notification.ts';
 import {
   BATCH_EVENTS,
   batchesOf,
   eventsOfEach,
+  type Listed,
   PART_ALERTS,
   PART_EVENTS,
   partsOf,
-} from '../../../src/domain/grouping/split-notification.ts';
+} from '../../../src/domain/grouping/flush.ts';
+import { MAX_EVENTS } from '../../../src/domain/grouping/notification.ts';
 
 /** Alerts with this many events that were not notified yet. */
 const listed = (untold: readonly number[], alertname = 'FlightFailed') =>

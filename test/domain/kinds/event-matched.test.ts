@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { matchedFacts, rulesOnEvents } from '../../../src/domain/evaluate/match-events.ts';
+import { matchedFacts, rulesOnEvents } from '../../../src/domain/evaluate/choose-rule.ts';
 import { parseMatchers } from '../../../src/domain/matchers/matcher.ts';
 import { birdLog, eventMatched, flight, MARKETING, minute, notification, rule, watch } from '../world.ts';
 

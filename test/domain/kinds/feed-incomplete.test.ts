@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { isForgettable } from '../../../src/domain/alert/alert.ts';
 import type { Feed } from '../../../src/domain/alert/event.ts';
 import type { Fact } from '../../../src/domain/alert/fact.ts';
-import { isForgettable } from '../../../src/domain/alert/lifecycle.ts';
 import { minute, watch } from '../world.ts';
 
 const gap = (missing: number, feed: Feed = 'bird_log'): Fact => ({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isForgettable } from '../../../src/domain/alert/lifecycle.ts';
+import { isForgettable } from '../../../src/domain/alert/alert.ts';
 import { minute, OF_DEFAULT, regionHealth, rule, watch } from '../world.ts';
 
 describe('RegionDown', () => {

@@ -5,10 +5,10 @@ import { createMatcher, type Matcher, parseMatchers } from '../../../src/domain/
 import {
   BUILT_IN_INHIBITIONS,
   createInhibitor,
+  createMuting,
   type InhibitRule,
   sourceNames,
-} from '../../../src/domain/muting/inhibit.ts';
-import { createMuting } from '../../../src/domain/muting/muting.ts';
+} from '../../../src/domain/muting/muting.ts';
 import { createRecurrences } from '../../../src/domain/muting/recurrence.ts';
 import { node, tree } from '../route-tree.ts';
 

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Event } from '../../../src/domain/alert/event.ts';
-import { shortId } from '../../../src/domain/alert/short-id.ts';
+import { type Event, shortId } from '../../../src/domain/alert/event.ts';
 import type { EventQuery } from '../../../src/store/event-store.ts';
 import { parseInstant } from '../../../src/time/instant.ts';
 import { anyCharacter } from '../../any-character.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Note } from '../../../src/domain/alert/note.ts';
+import type { Note } from '../../../src/domain/alert/alert.ts';
 import { alert, HOSTILE_TEXTS, NOW_US, SECOND_US } from './sample-records.ts';
 import type { Run } from './subject.ts';
 

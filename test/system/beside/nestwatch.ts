@@ -1,7 +1,7 @@
 /** Plays a story to nestwatch's alerting and delivery, on a virtual clock. */
 import { randomUUID } from 'node:crypto';
 import { createAlerting } from '../../../src/alerting/alerting.ts';
-import { openWebhooks } from '../../../src/channels/webhook/post-webhook.ts';
+import { openWebhooks } from '../../../src/channels/webhook/webhook-channel.ts';
 import { createDelivery } from '../../../src/delivery/outbox.ts';
 import type { Alert, Labels } from '../../../src/domain/alert/alert.ts';
 import { parseMatchers } from '../../../src/domain/matchers/matcher.ts';

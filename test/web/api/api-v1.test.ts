@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { EventJson } from '../../../src/domain/alert/event-json.ts';
+import type { EventJson } from '../../../src/domain/alert/event.ts';
 import { fingerprint } from '../../../src/domain/alert/fingerprint.ts';
 import { secret } from '../../../src/secret.ts';
 import type { alertJson, deliveryJson } from '../../../src/web/api/alert-json.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { shortId } from '../../../src/domain/alert/short-id.ts';
+import { shortId } from '../../../src/domain/alert/event.ts';
 import { deliveryPath, eventPath } from '../../../src/http/page-path.ts';
 import { aDelivery, anAlert, anEvent, NOW_US, putAlert, putDeliveries, putEvents } from '../sample.ts';
 import { serve } from '../served.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ReportedObjective } from '../../../src/domain/digest/objective-rows.ts';
+import type { ReportedObjective } from '../../../src/domain/digest/report-figures.ts';
 import { parseMatchers } from '../../../src/domain/matchers/matcher.ts';
 import type { Silence } from '../../../src/domain/muting/silence.ts';
 import type { Store } from '../../../src/store/store.ts';

@@ -1,9 +1,14 @@
 import { type Labels, labelOf } from '../../../domain/alert/alert.ts';
-import type { GroupNotification, NotifiedAlert } from '../../../domain/grouping/notification.ts';
-import { matchersOf } from '../../../domain/matchers/matcher.ts';
+import type {
+  DigestNotification,
+  GroupNotification,
+  NotifiedAlert,
+} from '../../../domain/grouping/notification.ts';
+import { goQuote, matchersOf } from '../../../domain/matchers/matcher.ts';
 import { alertPath } from '../../../http/page-path.ts';
-import { commonLabels, subjectOf } from '../alert-subject.ts';
-import { linkable } from '../encode.ts';
+import { plainText } from '../../../text/plain-text.ts';
+import { commonLabels, NAME_CODE_POINTS, placeWithin, subjectOf } from '../alert-subject.ts';
+import { linkable } from '../section.ts';
 
 export interface Link {
   readonly text: string;
@@ -106,4 +111,75 @@ function silenceUrl(externalUrl: string, name: 'alert' | 'matchers', value: stri
   // A slash is allowed in a query, and keeps the address readable.
   const query = new URLSearchParams({ [name]: value }).toString().replaceAll('%2F', '/');
   return `${externalUrl}/silence?${query}`;
+}
+
+// Makes the links to each alert of a message about several: to its page, and to acknowledge it.
+
+/** With more than a screen of them the page is shorter. */
+const MAX_EACH = 6;
+
+export interface EachAlert {
+  /** Its Bird or entity, with its Nest and region where those differ. */
+  readonly name: string;
+  readonly url: string;
+  /** Absent if no link can acknowledge it. */
+  readonly acknowledgeUrl?: string;
+}
+
+/** Links to the first firing alerts; the page leads to more. Empty if there is no page to link to. */
+export function eachAlert(alerts: readonly NotifiedAlert[], externalUrl: string): readonly EachAlert[] {
+  const open = alerts.filter(({ status }) => status === 'firing');
+  // If only one fires, the links of the whole message lead to it.
+  if (open.length < 2) return [];
+  const shared = commonLabels(alerts);
+  return open.slice(0, MAX_EACH).flatMap((alert) => {
+    const url = linkable(`${externalUrl}/${alertPath(alert.id)}`);
+    const acknowledgeUrl = alert.acknowledgeUrl && linkable(alert.acknowledgeUrl);
+    return url === undefined
+      ? []
+      : [{ name: placeWithin(alert, shared), url, ...(acknowledgeUrl && { acknowledgeUrl }) }];
+  });
+}
+
+// Says in one line at the end of a message why somebody gets it; and, if nothing in it links to the page, why.
+
+const MATCHERS_CODE_POINTS = 200;
+
+/** `You get this because alerts with severity="critical" go to receiver ops of nestwatch.` */
+export function whySent(notification: GroupNotification | DigestNotification, externalUrl: string): string {
+  const to = `receiver ${plainText(notification.receiver, NAME_CODE_POINTS)} of nestwatch`;
+  const why = `You get this because ${notification.kind === 'digest' ? digestWords(notification, to) : groupWords(notification, to)}.`;
+  return externalUrl === ''
+    ? `${why} Links to nestwatch are missing because web.external_url is not set.`
+    : why;
+}
+
+function digestWords({ digest, to: members }: DigestNotification, to: string): string {
+  if (members)
+    return `you are an active member of the Nest, and ${to} mails its report to the members of each Nest`;
+  return `digest ${plainText(digest.name, NAME_CODE_POINTS)} goes to ${to}`;
+}
+
+function groupWords(notification: GroupNotification, to: string): string {
+  if (notification.to)
+    return `you are an active member of the Nest, and ${to} mails alerts to the members of their Nest`;
+  const matchers = routeMatchers(notification);
+  if (matchers === undefined) return `these alerts go to ${to}`;
+  if (matchers === '') return `${to} gets the alerts that no more specific route matches`;
+  return `alerts with ${plainText(matchers, MATCHERS_CODE_POINTS)} go to ${to}`;
+}
+
+/** The matchers of the group's route, from the root down; empty for the root; undefined if the key does not tell. */
+function routeMatchers({ groupSort, groupKey, groupLabels }: GroupNotification): string | undefined {
+  const pairs = Object.entries(groupLabels)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, value]) => `${name}=${goQuote(value)}`);
+  const labels = `:{${pairs.join(', ')}}`;
+  if (groupSort !== 'route' || !groupKey.startsWith('{') || !groupKey.endsWith(labels)) return undefined;
+  const route = groupKey.slice(0, -labels.length).replace(/#\d+$/, '');
+  return route
+    .slice(1, -1)
+    .split('}/{')
+    .filter((part) => part !== '')
+    .join(', ');
 }

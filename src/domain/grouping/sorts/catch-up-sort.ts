@@ -16,7 +16,7 @@ import type { Suppression } from '../../muting/suppression.ts';
 import type { Route } from '../../routing/route.ts';
 import type { Flush, Listed } from '../flush.ts';
 import { type AlertInGroup, type Group, type GroupMember, HAS_LEFT, newGroup } from '../group.ts';
-import type { KindCount, Summary } from '../summary.ts';
+import type { KindCount, Summary } from '../notification.ts';
 import { GATHERING_INTERVAL_MS, routeOnce, type Sort, selectAll } from './sort.ts';
 
 /** The summary waits until no old news came for this long, and at least the root's `group_wait`. */

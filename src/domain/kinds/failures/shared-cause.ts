@@ -1,5 +1,5 @@
 /**
- * Many Birds fail with one error: one alert about it, which inhibits theirs (`domain/muting/inhibit.ts`). It has the events
+ * Many Birds fail with one error: one alert about it, which inhibits theirs (`domain/muting/muting.ts`). It has the events
  * of all of them, so that whoever is told of it is told of each failure.
  */
 import { howMany } from '../../../text/counts.ts';
@@ -7,13 +7,12 @@ import { durationWords } from '../../../text/duration-words.ts';
 import { dayAndTime } from '../../../text/instant-words.ts';
 import { firstLines, plainText } from '../../../text/plain-text.ts';
 import { regionName } from '../../../text/region-name.ts';
-import type { Alert, Labels } from '../../alert/alert.ts';
+import { type Alert, fire, type Labels, remember, resolve } from '../../alert/alert.ts';
 import { signature } from '../../alert/error-signature.ts';
 import type { FactOf } from '../../alert/fact.ts';
 import { hash64 } from '../../alert/fingerprint.ts';
 import { annotate, birdName, tidyLabels } from '../../alert/labels.ts';
-import { fire, remember, resolve } from '../../alert/lifecycle.ts';
-import type { Parameters, RuleOf } from '../../alert/parameter.ts';
+import type { Parameters, RuleOf } from '../../alert/rule.ts';
 import { defineKind, type Given, type Mistake } from '../kind.ts';
 
 const PARAMETERS = {

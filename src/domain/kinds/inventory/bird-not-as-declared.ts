@@ -8,11 +8,10 @@ import type { Alert } from '../../alert/alert.ts';
 import type { Fact, Place } from '../../alert/fact.ts';
 import { hash64 } from '../../alert/fingerprint.ts';
 import { birdName, placeLabels, whereabouts } from '../../alert/labels.ts';
-import { lasting, type Parameters, type RuleOf } from '../../alert/parameter.ts';
+import { lasting, type Parameters, type RuleOf } from '../../alert/rule.ts';
 import type { RegionToJudge } from '../judge.ts';
-import { birdTopic, defineKind, fireMeasured, PLACE_LABELS } from '../kind.ts';
+import { birdTopic, defineKind, fireMeasured, observePutRight, PLACE_LABELS, putRight } from '../kind.ts';
 import { compareBirds, type Drift, differences } from './compare-birds.ts';
-import { observePutRight, putRight } from './put-right.ts';
 
 interface Memory {
   readonly differs: string;

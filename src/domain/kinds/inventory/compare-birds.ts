@@ -4,7 +4,7 @@
  * Bird that it lacks a difference.
  */
 import { howMany } from '../../../text/counts.ts';
-import type { DeclaredBird } from '../../alert/declared-bird.ts';
+import type { DeclaredBird } from '../../alert/rule.ts';
 
 /** A Bird as it is: what is absent is not known. Names are ids of what has none. */
 export interface ListedBird extends DeclaredBird {

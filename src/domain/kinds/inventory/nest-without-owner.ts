@@ -7,10 +7,9 @@ import { matchesGlob } from '../../../text/glob.ts';
 import { dayAndTime } from '../../../text/instant-words.ts';
 import type { Fact } from '../../alert/fact.ts';
 import { placeLabels, whereabouts } from '../../alert/labels.ts';
-import { lasting, type Parameters, type RuleOf } from '../../alert/parameter.ts';
+import { lasting, type Parameters, type RuleOf } from '../../alert/rule.ts';
 import type { NestToJudge, RegionToJudge } from '../judge.ts';
-import { defineKind, fireMeasured, subjectPart } from '../kind.ts';
-import { observePutRight, putRight } from './put-right.ts';
+import { defineKind, fireMeasured, observePutRight, putRight, subjectPart } from '../kind.ts';
 
 interface Memory {
   readonly active: string;

@@ -6,8 +6,8 @@ import { howMany } from '../../../text/counts.ts';
 import { durationWords } from '../../../text/duration-words.ts';
 import { dayAndTime } from '../../../text/instant-words.ts';
 import { regionName } from '../../../text/region-name.ts';
+import { resolve } from '../../alert/alert.ts';
 import type { FactOf } from '../../alert/fact.ts';
-import { resolve } from '../../alert/lifecycle.ts';
 import { defineKind, fireMeasured, subjectPart } from '../kind.ts';
 
 export const objectiveBurning = defineKind({

@@ -1,4 +1,4 @@
-import type { Note } from '../../../domain/alert/note.ts';
+import type { Note } from '../../../domain/alert/alert.ts';
 import type { NoteStore } from '../../store.ts';
 import { type Sql, upsertRows } from '../sql.ts';
 

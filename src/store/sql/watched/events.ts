@@ -1,5 +1,4 @@
-import type { Event, OwnFeed } from '../../../domain/alert/event.ts';
-import { readShortId, SHORT_ID_ERA, shortId } from '../../../domain/alert/short-id.ts';
+import { type Event, type OwnFeed, readShortId, SHORT_ID_ERA, shortId } from '../../../domain/alert/event.ts';
 import { foldedGuid } from '../../../text/guid.ts';
 import type { EventQuery, EventStore } from '../../event-store.ts';
 import { bodyOf, type EventRow, eventOf, idOf } from '../../rows/event-row.ts';

@@ -3,10 +3,9 @@
  * happened. Its labels, ids and other episodes are folded away.
  */
 import { html } from 'hono/html';
-import type { Alert, Labels } from '../../../domain/alert/alert.ts';
+import { type Alert, type Labels, MAX_NOTE_LENGTH } from '../../../domain/alert/alert.ts';
 import type { Event } from '../../../domain/alert/event.ts';
 import { fingerprint } from '../../../domain/alert/fingerprint.ts';
-import { MAX_NOTE_LENGTH } from '../../../domain/alert/note.ts';
 import { alertPath, birdPath, eventPath, flightPath } from '../../../http/page-path.ts';
 import type { WrittenNote } from '../../../operator/add-note.ts';
 import type { AlertRecord } from '../../../operator/alert-record.ts';

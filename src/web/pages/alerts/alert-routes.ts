@@ -2,7 +2,7 @@
 import type { Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import { sayAction } from '../../../domain/action/action.ts';
-import { wireText } from '../../../domain/alert/event-json.ts';
+import { wireText } from '../../../domain/alert/event.ts';
 import { flightFailed } from '../../../domain/kinds/failures/flight-failed.ts';
 import { isAcknowledgementOver } from '../../../domain/muting/silence.ts';
 import { madeTogether } from '../../../domain/muting/silence-change.ts';

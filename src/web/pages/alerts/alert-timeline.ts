@@ -1,7 +1,7 @@
 /** Renders everything that happened around an alert as one timeline, the newest first. */
 import { html } from 'hono/html';
+import { MAX_NOTE_LENGTH } from '../../../domain/alert/alert.ts';
 import type { Event } from '../../../domain/alert/event.ts';
-import { MAX_NOTE_LENGTH } from '../../../domain/alert/note.ts';
 import type { AlertRecord } from '../../../operator/alert-record.ts';
 import type { AlertSurroundings } from '../../../operator/alert-surroundings.ts';
 import type { SentNotification } from '../../../store/outbox-store.ts';

@@ -2,8 +2,7 @@
 import type { Hono } from 'hono';
 import { html } from 'hono/html';
 import { sayAction } from '../../../domain/action/action.ts';
-import { EVENT_FEEDS, EVENT_TYPES, type Event } from '../../../domain/alert/event.ts';
-import { shortId } from '../../../domain/alert/short-id.ts';
+import { EVENT_FEEDS, EVENT_TYPES, type Event, shortId } from '../../../domain/alert/event.ts';
 import { deadlineWords } from '../../../domain/statistics/deadlines.ts';
 import { alertPath, birdPath, flightPath, idOfPath } from '../../../http/page-path.ts';
 import { type Explanation, explain } from '../../../operator/explain.ts';

@@ -1,5 +1,5 @@
 /** The words of the pages, all in one catalogue: pages take every sentence from it. */
-import { eventTitle } from '../../../domain/alert/event-words.ts';
+import { eventTitle } from '../../../domain/alert/labels.ts';
 import { figureName, figureText, monthName } from '../../../domain/digest/report-figures.ts';
 import { kindOf } from '../../../domain/kinds/kinds.ts';
 import { isSuppressionReason, type SuppressionReason } from '../../../domain/muting/suppression.ts';

@@ -5,7 +5,7 @@
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import type { PublicStatusConfig } from '../../../config/sections/web-section.ts';
-import { MAX_NOTE_LENGTH } from '../../../domain/alert/note.ts';
+import { MAX_NOTE_LENGTH } from '../../../domain/alert/alert.ts';
 import type { HealthAnswer } from '../../../health/health.ts';
 import type { Store } from '../../../store/store.ts';
 import { plainText } from '../../../text/plain-text.ts';

@@ -4,7 +4,7 @@
  * people ask.
  */
 import { isPublicNest, type PublicStatusConfig } from '../../../config/sections/web-section.ts';
-import type { Note } from '../../../domain/alert/note.ts';
+import type { Note } from '../../../domain/alert/alert.ts';
 import type { HealthAnswer } from '../../../health/health.ts';
 import type { Impairment } from '../../../health/impairment.ts';
 import { LIMITS } from '../../../limits.ts';

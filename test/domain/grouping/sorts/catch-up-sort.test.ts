@@ -8,6 +8,7 @@ import {
   HAS_LEFT,
   isNews,
 } from '../../../../src/domain/grouping/group.ts';
+import { summaryTitle, summaryWords } from '../../../../src/domain/grouping/notification.ts';
 import {
   awaitSummary,
   catchUpKey,
@@ -17,7 +18,6 @@ import {
   memberAfterSummary,
   summarize,
 } from '../../../../src/domain/grouping/sorts/catch-up-sort.ts';
-import { summaryTitle, summaryWords } from '../../../../src/domain/grouping/summary.ts';
 import type { Suppression } from '../../../../src/domain/muting/suppression.ts';
 import { alert as storedAlert } from '../../../store/contract/sample-records.ts';
 import { TEST_START_US } from '../../../virtual-clock.ts';

@@ -1,8 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isForgettable } from '../../../../src/domain/alert/lifecycle.ts';
-import { isReached, latestEnds, weigh } from '../../../../src/domain/kinds/failures/failure-threshold.ts';
-import { endsAskedFor } from '../../../../src/domain/kinds/failures/flight-failed.ts';
+import { isForgettable } from '../../../../src/domain/alert/alert.ts';
+import {
+  endsAskedFor,
+  isReached,
+  latestEnds,
+  weigh,
+} from '../../../../src/domain/kinds/failures/flight-failed.ts';
 import { ends, flight, minute, rule, watch } from '../../world.ts';
 
 const half = { least: 0.5, ofLast: 4 };

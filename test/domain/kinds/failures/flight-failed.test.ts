@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isForgettable } from '../../../../src/domain/alert/lifecycle.ts';
+import { isForgettable } from '../../../../src/domain/alert/alert.ts';
 import { parseMatchers } from '../../../../src/domain/matchers/matcher.ts';
 import {
   birdVanished,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { DeclaredBird } from '../../../../src/domain/alert/declared-bird.ts';
+import type { DeclaredBird } from '../../../../src/domain/alert/rule.ts';
 import { compareBirds, type ListedBird } from '../../../../src/domain/kinds/inventory/compare-birds.ts';
 
 function listed(id: string, bird: string, change: Partial<ListedBird> = {}): ListedBird {
