@@ -29,8 +29,6 @@ export interface UpkeepStore {
    * is negative. Calls `pause` between steps; many alerts need many.
    */
   rollBackClock(byUs: number, nowUs: number, pause: () => Promise<void>): Promise<void>;
-  /** Moves the instants since when something lasts for an alert's rule (`for`, `keep_firing_for`) `byUs` later. */
-  setClockAhead(byUs: number, pause: () => Promise<void>): Promise<void>;
   /**
    * Deletes up to `limit` records that are past the retention: events, ended Flights, settled deliveries with their
    * notifications, links, quarantined entries, expired silences, suppressions, ended episodes; never what is open,

@@ -15,7 +15,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { pushedAlerts } from '../../src/channels/alertmanager/alertmanager-channel.ts';
-import { pagerdutyChange, pagerdutyEvent } from '../../src/channels/incident/pagerduty-channel.ts';
+import { incidentOf, pagerdutyEvent } from '../../src/channels/incident/pagerduty-channel.ts';
 import { slackBody } from '../../src/channels/slack/slack-body.ts';
 import { teamsBody } from '../../src/channels/teams/teams-channel.ts';
 import { cloudEventBatches, digestEvent } from '../../src/channels/webhook/cloudevents.ts';
@@ -218,7 +218,7 @@ describe('whatever a notification is made of', () => {
           const event = pagerdutyEvent(group, URL, style, description, notes);
           pagerduty.parse(sent(event));
           for (const bare of [{ acknowledged: true as const }, { alerts: [] }]) {
-            const change = pagerdutyChange({ ...group, ...bare }, style);
+            const change = incidentOf({ ...group, ...bare }, style.routingKey);
             expect(pagerdutyShort.parse(sent(change)).dedup_key).toBe(event.dedup_key);
           }
           expect(bytesOf(event)).toBeLessThan(512_000);

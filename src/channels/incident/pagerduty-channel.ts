@@ -7,7 +7,7 @@ import { refuseTemplates } from '../../document/refuse-templates.ts';
 import { keysWithoutEffect, refusedKeys } from '../../document/refused-key.ts';
 import { twins, words } from '../../document/value-shape.ts';
 import type { RankedSeverity } from '../../domain/alert/alert.ts';
-import { incidentKey, incidentSeverity } from '../../domain/grouping/incident.ts';
+import { incidentAction, incidentKey, incidentSeverity } from '../../domain/grouping/incident.ts';
 import type { GroupNotification, NotifiedAlert } from '../../domain/grouping/notification.ts';
 import { type Secret, secret } from '../../secret.ts';
 import type { Template } from '../../templates/liquid.ts';
@@ -88,8 +88,9 @@ export function pagerdutyRequest(
   const { severity, description } = integration;
   const url = integration.url.reveal();
   const routingKey = integration.routingKey.reveal();
-  const change = pagerdutyChange(notification, { routingKey });
-  if (change) return { url, body: change };
+  // About the incident alone: PagerDuty needs no more than this.
+  if (notification.acknowledged || notification.alerts.length === 0)
+    return { url, body: incidentOf(notification, routingKey) };
   const { texts, notes, error } = renderTexts({ description }, notification, externalUrl);
   const style = { routingKey, severity };
   const body = pagerdutyEvent(notification, externalUrl, style, texts.description, notes);
@@ -134,47 +135,6 @@ const LISTED_ALERTS = 100;
 const MESSAGE_CODE_POINTS = 500;
 const FLIGHT_CODE_POINTS = 100;
 
-interface PagerdutyEvent {
-  readonly routing_key: string;
-  readonly event_action: 'trigger' | 'resolve';
-  readonly dedup_key: string;
-  readonly client: 'nestwatch';
-  /** The page, if people can reach it. */
-  readonly client_url?: string;
-  readonly payload: {
-    readonly summary: string;
-    readonly source: string;
-    readonly severity: RankedSeverity;
-    readonly timestamp: string;
-    readonly component?: string;
-    readonly group?: string;
-    readonly class?: string;
-    readonly custom_details: Readonly<Record<string, string | number | readonly string[]>>;
-  };
-  readonly links: readonly { readonly href: string; readonly text: string }[];
-}
-
-/** Acknowledges or resolves an incident. PagerDuty needs no more than this. */
-interface PagerdutyChange {
-  readonly routing_key: string;
-  readonly event_action: 'acknowledge' | 'resolve';
-  readonly dedup_key: string;
-}
-
-/** The change for a notification about the incident alone; undefined for one about alerts. */
-export function pagerdutyChange(
-  notification: GroupNotification,
-  { routingKey }: Pick<PagerdutyStyle, 'routingKey'>,
-): PagerdutyChange | undefined {
-  const { acknowledged, alerts } = notification;
-  if (!acknowledged && alerts.length > 0) return undefined;
-  return {
-    routing_key: routingKey,
-    event_action: acknowledged ? 'acknowledge' : 'resolve',
-    dedup_key: incidentKey(notification),
-  };
-}
-
 interface PagerdutyStyle {
   readonly routingKey: string;
   /** Replaces the alerts' own severity. */
@@ -187,7 +147,7 @@ export function pagerdutyEvent(
   { routingKey, severity }: PagerdutyStyle,
   description?: string,
   notes: readonly string[] = [],
-): PagerdutyEvent {
+) {
   const view = mailView(notification, externalUrl);
   const { alerts, groupLabels: labels } = notification;
   const summaryOf = (text: string) => plainText(text, PAGERDUTY_LIMITS.summary);
@@ -199,9 +159,7 @@ export function pagerdutyEvent(
   const [component, group, kind] = [named(labels.bird), named(labels.nest), named(labels.alertname)];
   const notices = [...view.notices, ...notes].map((notice) => plainText(notice, MESSAGE_CODE_POINTS));
   return {
-    routing_key: routingKey,
-    event_action: notification.status === 'resolved' ? 'resolve' : 'trigger',
-    dedup_key: incidentKey(notification),
+    ...incidentOf(notification, routingKey),
     client: 'nestwatch',
     ...(externalUrl !== '' && { client_url: externalUrl }),
     payload: {
@@ -221,6 +179,15 @@ export function pagerdutyEvent(
       },
     },
     links: view.links.map(({ text, url }) => ({ href: url, text })),
+  };
+}
+
+/** What every event says of its incident, and all that is sent about the incident alone. */
+export function incidentOf(notification: GroupNotification, routingKey: string) {
+  return {
+    routing_key: routingKey,
+    event_action: incidentAction(notification),
+    dedup_key: incidentKey(notification),
   };
 }
 

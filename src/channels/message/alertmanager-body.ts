@@ -1,5 +1,4 @@
-import type { Labels } from '../../domain/alert/alert.ts';
-import { type EventJson, eventJson } from '../../domain/alert/event.ts';
+import { eventJson } from '../../domain/alert/event.ts';
 import { commonLabels } from '../../domain/alert/labels.ts';
 import {
   type FlushReason,
@@ -11,65 +10,18 @@ import {
 import { alertPath } from '../../http/page-path.ts';
 import { formatInstant } from '../../time/instant.ts';
 
-/** Alertmanager's webhook body, version 4, with `events`, `events_total` and `events_omitted` added to each alert. */
-interface AlertmanagerBody {
-  readonly version: '4';
-  readonly groupKey: string;
-  readonly truncatedAlerts: number;
-  readonly status: 'firing' | 'resolved';
-  readonly receiver: string;
-  readonly groupLabels: Labels;
-  readonly commonLabels: Labels;
-  readonly commonAnnotations: Labels;
-  readonly externalURL: string;
-  readonly notification_reason: string;
-  /** The labels that the route adds to the group. */
-  readonly routeLabels: Labels;
-  readonly alerts: readonly AlertJson[];
-  /** If the notification has several parts: the number of this one, from 1, and of all. */
-  readonly part?: number;
-  readonly parts?: number;
-  /** What else people should know, a sentence each. */
-  readonly notices?: readonly string[];
-  /** Only in a summary of old news: its alerts list no events, which are counted here. */
-  readonly catching_up?: CatchingUpJson;
-}
-
-interface CatchingUpJson {
-  /** When the first and the last event occurred. */
-  readonly from: string;
-  readonly to: string;
-  readonly events: number;
-  readonly alerts: number;
-  readonly firing: number;
-  readonly kinds: Summary['kinds'];
-}
-
-export interface AlertJson {
-  readonly status: 'firing' | 'resolved';
-  readonly labels: Labels;
-  readonly annotations: Labels;
-  readonly startsAt: string;
-  readonly endsAt: string;
-  readonly generatorURL: string;
-  readonly fingerprint: string;
-  readonly events: readonly EventJson[];
-  readonly events_total: number;
-  readonly events_omitted: number;
-}
-
 /** Go's zero time: how Alertmanager writes that an alert has not ended. */
 const NOT_ENDED = '0001-01-01T00:00:00Z';
 
-/** `maxAlerts`: 0 for no limit. What it cuts off is counted in `truncatedAlerts`. */
-export function alertmanagerBody(
-  notification: GroupNotification,
-  externalUrl: string,
-  maxAlerts: number,
-): AlertmanagerBody {
+/**
+ * Alertmanager's webhook body, version 4, with `events`, `events_total` and `events_omitted` added to each alert.
+ * `maxAlerts`: 0 for no limit. What it cuts off is counted in `truncatedAlerts`. If the notification has several parts,
+ * `part` is the number of this one, from 1. A summary of old news lists no events: `catching_up` counts them.
+ */
+export function alertmanagerBody(notification: GroupNotification, externalUrl: string, maxAlerts: number) {
   const alerts = maxAlerts > 0 ? notification.alerts.slice(0, maxAlerts) : notification.alerts;
   return {
-    version: '4',
+    version: '4' as const,
     groupKey: notification.groupKey,
     truncatedAlerts: notification.truncatedAlerts + notification.alerts.length - alerts.length,
     status: notification.status,
@@ -103,7 +55,9 @@ function reasonWords({ reason, status }: GroupNotification): string {
   return status === 'resolved' ? 'all alerts resolved' : 'some alerts resolved';
 }
 
-function alertJson(alert: NotifiedAlert, externalUrl: string): AlertJson {
+export type AlertJson = ReturnType<typeof alertJson>;
+
+function alertJson(alert: NotifiedAlert, externalUrl: string) {
   return {
     status: alert.status,
     labels: alert.labels,
@@ -118,6 +72,6 @@ function alertJson(alert: NotifiedAlert, externalUrl: string): AlertJson {
   };
 }
 
-function catchingUpJson({ fromUs, toUs, ...counts }: Summary): CatchingUpJson {
+function catchingUpJson({ fromUs, toUs, ...counts }: Summary) {
   return { from: formatInstant(fromUs), to: formatInstant(toUs), ...counts };
 }

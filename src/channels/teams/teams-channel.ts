@@ -83,56 +83,15 @@ const TITLE_UNITS = 300;
 /** The most single events in all clusters. */
 const MAX_LINES = 30;
 
-interface TeamsBody {
-  readonly type: 'message';
-  readonly attachments: readonly [
-    {
-      readonly contentType: 'application/vnd.microsoft.card.adaptive';
-      readonly contentUrl: null;
-      readonly content: AdaptiveCard;
-    },
-  ];
-}
-
-interface AdaptiveCard {
-  readonly $schema: 'http://adaptivecards.io/schemas/adaptive-card.json';
-  readonly type: 'AdaptiveCard';
-  readonly version: '1.4';
-  readonly msteams: { readonly width: 'Full' };
-  readonly fallbackText: string;
-  readonly body: readonly CardBlock[];
-  readonly actions: readonly {
-    readonly type: 'Action.OpenUrl';
-    readonly title: string;
-    readonly url: string;
-  }[];
-}
-
-type CardBlock = RichTextBlock | FactSet;
-
-interface FactSet {
-  readonly type: 'FactSet';
-  readonly facts: readonly { readonly title: string; readonly value: string }[];
-}
-
-interface RichTextBlock {
-  readonly type: 'RichTextBlock';
-  readonly inlines: readonly TextRun[];
-}
+type CardBlock = ReturnType<typeof block> | { readonly type: 'FactSet'; readonly facts: readonly object[] };
 
 interface TextRun {
-  readonly type: 'TextRun';
   readonly text: string;
   readonly size?: 'Large' | 'Small';
   readonly weight?: 'Bolder';
   readonly color?: 'Attention' | 'Warning' | 'Good' | 'Default';
   readonly fontType?: 'Monospace';
   readonly isSubtle?: true;
-}
-
-interface TeamsTexts {
-  readonly title?: string;
-  readonly text?: string;
 }
 
 const COLOURS: Readonly<Record<Tone, NonNullable<TextRun['color']>>> = {
@@ -145,10 +104,10 @@ const COLOURS: Readonly<Record<Tone, NonNullable<TextRun['color']>>> = {
 export function teamsBody(
   notification: Readable,
   externalUrl: string,
-  texts: TeamsTexts = {},
+  texts: { readonly title?: string; readonly text?: string } = {},
   notes: readonly string[] = [],
   zone?: string,
-): TeamsBody {
+) {
   const view = viewOf(notification, externalUrl, zone);
   const headline = within((texts.title || view.headline).toWellFormed(), TITLE_UNITS);
   const blocks: CardBlock[] = [
@@ -176,7 +135,7 @@ export function teamsBody(
           actions: view.links.map(({ text, url }) => ({ type: 'Action.OpenUrl', title: text, url })),
         },
       },
-    ],
+    ] as const,
   };
 }
 
@@ -237,17 +196,17 @@ function detailsOf(details: MailView['details']): CardBlock[] {
   ];
 }
 
-function block(...runs: readonly Omit<TextRun, 'type'>[]): RichTextBlock {
+function block(...runs: readonly TextRun[]) {
   return {
-    type: 'RichTextBlock',
+    type: 'RichTextBlock' as const,
     inlines: runs.map((run) => ({
-      type: 'TextRun',
+      type: 'TextRun' as const,
       ...run,
       text: within(run.text.toWellFormed(), RUN_UNITS) || ' ',
     })),
   };
 }
 
-function subtle(text: string): RichTextBlock {
+function subtle(text: string) {
   return block({ text, isSubtle: true, size: 'Small' });
 }

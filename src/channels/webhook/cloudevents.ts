@@ -1,20 +1,7 @@
-import { type Event, type EventJson, eventJson } from '../../domain/alert/event.ts';
+import { type Event, eventJson } from '../../domain/alert/event.ts';
 import type { DigestNotification, Notification } from '../../domain/grouping/notification.ts';
 import { formatInstant } from '../../time/instant.ts';
 import { digestJson } from './digest-json.ts';
-
-/** One event as a CloudEvent 1.0 in structured mode. */
-interface CloudEvent<Data = EventJson> {
-  readonly specversion: '1.0';
-  /** The event's key: the same however often it is sent. */
-  readonly id: string;
-  readonly source: string;
-  readonly type: string;
-  readonly subject?: string;
-  readonly time: string;
-  readonly datacontenttype: 'application/json';
-  readonly data: Data;
-}
 
 /** The most events of one batch. */
 const BATCH = 100;
@@ -31,12 +18,12 @@ export function eventBatches(notification: Exclude<Notification, DigestNotificat
 }
 
 /** The same as CloudEvents. */
-export function cloudEventBatches(notification: Exclude<Notification, DigestNotification>): CloudEvent[][] {
+export function cloudEventBatches(notification: Exclude<Notification, DigestNotification>) {
   return eventBatches(notification).map((batch) => batch.map(cloudEvent));
 }
 
 /** A digest as one event. */
-export function digestEvent({ id, digest }: DigestNotification): CloudEvent<ReturnType<typeof digestJson>> {
+export function digestEvent({ id, digest }: DigestNotification) {
   const subject = attribute(digest.name);
   return {
     specversion: '1.0',
@@ -57,7 +44,8 @@ function newEvents(alerts: readonly { readonly events: readonly Event[] }[]): Ev
   return [...byKey.values()].sort((a, b) => a.occurredAtUs - b.occurredAtUs);
 }
 
-function cloudEvent(event: Event): CloudEvent {
+/** One event as a CloudEvent 1.0 in structured mode; its id is the same however often it is sent. */
+function cloudEvent(event: Event) {
   const subject = subjectOf(event);
   return {
     specversion: '1.0',

@@ -136,26 +136,13 @@ function letters(value: number, length: number): string {
   return text;
 }
 
-/** An event as it is exposed in webhooks, CloudEvents' `data` and the API. The names are fixed. */
-export interface EventJson {
-  readonly key: string;
-  /** For people to type; it finds the event as the key does. */
-  readonly short_id: string;
-  readonly type: string;
-  readonly region: string;
-  readonly feed: string;
-  /** RFC 3339 with every digit that the service gave. */
-  readonly occurred_at: string;
-  readonly observed_at: string;
-  readonly nest_id: string;
-  readonly nest: string;
-  readonly bird_id: string;
-  readonly bird: string;
-  readonly message: string;
-  readonly attributes: Event['attributes'];
-}
+export type EventJson = ReturnType<typeof eventJson>;
 
-export function eventJson(event: Event): EventJson {
+/**
+ * An event as it is exposed in webhooks, CloudEvents' `data` and the API. The names are fixed. People type `short_id`;
+ * `occurred_at` has every digit that the service gave.
+ */
+export function eventJson(event: Event) {
   return {
     key: event.key,
     short_id: shortId(event),

@@ -1,5 +1,5 @@
 import type { Alert } from '../../../domain/alert/alert.ts';
-import { rolledBackAlert, setAheadAlert } from '../../../domain/evaluate/rolled-back.ts';
+import { rolledBackAlert } from '../../../domain/evaluate/rolled-back.ts';
 import { type Group, rolledBackGroup } from '../../../domain/grouping/group.ts';
 import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
 import type { UpkeepStore } from '../../upkeep-store.ts';
@@ -27,7 +27,6 @@ export function createUpkeep(sql: Sql, counts: DeliveryCounts): UpkeepStore {
       return row!.at_us;
     },
     rollBackClock: (byUs, nowUs, pause) => rollBackRows(sql, byUs, nowUs, pause),
-    setClockAhead: (byUs, pause) => setRowsAhead(sql, byUs, pause),
     prune: (beforeUs, limit) => prune.step(beforeUs, limit),
   };
 }
@@ -84,11 +83,6 @@ async function rollBackRows(
   });
 }
 
-/** Implements `UpkeepStore.setClockAhead`. */
-function setRowsAhead(sql: Sql, byUs: number, pause: () => Promise<void>): Promise<void> {
-  return moveAlerts(sql, pause, (row) => setAheadAlertRow(row, byUs));
-}
-
 function moveAlerts(
   sql: Sql,
   pause: () => Promise<void>,
@@ -129,14 +123,6 @@ function rolledBackAlertRow(row: AlertRow, byUs: number, nowUs: number): Alert |
   return changed(
     () => alertOf(row),
     (alert) => rolledBackAlert(alert, byUs, nowUs),
-  );
-}
-
-/** Undefined if nothing needs to be moved. */
-function setAheadAlertRow(row: AlertRow, byUs: number): Alert | undefined {
-  return changed(
-    () => alertOf(row),
-    (alert) => setAheadAlert(alert, byUs),
   );
 }
 
