@@ -179,7 +179,7 @@ describe('the page for a silence', () => {
       expect(read(refused.body)).toContain(says);
     }
     const { status, headers } = await submit('/silence', { ...asked, author: 'Anna' });
-    expect([status, headers.location]).toEqual([303, 'acknowledge?alert=c%2F2']);
+    expect([status, headers.location]).toEqual([303, expect.stringMatching(/^alerts\?done=/)]);
     expect((await silences()).map(({ alertId }) => alertId).sort()).toEqual(['c/2', 'c/3', 'c/4']);
     expect(read((await ask('/alerts')).body)).not.toContain('Acknowledge all');
   });
@@ -235,6 +235,77 @@ describe('the page for a silence', () => {
     expect(await inForce()).toEqual(['a/1', 'c/3', 'c/4']);
     expect(await undo('c/3', 'Undo all 2 Undo only this one', { whole: 'true' })).toBe('alerts');
     expect(await inForce()).toEqual(['a/1']);
+  });
+
+  test('several that were chosen are acknowledged together, and taken back, where one was', async () => {
+    const { ask, submit, silences, store, clock } = await withThree();
+    const list = await ask('/alerts?region=eu');
+    expect(list.body).toContain(
+      '<form id="chosen" class="chosen" action="acknowledge"><input type="hidden" name="back" value="region=eu">',
+    );
+    for (const id of ['a/1', 'c/2', 'c/3'])
+      expect(list.body).toContain(
+        `<input type="checkbox" form="chosen" name="alert" value="${id}" aria-label="Choose`,
+      );
+    const asked = '/acknowledge?back=region%3Deu&alert=a%2F1&alert=c%2F3';
+    const { body } = await ask(asked);
+    expect(read(body)).toContain('Acknowledge these 2 alerts?');
+    expect(await silences()).toEqual([]);
+    const nameless = await submit(asked, { author: '' });
+    expect([nameless.status, read(nameless.body).includes('Your name is missing')]).toEqual([400, true]);
+    const { status, headers } = await submit(asked, { author: 'Anna' });
+    expect((await silences()).map(({ alertId }) => alertId).sort()).toEqual(['a/1', 'c/3']);
+    expect([status, String(headers.location)]).toEqual([
+      303,
+      expect.stringMatching(/^alerts\?region=eu&done=/),
+    ]);
+    const after = (await ask(`/${headers.location}`)).body;
+    expect(read(after)).toContain('Acknowledged 2 alerts Undo all 2');
+    const [, id = ''] = /name="id" value="([^"]*)"/.exec(after) ?? [];
+    const undone = await submit('/expire-silence', { id, alert: 'a/1', back: 'region=eu', whole: 'true' });
+    expect([undone.status, undone.headers.location]).toEqual([303, 'alerts?region=eu']);
+    expect((await silences()).filter(({ endsAtUs }) => endsAtUs > clock.nowUs())).toEqual([]);
+    expect(read((await ask(`/${headers.location}`)).body)).not.toContain('Acknowledged 2 alerts');
+    await store.transaction(async (tx) => {
+      const alert = (await tx.alerts.find('c/3'))!;
+      await tx.alerts.put([{ ...alert, state: 'resolved', endsAtUs: NOW_US }]);
+    });
+    expect(read((await ask(asked)).body)).toContain('Acknowledge this alert?');
+  });
+
+  test('several that were chosen are silenced by what they share and what differs, and no other is', async () => {
+    const { ask, submit, silences } = await withThree();
+    const { body } = await ask('/silence?back=&alert=c%2F2&alert=c%2F3');
+    const [, matchers = ''] = /name="matchers"[^>]*>([^<]*)</.exec(body) ?? [];
+    expect(matchers.replaceAll('&quot;', '"').split('\n')).toEqual([
+      'alertname="FlightFailed"',
+      'region="eu"',
+      'nest_id="682"',
+      'bird_id=~"2|3"',
+    ]);
+    expect(
+      read(body)
+        .slice(read(body).indexOf('What it mutes'))
+        .match(/Translate blog/g),
+    ).toHaveLength(2);
+    const fields = {
+      ...FIELDS,
+      back: '',
+      until: '1h',
+      alert: 'c/2',
+      matchers: matchers.replaceAll('&quot;', '"'),
+    };
+    const { headers } = await submit('/silence', fields);
+    const [{ id }] = (await silences()) as [Silence];
+    expect(headers.location).toBe(`alerts?done=${id}`);
+    expect(read((await ask(`/${headers.location}`)).body)).toContain('Silenced Undo');
+    expect((await submit('/expire-silence', { id, alert: '', back: '' })).headers.location).toBe('alerts?');
+  });
+
+  test('a link back leads to the list of alerts and nowhere else', async () => {
+    const { submit } = await withThree();
+    const { headers } = await submit('/acknowledge?alert=a%2F1&back=//evil.example/%3Fx', { author: 'Anna' });
+    expect(headers.location).toMatch(/^alerts\?%2F%2Fevil\.example%2F%3Fx=&done=/);
   });
 
   test('acknowledges a cause of many alerts without an error by what all of them share', async () => {
@@ -663,3 +734,11 @@ test.each([
     expect(body).not.toMatch(/[[\p{Cc}\u202e]--\n]/v);
   },
 );
+
+async function withThree() {
+  const web = await withAlert();
+  const { labels } = anAlert({ id: 'x' });
+  for (const bird_id of ['2', '3'])
+    await putAlert(web.store, anAlert({ id: `c/${bird_id}`, labels: { ...labels, bird_id } }));
+  return web;
+}

@@ -51,14 +51,37 @@ ${isOpen && !page.acknowledgement ? signatureForm(at, { ...page, why: acknowledg
   });
 }
 
+interface SeveralPage extends Pick<AcknowledgePage, 'action' | 'author' | 'comment' | 'problem'> {
+  /** Those that fire, of what was chosen. */
+  readonly alerts: readonly Alert[];
+}
+
+export function renderAcknowledgeSeveral(at: Page, page: SeveralPage): Html {
+  const { alerts, problem } = page;
+  const { acknowledge } = at.words;
+  const title = alerts.length === 0 ? acknowledge.nothing : acknowledge.questionOf(alerts.length);
+  return frame({
+    title: `nestwatch: ${acknowledge.title}`,
+    tone: 'quiet',
+    page: at,
+    section: 'alerts',
+    body: html`${heading(at, { title, lead: alerts.length === 0 ? acknowledge.wasResolved : alerts.length === 1 ? acknowledge.lead : acknowledge.leadOfMany, problem })}
+<main id="main" class="narrow">
+${alerts.map((alert) => alertSheet(at, alert, { isOpen: true, lastEvent: undefined }))}
+${alerts.length === 0 ? '' : signatureForm(at, { ...page, why: acknowledge.why, button: acknowledge.button })}
+</main>`,
+  });
+}
+
 /** Takes an acknowledgement back, or all that were made together with it. */
-export function undoForm({ root, words }: Page, { id, alertId }: Silence, together = 1): Html {
+export function undoForm({ root, words, back }: Page, { id, alertId }: Silence, together = 1): Html {
+  const isOne = back === undefined || together === 1;
   const all =
     together > 1
       ? html`<button class="small" name="whole" value="true">${words.acknowledge.undoAll(together)}</button>`
       : '';
-  return html`<form method="post" action="${root}expire-silence" class="actions"><input type="hidden" name="id" value="${id}"><input type="hidden" name="alert" value="${alertId ?? ''}">
-${all}<button class="small">${words.acknowledge.undo(together > 1)}</button></form>`;
+  return html`<form method="post" action="${root}expire-silence" class="actions"><input type="hidden" name="id" value="${id}"><input type="hidden" name="alert" value="${alertId ?? ''}">${back === undefined ? '' : html`<input type="hidden" name="back" value="${back}">`}
+${all}${isOne ? html`<button class="small">${words.acknowledge.undo(together > 1)}</button>` : ''}</form>`;
 }
 
 function headlineOf({ words }: Page, { alert, isOpen, together }: AcknowledgePage): string {

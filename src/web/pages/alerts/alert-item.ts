@@ -33,7 +33,7 @@ export function alertItem(page: Page, shown: ShownAlert, more: Html | string = '
   const isOver = alert.state !== 'firing';
   const tone = silence || isInhibited || isOver ? 'quiet' : severityTone(severity);
   return html`<li id="alert-${fingerprint(labels)}" class="alert ${tone}">
-<div class="row"><div><h3><a class="plain" href="${page.root}${alertPath(alert.id)}">${alertTitle(words, labels.alertname ?? '', alert.annotations)}</a></h3> <span class="pill ${tone}">${severityWord(words, severity)}</span>
+<div class="row"><div>${isOver ? '' : choiceOf(page, alert)}<h3><a class="plain" href="${page.root}${alertPath(alert.id)}">${alertTitle(words, labels.alertname ?? '', alert.annotations)}</a></h3> <span class="pill ${tone}">${severityWord(words, severity)}</span>
 ${mutePills(page, shown)}</div>
 <span class="small soft">${isOver ? ended(page, alert) : lasting(page, alert.startsAtUs)}</span></div>
 <div class="row stack"><div>${where(page, labels.region ?? '', alertPlace(labels))}</div>
@@ -44,6 +44,13 @@ ${silence ? html`<p class="small soft"><bdi>${silenceWords(words, silence)}</bdi
 ${isInhibited ? html`<p class="small soft">${words.alerts.inhibitedWhy}</p>` : ''}</div>
 ${isOver ? '' : html`<p class="actions">${alertActions(page, shown)}</p>`}</div>
 </li>`;
+}
+
+/** Chooses it for what is done about several, where that is possible. */
+export function choiceOf({ words, back }: Page, { id, labels, annotations }: Alert): Html | string {
+  if (back === undefined) return '';
+  const what = [alertTitle(words, labels.alertname ?? '', annotations), alertPlace(labels)].filter(Boolean);
+  return html`<input type="checkbox" form="chosen" name="alert" value="${id}" aria-label="${words.alerts.choose(what.join(', '))}"> `;
 }
 
 /** Who can end it, as far as the type of its error says. */
@@ -69,11 +76,11 @@ export function mutePills(
 }
 
 /** What can be done about a firing alert. Each link leads to a page that asks for confirmation. */
-export function alertActions({ root, words }: Page, { alert, silencedBy }: ShownAlert): Html {
+export function alertActions({ root, words, back }: Page, { alert, silencedBy }: ShownAlert): Html {
   const { labels, startsAtUs } = alert;
   const isAcknowledged = silencedBy.some(({ alertId }) => alertId !== null);
   const title = `${alertTitle(words, labels.alertname ?? '', alert.annotations)}, ${alertPlace(labels) || regionWord(words, labels.region ?? '')}`;
-  const query = new URLSearchParams({ alert: alert.id }).toString();
+  const query = new URLSearchParams({ alert: alert.id, ...(back !== undefined && { back }) }).toString();
   const button = (to: string, what: string, name: string, key = '') =>
     html`<a class="button" href="${root}${to}" aria-label="${name} ${title}"${key && html` data-key="${key}"`}>${what}</a>`;
   const { acknowledge, silence, resolve, askAgain } = words.alerts;

@@ -22,11 +22,19 @@ import { refuse } from '../../requests/query.ts';
 import { birdPlace } from '../../service-place.ts';
 import type { PagesOptions } from '../../web-options.ts';
 import { flyLink } from '../frame/fly-link.ts';
-import { authorOf, checkSignature, fieldsOf, problemOf, sentence, signatureOf } from '../frame/form.ts';
+import {
+  authorOf,
+  backTo,
+  checkSignature,
+  fieldsOf,
+  problemOf,
+  sentence,
+  signatureOf,
+} from '../frame/form.ts';
 import { addListPage } from '../frame/list-page.ts';
 import { type Page, pageOf } from '../frame/page.ts';
 import { exactly, unknownPage } from '../frame/page-frame.ts';
-import { renderAcknowledgePage, renderResolvePage } from './acknowledge-page.ts';
+import { renderAcknowledgePage, renderAcknowledgeSeveral, renderResolvePage } from './acknowledge-page.ts';
 import { renderAlertPage } from './alert-page.ts';
 import { listEntries, renderAlertsPage } from './alerts-page.ts';
 
@@ -46,10 +54,16 @@ function addList(pages: Hono, options: PagesOptions): void {
     read: (search, context) =>
       listEntries(search, context, (tx, nowUs) => loadMuting(tx, alerting, recurrences, nowUs)),
     render: async (page, view) => {
-      const counts = await store.transaction(async (tx) =>
-        countFiring(tx, await loadMuting(tx, alerting, recurrences, page.nowUs), page.nowUs),
-      );
-      return renderAlertsPage(page, view, counts);
+      const { counts, done } = await store.transaction(async (tx) => {
+        const muting = await loadMuting(tx, alerting, recurrences, page.nowUs);
+        const silences = view.done === undefined ? [] : await tx.silences.list(page.nowUs);
+        const made = silences.find(({ id }) => id === view.done);
+        return {
+          counts: await countFiring(tx, muting, page.nowUs),
+          done: made ? madeTogether(made, silences) : [],
+        };
+      });
+      return renderAlertsPage(page, view, counts, done);
     },
   });
 }
@@ -125,7 +139,22 @@ function noteOf(c: Context, fields: URLSearchParams): WrittenNote {
 function addAcknowledging(pages: Hono, options: PagesOptions): void {
   const { store, silenceEditor, links, clock } = options;
 
+  async function showSeveral(c: Context, ids: readonly string[], by: Signature, problem: string) {
+    const alerts = await store.transaction(async (tx) => {
+      const found = [];
+      for (const id of ids) found.push(await tx.alerts.find(id));
+      return found.flatMap((one) => (one?.state === 'firing' ? [one] : []));
+    });
+    const form = { author: by.createdBy, comment: by.comment, problem, action: actionOf('acknowledge', c) };
+    return c.html(
+      renderAcknowledgeSeveral(pageOf(c, clock), { ...form, alerts }),
+      problem === '' ? 200 : 400,
+    );
+  }
+
   async function show(c: Context, by: Signature, problem: string, code: 200 | 400): Promise<Response> {
+    const ids = chosenIn(c);
+    if (ids.length > 1) return showSeveral(c, ids, by, problem);
     const { id, startsAtUs } = requested(c, links, clock);
     const found = await readAlert(store, id, startsAtUs);
     const { alert } = found;
@@ -150,12 +179,16 @@ function addAcknowledging(pages: Hono, options: PagesOptions): void {
 
   pages.post('/acknowledge', async (c) => {
     const by = signatureOf(c, await fieldsOf(c));
+    const ids = chosenIn(c);
+    let done: string | undefined;
     const problem = await problemOf(c.get('words'), async () => {
       checkSignature(pageOf(c, clock).words, by);
-      const result = await silenceEditor.acknowledge([requested(c, links, clock)], by);
+      const meant = ids.length > 1 ? ids.map((id) => ({ id })) : [requested(c, links, clock)];
+      const result = await silenceEditor.acknowledge(meant, by);
       if (!result.ok) throw refuse(sentence(result.message));
+      done = backTo(new URL(c.req.url).searchParams, result.id);
     });
-    if (problem === '') return c.redirect(actionOf('acknowledge', c), 303);
+    if (problem === '') return c.redirect(done ?? actionOf('acknowledge', c), 303);
     return show(c, by, problem, 400);
   });
 }
@@ -186,6 +219,11 @@ function addResolving(pages: Hono, { store, alertResolver, clock }: PagesOptions
     if (problem === '') return c.redirect(actionOf('resolve', c), 303);
     return show(c, by, problem, 400);
   });
+}
+
+/** The ids of the alerts that were chosen. */
+function chosenIn(c: Context): readonly string[] {
+  return c.req.query('link') === undefined ? [...new Set(c.req.queries('alert') ?? [])] : [];
 }
 
 /** The alert of a request, by a signed link or by its id. A link names the episode as well. */

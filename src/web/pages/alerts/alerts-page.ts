@@ -6,6 +6,7 @@ import { fingerprint } from '../../../domain/alert/fingerprint.ts';
 import type { Episode } from '../../../domain/digest/digest.ts';
 import { formatMatcher, matchersOf } from '../../../domain/matchers/matcher.ts';
 import type { Muting } from '../../../domain/muting/muting.ts';
+import type { Silence } from '../../../domain/muting/silence.ts';
 import { alertPath } from '../../../http/page-path.ts';
 import type { FiringCounts } from '../../../operator/count-firing.ts';
 import { readEnded } from '../../../operator/ended-episodes.ts';
@@ -27,7 +28,8 @@ import type { Page } from '../frame/page.ts';
 import { type Html, when, where } from '../frame/page-frame.ts';
 import { alertPlace, alertTitle, severityTone, severityWord, type Tone } from '../frame/page-words.ts';
 import { endsWords, spark } from '../frame/strip.ts';
-import { actsLine, alertItem, lasting, mutePills } from './alert-item.ts';
+import { undoForm } from './acknowledge-page.ts';
+import { actsLine, alertItem, choiceOf, lasting, mutePills } from './alert-item.ts';
 
 /** One line of the page: a cause with several alerts, a single alert, or what ended by one cause. */
 export type AlertsEntry =
@@ -48,9 +50,15 @@ interface EndedCause {
 }
 
 /** `counts` are those of all alerts, whatever the filters. */
-export function renderAlertsPage(page: Page, view: ListView<AlertsEntry>, counts: FiringCounts): Html {
-  const { words } = page;
+export function renderAlertsPage(
+  at: Page,
+  view: ListView<AlertsEntry>,
+  counts: FiringCounts,
+  done: readonly Silence[],
+): Html {
   const { given } = view;
+  const page = { ...at, back: given.toString() };
+  const { words } = page;
   const state = given.get('state') || 'firing';
   return listPage(page, view, {
     ...{
@@ -61,6 +69,8 @@ export function renderAlertsPage(page: Page, view: ListView<AlertsEntry>, counts
     ...{ json: 'api/v1/alerts', usual: { state: 'firing' } },
     fields: fieldsOf(page, view),
     presets: presetsOf(page),
+    above: doneNotice(page, done),
+    below: chosenBar(page),
     list: (entries) =>
       html`<h2 class="heard">${words.frame.alerts}</h2><ul class="sheet">${entries.map((entry) => entryItem(page, entry, given))}</ul>`,
     none:
@@ -68,6 +78,20 @@ export function renderAlertsPage(page: Page, view: ListView<AlertsEntry>, counts
         ? words.alerts.none
         : words.list.nothing,
   });
+}
+
+/** Appears once something is chosen. */
+function chosenBar({ root, words, back }: Page): Html {
+  return html`<form id="chosen" class="chosen" action="${root}acknowledge"><input type="hidden" name="back" value="${back}">
+<button class="main">${words.alerts.acknowledgeChosen}</button> <button formaction="${root}silence">${words.alerts.silenceChosen}</button></form>`;
+}
+
+/** Says what was done to what was chosen, and takes it back. */
+function doneNotice(page: Page, done: readonly Silence[]): Html | string {
+  const [first] = done;
+  if (!first) return '';
+  const { acknowledge, alerts } = page.words;
+  return html`<div class="notice good" role="status">${first.alertId === null ? alerts.silenced : acknowledge.done(done.length)} ${undoForm(page, first, done.length)}</div>`;
 }
 
 /** What people ask for in the morning. Nights last from 18:00 to 9:00 in the reader's zone. */
@@ -161,7 +185,7 @@ function causeItem(
   const isHidden = alerts === latest.length && latest.every(isHiddenFromAll);
   const places = (given.has('cause') ? [] : latest).map(
     (one) => html`<li id="alert-${fingerprint(one.alert.labels)}">
-${placeLink(page, one.alert.id, one.alert.labels)}
+${choiceOf(page, one.alert)}${placeLink(page, one.alert.id, one.alert.labels)}
 ${one.silencedBy.some(({ alertId }) => alertId === null) || one.isInhibited ? mutePills(page, one) : ''}</li>`,
   );
   const [title, ...others] = new Set(latest.map(({ alert }) => alert.annotations.title));
@@ -185,13 +209,18 @@ export function isHiddenFromAll({ silencedBy, isInhibited }: ShownAlert): boolea
 /** The pages that ask before all alerts of a cause are acknowledged or silenced. */
 function causeActions(page: Page, cause: Cause, latest: readonly ShownAlert[]): Html | string {
   const [first] = latest;
-  const { words, root } = page;
+  const { words, root, back } = page;
   const { alertname } = cause;
   if (!first) return '';
   const matchers = causeMatchers(cause, latest);
   const title = alertTitle(words, alertname);
   const button = (text: string, until: string, key: string) => {
-    const query = new URLSearchParams({ alert: first.alert.id, matchers, until });
+    const query = new URLSearchParams({
+      alert: first.alert.id,
+      matchers,
+      until,
+      ...(back !== undefined && { back }),
+    });
     return html`<a class="button" href="${root}silence?${query}" aria-label="${words.alerts.all(text, cause.alerts)}: ${title}" data-key="${key}">${words.alerts.all(text, cause.alerts)}</a>`;
   };
   return html`${cause.isAcknowledged ? '' : button(words.alerts.acknowledge, 'landed', 'a')}

@@ -60,6 +60,15 @@ export async function problemOf({ mistakes }: Words, act: () => Promise<void>): 
   }
 }
 
+/** The list of alerts as it was when something was chosen there; undefined if that was elsewhere. */
+export function backTo(fields: URLSearchParams, done?: string): string | undefined {
+  const back = fields.get('back');
+  if (back === null) return undefined;
+  const query = new URLSearchParams(back);
+  if (done !== undefined) query.set('done', done);
+  return `alerts?${query}`;
+}
+
 export function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }

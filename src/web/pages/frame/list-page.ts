@@ -16,6 +16,8 @@ export interface ListView<Item> extends Listed<Item> {
   readonly regions: readonly string[];
   /** What is wrong with the filters; empty for nothing. If it is set, no list is shown. */
   readonly problem: string;
+  /** The id of the silence that was made by what was chosen on it. */
+  readonly done?: string;
 }
 
 /** `limit`: how many are listed if the address does not say. */
@@ -28,12 +30,14 @@ export function addListPage<Item>(
   pages.get(path, async (c) => {
     const page = pageOf(c, options.clock);
     const given = new URL(c.req.url).searchParams;
+    const done = given.get('done') ?? '';
+    given.delete('done');
     const context: ListContext = { ...listContext(options, limit), nowUs: page.nowUs };
     let found: Listed<Item> = { items: [] };
     const problem = await problemOf(page.words, async () => {
       found = await options.store.transaction(read(given, context));
     });
-    const view = { given, regions: context.regions, ...found, problem };
+    const view = { given, regions: context.regions, ...found, problem, ...(done && { done }) };
     return c.html(await render(page, view), problem ? 400 : 200);
   });
 }
@@ -57,6 +61,8 @@ interface ListPage<Item> {
   readonly list: (items: readonly Item[]) => Html;
   /** Said in place of an empty list, unless `list` does. */
   readonly none?: string;
+  /** Comes first. */
+  readonly above?: Html | string;
   /** Comes below the list. */
   readonly below?: Html | string;
 }
@@ -69,7 +75,19 @@ export interface Preset {
 
 export function listPage<Item>(page: Page, view: ListView<Item>, shown: ListPage<Item>): Html {
   const { given, items, next, problem } = view;
-  const { section, title, lead, json, usual, fields, presets = [], list, none, below = '' } = shown;
+  const {
+    section,
+    title,
+    lead,
+    json,
+    usual,
+    fields,
+    presets = [],
+    list,
+    none,
+    above = '',
+    below = '',
+  } = shown;
   const query = new URLSearchParams({ ...usual, ...Object.fromEntries(given) });
   query.delete('cursor');
   if (query.get('state') === 'all') query.delete('state');
@@ -83,6 +101,7 @@ export function listPage<Item>(page: Page, view: ListView<Item>, shown: ListPage
     isLive: !problem,
     body: html`${heading(page, { title, lead, json: `${json}?${query}`, problem })}
 <main id="main">
+${above}
 ${presetLinks(page, presets, given)}
 ${searchLine(page, fields, given)}
 ${filterForm(page, fields, given)}

@@ -46,11 +46,12 @@ export const SCRIPT = `(() => {
     ['k', () => step(-1)],
     ['a', () => act('a')],
     ['s', () => act('s')],
+    ['x', () => heldItem()?.querySelector('[form=chosen]')?.click()],
     ['?', () => keys?.showModal()],
   ]);
   addEventListener('keydown', (event) => {
     const run = KEYS.get(event.key);
-    const isTyping = event.target.closest?.('input, textarea, select, dialog');
+    const isTyping = event.target.closest?.('input:not([type=checkbox]), textarea, select, dialog');
     if (event.key === 'Escape' && event.target.type === 'search') event.target.blur();
     if (!run || isTyping || event.ctrlKey || event.metaKey || event.altKey || event.key !== '?' && areKeysOff()) return;
     event.preventDefault();

@@ -86,14 +86,17 @@ p { margin: 0; }
 .small { font-size: .8125rem; }
 time { white-space: nowrap; }
 .notice { margin-top: 1rem; padding: .6rem .9rem; border-radius: .5rem; background: var(--bad-bg); color: var(--bad); }
-.notice a { color: inherit; }
+.notice a { color: inherit; } .notice.good { background: var(--good-bg); color: var(--good); display: flex; flex-wrap: wrap; gap: .3rem 1rem; align-items: center; } .notice .actions { margin: 0; }
+input[type=checkbox] { width: 1.05rem; height: 1.05rem; vertical-align: -.15rem; margin: 0 .3rem 0 0; accent-color: var(--link); }
+.chosen { display: none; position: sticky; bottom: 0; gap: .6rem; flex-wrap: wrap; padding: .7rem 1rem; border: 1px solid var(--edge); border-radius: .6rem .6rem 0 0; background: var(--sheet); }
+main:has([form=chosen]:checked) .chosen { display: flex; } .chosen button { padding: .35rem .7rem; font-size: .8125rem; }
 .sheet { background: var(--sheet); border: 1px solid var(--line); border-radius: .6rem; overflow: hidden; }
 .empty { padding: 1.1rem 1rem; color: var(--soft); }
 .pill {
   display: inline-block; padding: .05rem .5rem; border-radius: 1rem; font-size: .75rem; font-weight: 600;
   line-height: 1.5; white-space: nowrap;
 }
-.pill.good { color: var(--good); background: var(--good-bg); }
+.pill.good { color: var(--good); background: var(--good-bg); } .pill[hidden] { display: none; }
 .pill.warn { color: var(--warn); background: var(--warn-bg); }
 .pill.bad { color: var(--bad); background: var(--bad-bg); }
 .pill.quiet { color: var(--quiet); background: var(--quiet-bg); }

@@ -1,7 +1,7 @@
 /** What a silence of an alert is about and how long it lasts, as choices in words in place of matchers and durations. */
 import { html } from 'hono/html';
-import type { Labels } from '../../../domain/alert/alert.ts';
-import { matchersOf } from '../../../domain/matchers/matcher.ts';
+import { type Labels, labelOf } from '../../../domain/alert/alert.ts';
+import { formatMatcher, matchersOf } from '../../../domain/matchers/matcher.ts';
 import type { Page } from '../frame/page.ts';
 import type { Html } from '../frame/page-frame.ts';
 import { alertPlace, NAME_LENGTH, placeName } from '../frame/page-words.ts';
@@ -41,6 +41,19 @@ function scopesOf({ words: { silence: words } }: Page, labels: Labels): { text: 
 /** The matchers of the first choice. */
 export function usualMatchers(page: Page, labels: Labels): string {
   return scopesOf(page, labels)[0]!.matchers;
+}
+
+const CHOSEN_LABELS = ['alertname', 'region', 'nest_id', 'bird_id', 'entity_id', 'receiver', 'integration'];
+
+/** What alerts that were chosen share, and of what differs all values, of which none may be there too. */
+export function matchersOfChosen(all: readonly Labels[]): string {
+  const lines = CHOSEN_LABELS.flatMap((name) => {
+    const [value = '', ...others] = new Set(all.map((labels) => labelOf(labels, name) ?? ''));
+    if (others.length === 0) return value === '' ? [] : [formatMatcher({ name, op: '=', value })];
+    const values = [value, ...others].map((one) => one.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+    return [formatMatcher({ name, op: '=~', value: values.join('|') })];
+  });
+  return lines.join('\n');
 }
 
 /** Choices of what, each with its matchers. Empty stands for the matchers of the text area. */

@@ -26,6 +26,8 @@ import { previewList } from './silence-view.ts';
 export interface SilenceForm {
   /** The id of the alert that led here; empty without one. */
   readonly alert: string;
+  /** The query of the list of alerts that led here; absent for another page. */
+  readonly back?: string;
   /** One or more per line. */
   readonly matchers: string;
   /** One of `UNTILS`. */
@@ -48,6 +50,7 @@ const DEFAULT_WINDOW = '1h';
 export function readSilenceForm(c: Context, given: URLSearchParams, zone: string): SilenceForm {
   const text = (name: string, otherwise = '') => (given.get(name) ?? otherwise).trim();
   return {
+    ...(given.has('back') && { back: text('back') }),
     alert: text('alert'),
     // A choice stands for its matchers.
     matchers: text('scope') || text('matchers'),
@@ -179,7 +182,7 @@ function formOf(page: Page, form: SilenceForm, labels: Labels | undefined, isUnt
 <input type="hidden" name="zone" value="${form.zone}">
 <input id="start" name="start" value="${form.start}" autocomplete="off" placeholder="${words.startHint}"></div>
 </div>`;
-  return html`<form method="post" action="silence" class="sheet fields">
+  return html`<form method="post" action="silence" class="sheet fields">${form.back === undefined ? '' : html`<input type="hidden" name="back" value="${form.back}">`}
 ${
   labels
     ? html`<input type="hidden" name="alert" value="${form.alert}">

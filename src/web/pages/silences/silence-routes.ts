@@ -1,4 +1,5 @@
 import type { Context, Hono } from 'hono';
+import type { Labels } from '../../../domain/alert/alert.ts';
 import { matchesAll } from '../../../domain/matchers/matcher.ts';
 import { alertPath } from '../../../http/page-path.ts';
 import { silencesThatMeet } from '../../../operator/find-silences.ts';
@@ -10,9 +11,9 @@ import { readQuery, refuse } from '../../requests/query.ts';
 import { readFilter } from '../../requests/read-lists.ts';
 import { select } from '../../select-alerts.ts';
 import type { PagesOptions } from '../../web-options.ts';
-import { checkSignature, fieldsOf, problemOf, sentence } from '../frame/form.ts';
+import { backTo, checkSignature, fieldsOf, problemOf, sentence } from '../frame/form.ts';
 import { type Page, pageOf } from '../frame/page.ts';
-import { UNTIL_LANDED, usualMatchers } from './silence-choices.ts';
+import { matchersOfChosen, UNTIL_LANDED, usualMatchers } from './silence-choices.ts';
 import {
   firstHidingUs,
   readFormMatchers,
@@ -44,6 +45,14 @@ export function addSilencing(pages: Hono, options: PagesOptions): void {
     return id === '' ? undefined : store.transaction((tx) => tx.alerts.find(id));
   }
 
+  async function labelsOfSome(ids: readonly string[]): Promise<Labels[]> {
+    return store.transaction(async (tx) => {
+      const found = [];
+      for (const id of ids) found.push((await tx.alerts.find(id))?.labels);
+      return found.filter((labels) => labels !== undefined);
+    });
+  }
+
   /** Throws `usage` for invalid matchers. */
   async function matched({ words }: Page, form: SilenceForm, routed: readonly RoutedAlert[]) {
     const matchers = readFormMatchers(words, form.matchers);
@@ -51,7 +60,7 @@ export function addSilencing(pages: Hono, options: PagesOptions): void {
   }
 
   /** Acknowledges what fires and matches, so that it ends with the alerts. Returns the page that takes it back. */
-  async function acknowledgeAll(page: Page, form: SilenceForm): Promise<string> {
+  async function acknowledgeAll(page: Page, form: SilenceForm) {
     const by = { createdBy: form.author, comment: form.comment };
     checkSignature(page.words, by);
     if (readFormMatchers(page.words, form.matchers).length === 0) throw refuse(page.words.mistakes.noMatcher);
@@ -62,7 +71,7 @@ export function addSilencing(pages: Hono, options: PagesOptions): void {
       by,
     );
     if (!result.ok) throw refuse(sentence(result.message));
-    return `acknowledge?${new URLSearchParams({ alert: shown[0]!.alert.id })}`;
+    return { id: result.id, page: `acknowledge?${new URLSearchParams({ alert: shown[0]!.alert.id })}` };
   }
 
   async function show(c: Context, form: SilenceForm, problem: string) {
@@ -116,7 +125,13 @@ export function addSilencing(pages: Hono, options: PagesOptions): void {
     const given = new URL(c.req.url).searchParams;
     const typed = readSilenceForm(c, given, page.zone);
     const alert = typed.matchers === '' ? await alertOf(typed) : undefined;
-    const chosen = alert ? usualMatchers(page, alert.labels) : chosenMatchers(given);
+    const several = await labelsOfSome(given.getAll('alert'));
+    const chosen =
+      several.length > 1 && typed.matchers === ''
+        ? matchersOfChosen(several)
+        : alert
+          ? usualMatchers(page, alert.labels)
+          : chosenMatchers(given);
     const form = chosen === '' ? typed : { ...typed, matchers: chosen };
     const problem = await problemOf(c.get('words'), async () => {
       readFormMatchers(page.words, form.matchers);
@@ -127,16 +142,18 @@ export function addSilencing(pages: Hono, options: PagesOptions): void {
 
   pages.post('/silence', async (c) => {
     const page = pageOf(c, clock);
-    const form = readSilenceForm(c, await fieldsOf(c), page.zone);
+    const fields = await fieldsOf(c);
+    const form = readSilenceForm(c, fields, page.zone);
     let done = '';
     const problem = await problemOf(c.get('words'), async () => {
       if (form.until === UNTIL_LANDED) {
-        done = await acknowledgeAll(page, form);
+        const made = await acknowledgeAll(page, form);
+        done = backTo(fields, made.id) ?? made.page;
         return;
       }
       const result = await silenceEditor.set(requestOf(page.words, form, page.nowUs));
       if (!result.ok) throw refuse(sentence(result.message));
-      done = `silences#silence-${result.id}`;
+      done = backTo(fields, result.id) ?? `silences#silence-${result.id}`;
     });
     if (problem === '') return c.redirect(done, 303);
     return c.html(await show(c, form, problem), 400);
@@ -148,6 +165,7 @@ export function addSilencing(pages: Hono, options: PagesOptions): void {
     const isWhole = fields.has('whole');
     await silenceEditor.expire(fields.get('id') ?? '', isWhole);
     const alert = fields.get('alert') ?? '';
-    return c.redirect(isWhole ? 'alerts' : alert === '' ? 'silences' : alertPath(alert), 303);
+    const usual = isWhole ? 'alerts' : alert === '' ? 'silences' : alertPath(alert);
+    return c.redirect(backTo(fields) ?? usual, 303);
   });
 }
