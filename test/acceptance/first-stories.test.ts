@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import { mailMessage } from '../../src/channels/email/mail-message.ts';
+import { threadHeaders } from '../../src/channels/email/send-mail.ts';
 import { mailView } from '../../src/channels/message/message-view.ts';
 import type { GroupNotification } from '../../src/domain/grouping/notification.ts';
 import { compileTemplate } from '../../src/templates/liquid.ts';
@@ -55,6 +57,47 @@ describe('a Flight fails', () => {
     await minutesPass(62);
     expect(received()).toHaveLength(2);
   });
+});
+
+test('the mails of a group are one thread, with reminder and recovery, over restarts and under telling subjects', async () => {
+  let birdId = '';
+  const { worlds, minutesPass, mails, restart } = await curtain({
+    regions: ['eu'],
+    route: { repeatIntervalMs: 1_200_000 },
+    before(world) {
+      const nest = world.addNest({ name: 'Marketing' });
+      birdId = world.addBird(nest.id, { name: 'Translate blog', triggerType: 'manual' }).id;
+    },
+  });
+  const end = async (status: 'failed' | 'succeeded') => {
+    worlds.eu!.endFlight(worlds.eu!.startFlight(birdId).id, status, {
+      errorMessages: 'The TMS refused the job',
+    });
+    await minutesPass(3);
+  };
+  await minutesPass(2);
+  await end('failed');
+  await restart();
+  await minutesPass(25);
+  await restart();
+  await end('succeeded');
+  await end('failed');
+  const headers = mails.map(({ notification, delivery }) =>
+    threadHeaders(notification, delivery, 'n@example.com'),
+  );
+  const subjects = mails.map(({ notification }) => mailMessage(notification, 'https://x', undefined).subject);
+  expect(subjects).toEqual([
+    '✕ Translate blog failed · EU Marketing',
+    'Reminder: Translate blog still fails · EU Marketing',
+    '✓ Translate blog lands again',
+    '✕ Translate blog failed · EU Marketing',
+  ]);
+  const [first, reminder, recovery, again] = headers;
+  for (const reply of [reminder, recovery])
+    expect(reply).toMatchObject({ inReplyTo: first!.messageId, references: first!.messageId });
+  expect(new Set(headers.map(({ messageId }) => messageId)).size).toBe(4);
+  // The next failure is news, not an answer to what is over.
+  expect([first!.references, again!.references]).toEqual([undefined, undefined]);
 });
 
 test('a message links to the Flight in the application of the service, if its address is configured', async () => {
