@@ -2,6 +2,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { lookup } from 'node:dns';
 import { schedule } from 'node-cron';
+import { browserReceivers } from './channels/browser/browser-channel.ts';
+import { newPushKeys, readPushKeys } from './channels/browser/push-keys.ts';
+import type { Browsers } from './channels/channel.ts';
 import { closeChannels, openChannels } from './channels/registry.ts';
 import type { Config } from './config/config.ts';
 import { createServiceLinks } from './config/service-links.ts';
@@ -188,9 +191,16 @@ async function assemble(
   const clock = sharing?.storeClock ?? edge.clock;
   const promptStore = sharing?.prompt ?? store;
   const replica = sharing && { name: edge.hostName, version: VERSION, ...sharing };
-  const linkKey = await store.transaction((tx) =>
-    tx.upkeep.signingKey('link', randomBytes(32).toString('base64url')),
-  );
+  const [linkKey, pushKeys] = await store.transaction(async (tx) => [
+    await tx.upkeep.signingKey('link', randomBytes(32).toString('base64url')),
+    await tx.upkeep.signingKey('push', newPushKeys()),
+  ]);
+  const browsers: Browsers = {
+    keys: readPushKeys(pushKeys),
+    of: (receiver) =>
+      store.transaction(async (tx) => (await tx.browsers.list()).filter((one) => one.receiver === receiver)),
+    forget: (receiver, ids) => store.transaction((tx) => tx.browsers.delete(receiver, ids)),
+  };
   const { promise: fatal, reject: die } = Promise.withResolvers<never>();
   // It may reject while nobody is listening.
   fatal.catch(() => {});
@@ -246,7 +256,7 @@ async function assemble(
   }
 
   const lookUp = createLookUp({ ask: lookup, clock });
-  const setupOf = (of: Config) => openSetup(of, secret(linkKey), clock, report, lookUp);
+  const setupOf = (of: Config) => openSetup(of, secret(linkKey), clock, report, lookUp, browsers);
   const setup = setupOf(config);
   const daemon = createDaemon({
     store,
@@ -270,7 +280,7 @@ async function assemble(
     metrics.follow(configuredOf(next));
     await daemon.follow(following);
     await metrics.keepRegions(configuredOf(next).regions);
-    web?.follow(webOf(following));
+    web?.follow(webOf(following, browsers));
     options.applied?.(next);
   }
 
@@ -282,7 +292,7 @@ async function assemble(
   try {
     const served = door.serve({
       signer: createSigner(secret(linkKey)),
-      ...webOf(setup),
+      ...webOf(setup, browsers),
       openFiles: openFilesAllowed(),
       store: promptStore,
       isShared: replica !== undefined,
@@ -365,10 +375,15 @@ function configuredOf({ regions, receivers, rules }: Config) {
 }
 
 /** The parts of a configuration that the page and the APIs show. */
-function webOf({ config, links }: Setup & { readonly links: AcknowledgeLinks }) {
+function webOf(
+  { config, links }: Setup & { readonly links: AcknowledgeLinks },
+  { keys: { publicKey } }: Browsers,
+) {
   const { receivers, web } = config;
   const messages = createDeliveryMessages(receivers, web.externalUrl, randomUUID);
-  return { config: web, alerting: config, links, serviceLinks: createServiceLinks(config.regions), messages };
+  const serviceLinks = createServiceLinks(config.regions);
+  const subscribed = { publicKey, receivers: browserReceivers(receivers) };
+  return { config: web, alerting: config, links, serviceLinks, messages, browsers: subscribed };
 }
 
 function notAgain(): never {
@@ -438,13 +453,21 @@ function createCollect(
 }
 
 /** Opens a configuration's connections to the regions, the receivers and the watchdog. */
-function openSetup(config: Config, linkKey: Secret, clock: Clock, report: Report, lookUp: LookUp) {
+function openSetup(
+  config: Config,
+  linkKey: Secret,
+  clock: Clock,
+  report: Report,
+  lookUp: LookUp,
+  browsers: Browsers,
+) {
   const regions = new Map(config.regions.map((region) => [region.name, region]));
   const channels = openChannels({
     clock,
     version: VERSION,
     openTransport: (options) => openAuthorizedTransport({ ...options, lookUp }),
     lookUp,
+    browsers,
   });
   const watchdog = openAuthorizedTransport({
     connections: 1,

@@ -334,6 +334,14 @@ export const LIMITS = {
     beyond: 'A new one is refused with the reason.',
     counted: true,
   },
+  subscribed_browsers: {
+    most: 50,
+    unit: 'items',
+    of: 'browsers that one person subscribed; without logins, that all subscribed',
+    reason: 'Every message of their receivers is encrypted for each of them and sent to its push service.',
+    beyond: 'Another one is refused with the reason.',
+    counted: false,
+  },
   kept_writes: {
     most: 20_000,
     unit: 'items',

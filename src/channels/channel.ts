@@ -11,10 +11,12 @@ import type {
   Notification,
   NotifiedAlert,
 } from '../domain/grouping/notification.ts';
+import type { SubscribedBrowser } from '../domain/grouping/subscribed-browser.ts';
 import type { AuthorizedTransportOptions } from '../http/authorized-transport.ts';
 import type { LookUp } from '../http/look-up.ts';
 import type { Transport } from '../http/transport.ts';
 import type { FailureReason } from '../report.ts';
+import type { Secret } from '../secret.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Integration } from './receiver.ts';
 
@@ -96,6 +98,16 @@ export interface ChannelOptions {
   readonly openTransport: (options: AuthorizedTransportOptions) => Transport;
   /** Looks up host names for channels that do not use HTTP; absent for their library's own way. */
   readonly lookUp?: LookUp | undefined;
+  /** The browsers that people subscribed; absent in commands, since only the daemon knows them. */
+  readonly browsers?: Browsers | undefined;
+}
+
+export interface Browsers {
+  /** By which push services know the sender (VAPID, RFC 8292), each in base64url. */
+  readonly keys: { readonly publicKey: string; readonly privateKey: Secret };
+  of(receiver: string): Promise<readonly SubscribedBrowser[]>;
+  /** Removes subscriptions that are over. */
+  forget(receiver: string, ids: readonly string[]): Promise<void>;
 }
 
 /** A channel that can send. It must be closed. */

@@ -134,7 +134,7 @@ const MAX_ERROR_CODE_POINTS = 300;
 interface Post {
   readonly url: string;
   readonly contentType: string;
-  readonly body: string;
+  readonly body: string | Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;
   /** How to post. No answer may repeat a secret within it. */
   readonly integration: Integration & { readonly timeoutMs: number; readonly http?: HttpSettings };
@@ -180,7 +180,7 @@ export function openSender(options: ChannelOptions): Sender {
         method: 'POST' as const,
         url,
         headers: { 'content-type': contentType, 'user-agent': `nestwatch/${version}`, ...headers },
-        body,
+        ...(typeof body === 'string' ? { body } : { bytes: body }),
       };
       try {
         const response = await transportOf(http, timeoutMs).send(request);
@@ -223,6 +223,11 @@ function answered(
     return { kind: 'failed', reason, error, ...(waitMs && { retryAfterMs: waitMs }) };
   }
   return { kind: 'refused', reason: status >= 300 && status < 400 ? 'redirected' : 'rejected', error };
+}
+
+/** Whether the answer was that there is nothing at the address, now or any more. */
+export function isGone(outcome: Outcome): boolean {
+  return outcome.kind === 'refused' && /^HTTP (?:404|410)\b/.test(outcome.error);
 }
 
 function waitInBody(body: string, retryAfter: RetryAfter): number | undefined {

@@ -1,4 +1,5 @@
 import { alertmanagerChannel } from './alertmanager/alertmanager-channel.ts';
+import { browserChannel } from './browser/browser-channel.ts';
 import type { Channel, ChannelOptions, OpenChannels } from './channel.ts';
 import { discordChannel } from './chat/discord-channel.ts';
 import { mattermostChannel } from './chat/mattermost-channel.ts';
@@ -32,6 +33,7 @@ export const CHANNELS: readonly Channel[] = [
   webexChannel,
   pushoverChannel,
   victoropsChannel,
+  browserChannel,
 ];
 
 const BY_KIND = new Map(CHANNELS.map((channel) => [channel.kind, channel]));

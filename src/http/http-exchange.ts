@@ -13,7 +13,7 @@ interface ExchangeRequest {
   readonly path: string;
   /** Alternating names and values. */
   readonly headers: string[];
-  readonly body: string | null;
+  readonly body: string | Uint8Array | null;
 }
 
 interface Answer {

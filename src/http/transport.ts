@@ -19,6 +19,8 @@ export interface HttpRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** In place of `body`. */
+  readonly bytes?: Uint8Array;
   /** By default that of the transport. */
   readonly maxBodyBytes?: number;
 }
@@ -85,7 +87,7 @@ export function openTransport(options: TransportOptions): Transport {
   let isClosed = false;
 
   return {
-    async send({ method, url, headers, body, maxBodyBytes = options.maxBodyBytes }) {
+    async send({ method, url, headers, body, bytes: raw, maxBodyBytes = options.maxBodyBytes }) {
       if (isClosed) throw new NestwatchError('unreachable', 'the transport is closed');
       const target = URL.parse(url);
       if (target?.protocol !== 'http:' && target?.protocol !== 'https:') {
@@ -98,7 +100,7 @@ export function openTransport(options: TransportOptions): Transport {
           method,
           path: target.pathname + target.search,
           headers: encoded(headers),
-          body: body ?? null,
+          body: raw ?? body ?? null,
         };
         const answer = await exchange.through(pools.to(target), request, timeoutMs);
         const { status, bytes } = answer;

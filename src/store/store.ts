@@ -10,6 +10,7 @@
 import type { Action } from '../domain/action/action.ts';
 import type { Note } from '../domain/alert/alert.ts';
 import type { Event } from '../domain/alert/event.ts';
+import type { SubscribedBrowser } from '../domain/grouping/subscribed-browser.ts';
 import type { ReceiverPace } from '../domain/grouping/throttle.ts';
 import type { Silence } from '../domain/muting/silence.ts';
 import type { Suppression } from '../domain/muting/suppression.ts';
@@ -121,6 +122,7 @@ export interface Transaction {
   readonly forwards: ForwardStore;
   readonly receivers: ReceiverStore;
   readonly outbox: OutboxStore;
+  readonly browsers: BrowserStore;
   readonly actions: ActionStore;
   // The store itself, which replica does what, and who changed what.
   readonly ownership: OwnershipStore;
@@ -187,6 +189,14 @@ export interface ForwardStore {
   receivers(): Promise<string[]>;
   /** Takes the oldest `limit` events from a receiver's queue; they are removed when the transaction commits. */
   take(receiver: string, limit: number): Promise<Event[]>;
+}
+
+export interface BrowserStore {
+  /** Replaces a browser's subscription to the same receiver. */
+  put(browser: SubscribedBrowser): Promise<void>;
+  /** All, the oldest subscription first. */
+  list(): Promise<SubscribedBrowser[]>;
+  delete(receiver: string, ids: readonly string[]): Promise<void>;
 }
 
 interface Pause {

@@ -21,6 +21,7 @@ import { addHealth, addOpeningHealth, HEALTH_PATHS, type KeptHealth, lines } fro
 import { answerScrape } from './answer-scrape.ts';
 import { createAlertmanagerApi } from './api/alertmanager-api.ts';
 import { createApi } from './api/api-v1.ts';
+import { SUBSCRIBE_HASH } from './pages/browsers/browser-script.ts';
 import { pageOf } from './pages/frame/page.ts';
 import { noPage } from './pages/frame/page-frame.ts';
 import { SCRIPT_HASH } from './pages/frame/page-script.ts';
@@ -34,7 +35,7 @@ import type { WebOptions } from './web-options.ts';
 const SECURITY_HEADERS: readonly (readonly [string, string])[] = [
   [
     'content-security-policy',
-    `default-src 'none'; style-src ${STYLE_HASH}; script-src ${SCRIPT_HASH}; connect-src 'self'; img-src 'self' data:; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
+    `default-src 'none'; style-src ${STYLE_HASH}; script-src ${SCRIPT_HASH} ${SUBSCRIBE_HASH}; worker-src 'self'; connect-src 'self'; img-src 'self' data:; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
   ],
   ['x-content-type-options', 'nosniff'],
   // With `no-referrer` a browser would not say which origin a form comes from.
@@ -207,6 +208,7 @@ const ADDRESSES = [
     '/search',
     '/config',
     '/writes',
+    '/notifications',
   ],
   ...['/metrics', '/-/healthy', '/-/ready', '/-/reload'],
   ...['/api/v1/health', '/api/v1/status', '/api/v1/stream', '/api/v1/writes'],

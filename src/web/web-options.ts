@@ -42,6 +42,7 @@ export interface WebOptions {
   /** Signs the cookies of people who are logged in. */
   readonly signer: Signer;
   readonly serviceLinks: ServiceLinks;
+  readonly browsers: BrowserOptions;
   readonly messages: DeliveryMessages;
   /** Returns a new UUID. */
   readonly newId: () => string;
@@ -57,6 +58,14 @@ export interface WebOptions {
   readonly reload: () => Promise<Reloaded>;
   readonly clock: Clock;
   readonly report: Report;
+}
+
+/** What people need to subscribe their browsers. */
+export interface BrowserOptions {
+  /** By which push services know the sender, in base64url. */
+  readonly publicKey: string;
+  /** The receivers with `browser_configs`, each with its further push services. */
+  readonly receivers: ReadonlyMap<string, readonly string[]>;
 }
 
 /** What the APIs need: what the process gives, and what is made of it for one configuration. */
@@ -77,6 +86,7 @@ export interface ApiOptions
 export interface PagesOptions extends Omit<ApiOptions, 'push' | 'externalUrl'> {
   readonly config: WebConfig;
   readonly links: AcknowledgeLinks;
+  readonly browsers: BrowserOptions;
 }
 
 export interface Health {

@@ -65,6 +65,7 @@ async function measure(store: Store): Promise<Measured[]> {
       alerting: anAlertingConfig(),
       signer: createSigner(secret('k')),
       links: createAcknowledgeLinks(secret('k'), ''),
+      browsers: { publicKey: '', receivers: new Map() },
     },
     config: {
       ...{ host: '127.0.0.1', port: 0, externalUrl: 'http://127.0.0.1', bearerToken: null },

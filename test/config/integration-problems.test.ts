@@ -119,6 +119,28 @@ describe('integrations that post', () => {
       ],
     ],
     [
+      'a push service that is no host, and a time without a unit',
+      receiver('browser_configs', '{ push_services: ["https://push.example.com/x"], ttl: 5 }'),
+      [
+        '7:27: receivers[0].browser_configs[0].push_services[0]: must be a host, such as push.example.com',
+        '7:63: receivers[0].browser_configs[0].ttl: must be a duration such as 30s, 5m or 1h30m',
+      ],
+    ],
+    [
+      'browsers twice',
+      receiver('browser_configs', '{}\n      - {}'),
+      [
+        '8:9: receivers[0].browser_configs[1]: must be the only one: people subscribe to the receiver, not to an entry',
+      ],
+    ],
+    [
+      'credentials for push services, which know the sender by its keys',
+      receiver('browser_configs', '{ http_config: { basic_auth: { username: a, password: b } } }'),
+      [
+        '7:24: receivers[0].browser_configs[0].http_config: is used to log in to the service: remove the credentials from `http_config`',
+      ],
+    ],
+    [
       'an old secret without a new one',
       receiver('webhook_configs', '{ url: http://x, secret_previous: s }'),
       [

@@ -35,7 +35,7 @@ describe('routes', () => {
       'a receiver with another mistake exists all the same',
       `${REGION}route: { receiver: ops }\nreceivers: [{ name: ops, slak: [] }]`,
       [
-        '3:26: receivers[0].slak: unknown key; known here: name, fallback, max_notifications_per_hour, fold_storms, fold_ends, email_configs, webhook_configs, slack_configs, msteamsv2_configs, pagerduty_configs, alertmanager_configs, discord_configs, mattermost_configs, rocketchat_configs, telegram_configs, webex_configs, pushover_configs, victorops_configs, labels',
+        '3:26: receivers[0].slak: unknown key; known here: name, fallback, max_notifications_per_hour, fold_storms, fold_ends, email_configs, webhook_configs, slack_configs, msteamsv2_configs, pagerduty_configs, alertmanager_configs, discord_configs, mattermost_configs, rocketchat_configs, telegram_configs, webex_configs, pushover_configs, victorops_configs, browser_configs, labels',
       ],
     ],
     [

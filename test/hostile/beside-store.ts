@@ -3,9 +3,15 @@
  * world has.
  */
 
+import { Hono } from 'hono';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { ANYBODY } from '../../src/web/access/identify.ts';
+import { addBrowsers } from '../../src/web/pages/browsers/browser-routes.ts';
+import { withWords } from '../../src/web/pages/frame/page.ts';
+import { ENGLISH } from '../../src/web/pages/frame/words.ts';
 import { createPublicStatus } from '../../src/web/pages/public/public-status.ts';
+import { createBrowser } from '../channels/browser/sample-browser.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { aStatus, NOW_US } from '../web/sample.ts';
 
@@ -13,6 +19,8 @@ const MANY_NESTS = 5_000;
 const MOST_NESTS = 2_000;
 const MANY_BIRDS = 1_000;
 const MOST_BIRDS = 500;
+const MANY_BROWSERS = 100;
+const MOST_BROWSERS = 60;
 const MANY_WRITES = 30_000;
 const WRITES_AT_ONCE = 1_000;
 
@@ -92,4 +100,24 @@ export const manyWrites = () =>
     }
     const { writes } = await store.transaction((tx) => tx.writes.page({ who: 'the first', limit: 1 }));
     return writes.length > 0 ? `the first of ${MANY_WRITES} writes is kept` : undefined;
+  });
+
+export const manyBrowsers = () =>
+  inStore(async (store) => {
+    const browsers = { publicKey: '', receivers: new Map([['me', []]]) };
+    const app = new Hono();
+    app.use(withWords(ENGLISH));
+    app.use((c, next) => {
+      c.set('identity', ANYBODY);
+      return next();
+    });
+    addBrowsers(app, { store, clock: createVirtualClock(), browsers });
+    const { keys } = createBrowser();
+    for (const at of upTo(MANY_BROWSERS)) {
+      const fields = { receiver: 'me', endpoint: `https://fcm.googleapis.com/fcm/send/${at}`, ...keys };
+      await app.request('/notifications', { method: 'POST', body: new URLSearchParams(fields) });
+    }
+    const kept = (await store.transaction((tx) => tx.browsers.list())).length;
+    if (kept === 0) return 'no browser could be subscribed';
+    return kept > MOST_BROWSERS ? `${kept} browsers of one person are subscribed` : undefined;
   });

@@ -4,7 +4,7 @@
  */
 import type { HttpResponse } from '../../src/http/transport.ts';
 import type { LimitName } from '../../src/limits.ts';
-import { manyPublicBirds, manyPublicNests, manyWrites } from './beside-store.ts';
+import { manyBrowsers, manyPublicBirds, manyPublicNests, manyWrites } from './beside-store.ts';
 import {
   longLinks,
   longRetryAfter,
@@ -178,6 +178,7 @@ export const EXCESSES: Readonly<Record<LimitName, Excess>> = {
   web_connections: { of: 'connections', count: 400 },
   public_nests: { of: 'beside', mistake: manyPublicNests },
   public_birds: { of: 'beside', mistake: manyPublicBirds },
+  subscribed_browsers: { of: 'beside', mistake: manyBrowsers },
   kept_writes: { of: 'beside', mistake: manyWrites },
   stream_clients: { of: 'beside', mistake: manyFollowers },
   waiting_requests: { of: 'beside', mistake: manyRequests },

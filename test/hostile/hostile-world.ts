@@ -243,6 +243,7 @@ class HostileWorld {
       health: () => ({ healthy: true, working: true, ready: true, reasons: [] }),
       impairments: () => this.#life.daemon.health(),
       links,
+      browsers: { publicKey: '', receivers: new Map() },
       signer: createSigner(secret('a key')),
       flightLog: (place) => this.#life.daemon.flightLog(place),
       serviceLinks: createServiceLinks(config.regions),

@@ -5,6 +5,7 @@ import { describeAlertPages } from './contract/alert-pages.ts';
 import { describeAlerts } from './contract/alerts.ts';
 import { describeAudits } from './contract/audits.ts';
 import { describeBirds } from './contract/birds.ts';
+import { describeBrowsers } from './contract/browsers.ts';
 import { describeDigests } from './contract/digests.ts';
 import { describeErrors } from './contract/errors.ts';
 import { describeEvents } from './contract/events.ts';
@@ -58,6 +59,7 @@ export function describeStore(
     describeAudits(run);
     describeActions(run);
     describeBirds(run);
+    describeBrowsers(run);
     describeOverdue(run);
     describeAlertPages(() => subject, run);
     describeSilences(() => subject, run);

@@ -50,6 +50,7 @@ export async function serve(options: Partial<WebOptions> = {}) {
       space: { used: 1_000_000, free: 2_000_000, whole: 3_000_000 },
     }),
     signer: createSigner(secret('a key')),
+    browsers: { publicKey: '', receivers: new Map() },
     links: createAcknowledgeLinks(secret('a key'), 'http://watch.example.com/nestwatch'),
     flightLog: async () => ({
       steps: [

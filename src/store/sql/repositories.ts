@@ -5,6 +5,7 @@ import { SqlGroups } from './alerted/groups.ts';
 import { createNotes } from './alerted/notes.ts';
 import { createSilences } from './alerted/silences.ts';
 import { createSuppressions } from './alerted/suppressions.ts';
+import { createBrowsers } from './queued/browsers.ts';
 import { DeliveryCounts } from './queued/delivery-counts.ts';
 import { createForward } from './queued/forward.ts';
 import { createReceiverPace } from './queued/receiver-pace.ts';
@@ -57,6 +58,7 @@ export function createRepositories(sql: Sql, clock: Clock, slot: () => number): 
       forwards: createForward(sql),
       receivers: createReceiverPace(sql),
       outbox: new SqlOutbox(sql, events, counts),
+      browsers: createBrowsers(sql),
       actions: createActions(sql),
       ownership: createOwnership(sql),
       faults: createFaults(sql),

@@ -154,6 +154,16 @@ const ACTIONS = `
   CREATE INDEX bird_action_of_bird ON bird_action (region, bird_id, wanted_us);
   CREATE INDEX bird_action_by_age ON bird_action (wanted_us);`;
 
+/** Browsers that people subscribed to receivers (`domain/grouping/subscribed-browser.ts`). */
+const BROWSERS = `
+  CREATE TABLE browser (
+    receiver TEXT NOT NULL,
+    id TEXT NOT NULL,
+    subscribed_us BIGINT NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (receiver, id)
+  );`;
+
 /** The first step makes version 1, and so on. */
 export const STEPS: readonly Step[] = [
   { sql: TABLES, oldest: 1 },
@@ -169,6 +179,7 @@ export const STEPS: readonly Step[] = [
   { sql: { sqlite: onSqlite(LISTED), postgres: onPostgres(LISTED) }, oldest: 2 },
   { sql: { sqlite: onSqlite(NOTES), postgres: onPostgres(NOTES) }, oldest: 2 },
   { sql: { sqlite: onSqlite(ACTIONS), postgres: onPostgres(ACTIONS) }, oldest: 2 },
+  { sql: { sqlite: onSqlite(BROWSERS), postgres: onPostgres(BROWSERS) }, oldest: 2 },
 ];
 
 /** The table of the steps that a store has done. */

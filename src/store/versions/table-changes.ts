@@ -7,6 +7,7 @@ const CHANGES = [
   'what the inventory listed last: members, and whether a Bird is published',
   'notes about alerts',
   'what nestwatch does to the service',
+  'which browsers people subscribed to receivers',
 ];
 
 export const TABLES_VERSION = CHANGES.length;

@@ -43,7 +43,7 @@ export function addOrigins(app: Hono, { externalUrl }: WebConfig): void {
 const WRITES = [
   /^POST \/-\/reload$/,
   /^POST \/logout$/,
-  /^POST \/(fly|silence|expire-silence|acknowledge|resolve|note|deliveries\/(retry|test))$/,
+  /^POST \/(fly|silence|expire-silence|acknowledge|resolve|note|deliveries\/(retry|test)|notifications(\/remove)?)$/,
   /^POST \/api\/v1\/(deliveries\/retry|alerts\/(acknowledge|resolve|note)|actions\/(pause|resume))$/,
   /^POST \/api\/v1\/birds\/[^/]+\/[^/]+\/fly$/,
   /^POST \/api\/v2\/(alerts|silences)$/,

@@ -5,6 +5,7 @@ import { isStoreFailure } from '../../errors.ts';
 import type { PagesOptions } from '../web-options.ts';
 import { addAlerts } from './alerts/alert-routes.ts';
 import { addBirdPages } from './birds/bird-routes.ts';
+import { addBrowsers } from './browsers/browser-routes.ts';
 import { addConfig } from './config/config-routes.ts';
 import { addDeliveries } from './deliveries/delivery-routes.ts';
 import { addEvents } from './events/event-routes.ts';
@@ -23,6 +24,10 @@ import { renderWall } from './wall-page.ts';
 export function createPages(options: PagesOptions, words: Words = ENGLISH): Hono {
   const pages = new Hono();
   pages.use(withWords(words));
+  pages.use(async (c, next) => {
+    c.set('canNotify', options.browsers.receivers.size > 0);
+    await next();
+  });
   pages.use(readSearchLine);
   addOverview(pages, options);
   addAlerts(pages, options);
@@ -35,6 +40,7 @@ export function createPages(options: PagesOptions, words: Words = ENGLISH): Hono
   addNestPage(pages, options);
   addManifest(pages);
   addReport(pages, options);
+  addBrowsers(pages, options);
   return pages;
 }
 

@@ -101,6 +101,7 @@ export const ENGLISH = {
       'j k': 'next and previous entry',
       a: 'acknowledge the entry, or the alert of the page',
       s: 'silence it',
+      x: 'choose it, in the list of alerts',
       '?': 'this help',
     },
     keysOff: 'Turn keys off',
@@ -497,6 +498,9 @@ export const ENGLISH = {
     sameCause: 'as shown',
     each: (count: number): string => `Show each of the ${count}`,
     all: (what: string, count: number): string => `${what} all ${count}`,
+    choose: (what: string): string => `Choose ${what}`,
+    acknowledgeChosen: 'Acknowledge chosen',
+    silenceChosen: 'Silence chosen',
   },
 
   events: {
@@ -667,6 +671,28 @@ export const ENGLISH = {
     window: 'Each time for: write a duration such as 30m, 2h or 3d.',
     oldLink: 'This link is no longer valid: open the page instead.',
     noReceiver: 'There is no receiver of this name that notifies anybody.',
+    noBrowserReceiver: 'There is no receiver of this name with `browser_configs`.',
+    pushService: (host: string): string =>
+      `This browser has its messages sent through ${host || 'no known address'}, which is not a known push service: if it can be trusted, add it to \`push_services\` of the receiver.`,
+    pushKeys: 'This browser sent keys that cannot be used for Web Push.',
+    manyBrowsers: (most: number): string => `${most} browsers are subscribed already: remove one first.`,
+  },
+
+  browsers: {
+    title: 'Notifications in browsers',
+    lead: 'A subscribed browser shows what its receiver is told, also while this page is closed.',
+    noReceiver:
+      'No receiver has `browser_configs`: add them to one in the configuration, and route alerts to it.',
+    noScript: 'A browser can be subscribed only with JavaScript turned on. Removing one works without.',
+    cannot:
+      'This browser could not be subscribed: it needs Web Push, this page over HTTPS, your permission to notify you, and its push service.',
+    receiver: 'What is told to receiver',
+    help: 'The browser asks whether to allow it. A test shows that a notification arrives.',
+    subscribe: 'Notify me in this browser',
+    thisOne: 'this browser',
+    since: 'subscribed',
+    remove: 'Remove',
+    removeThat: (name: string, receiver: string): string => `Remove ${name} from ${receiver}`,
   },
 
   signature: {
@@ -677,12 +703,16 @@ export const ENGLISH = {
   acknowledge: {
     title: 'Acknowledge an alert',
     question: 'Acknowledge this alert?',
+    questionOf: (alerts: number): string =>
+      alerts === 1 ? 'Acknowledge this alert?' : `Acknowledge these ${alerts} alerts?`,
     over: 'This alert is over',
     nothing: 'There is nothing left to acknowledge',
     done: (alerts: number): string => (alerts > 1 ? `Acknowledged ${alerts} alerts` : 'Acknowledged'),
     wasResolved: 'It has been resolved since the message was sent.',
     endIsSent: 'People will be notified that it is resolved.',
     lead: 'Until it is resolved, there are no reminders and no messages about new events in it. People are notified when it resolves, and when it fires again.',
+    leadOfMany:
+      'Until they are resolved, there are no reminders and no messages about new events in them. People are notified when one resolves, and when it fires again.',
     why: 'What you are doing about it',
     button: 'Acknowledge',
     undo: (isOneOfMany: boolean): string => (isOneOfMany ? 'Undo only this one' : 'Undo'),
