@@ -1,5 +1,6 @@
 /** Names what alerts are about, where, and since when, as people do. Names are clean and capped, but not escaped. */
 import { type Labels, labelOf } from '../../domain/alert/alert.ts';
+import { signatureWords } from '../../domain/alert/error-signature.ts';
 import type { NotifiedAlert } from '../../domain/grouping/notification.ts';
 import type { Words } from '../../domain/kinds/kind.ts';
 import { kindOf } from '../../domain/kinds/kinds.ts';
@@ -30,7 +31,7 @@ function nameOf(labels: Labels): string {
     (entity_id && `${entity_type ?? 'entity'} ${entity_id}`) ||
     (receiver && integration && `${receiver} (${integration})`) ||
     (isOfReason && reason?.replaceAll('_', ' ')) ||
-    (kindOf(alertname)?.labels.includes('error') && labels.error) ||
+    (kindOf(alertname)?.labels.includes('error') && signatureWords(labels.error ?? '')) ||
     nest ||
     (nest_id && `Nest ${nest_id}`) ||
     (region && regionName(region)) ||

@@ -143,3 +143,8 @@ function parsed(json: string): unknown {
     return undefined;
   }
 }
+
+/** A signature for people: all that varies is `…`. */
+export function signatureWords(masked: string): string {
+  return masked.replace(/#+/g, '…');
+}

@@ -107,7 +107,9 @@ export function leadOf(page: Page, { status, alerts, acknowledged, silences, pro
   const hidden = who.length > 0 ? who.slice(0, NAMED).join(' ') : health.acknowledged(known);
   const causes = problems.flatMap((one) => ('cause' in one && !one.cause.isAcknowledged ? one.cause : []));
   const [most] = causes.sort((a, b) => b.alerts - a.alerts);
-  const isMost = most && causes.length > 1 && most.alerts * 2 > (alerts?.unacknowledged ?? 0);
+  const fresh = alerts?.unacknowledged ?? 0;
+  // Those that another alert stands in for are not new.
+  const isMost = most && causes.length > 1 && most.alerts * 2 > fresh && most.alerts <= fresh;
   const mostly = isMost ? health.mostly(most.alerts, alertTitle(words, most.alertname)) : '';
   return html`${mostly}${health.watching(birds, status.regions.length)} ${lastCheck(page, status.regions)}${
     known > 0 ? html` <bdi>${hidden}</bdi>` : ''

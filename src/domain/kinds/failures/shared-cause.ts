@@ -8,7 +8,7 @@ import { dayAndTime } from '../../../text/instant-words.ts';
 import { firstLines, plainText } from '../../../text/plain-text.ts';
 import { regionName } from '../../../text/region-name.ts';
 import { type Alert, fire, type Labels, remember, resolve } from '../../alert/alert.ts';
-import { signature } from '../../alert/error-signature.ts';
+import { signature, signatureWords } from '../../alert/error-signature.ts';
 import type { FactOf } from '../../alert/fact.ts';
 import { hash64 } from '../../alert/fingerprint.ts';
 import { annotate, birdName, tidyLabels } from '../../alert/labels.ts';
@@ -143,12 +143,12 @@ function beganUs({ parts }: SharedError, { birds, withinMs }: SharedCauseRule): 
   return close.length >= birds ? close.at(-1) : undefined;
 }
 
-/** `6 Birds in 4 Nests (EU) fail with "DeepL API error #: Quota exceeded" since 2 Jul 2026, 12:02 UTC` */
+/** `6 Birds in 4 Nests (EU) fail with "DeepL API error …: Quota exceeded" since 2 Jul 2026, 12:02 UTC` */
 function summaryOf({ region, error, birds, nests, isAll }: SharedError, startsAtUs: number): string {
   const atLeast = isAll ? '' : 'at least ';
   const where = region === 'all' ? '' : ` (${regionName(region)})`;
   const those = `${atLeast}${howMany(birds, 'Bird')} in ${howMany(nests, 'Nest')}${where}`;
-  return `${those} fail with "${plainText(error, 120)}" since ${dayAndTime(startsAtUs)}`;
+  return `${those} fail with "${plainText(signatureWords(error), 120)}" since ${dayAndTime(startsAtUs)}`;
 }
 
 /** What the newest failure says, and a line for each Bird. */

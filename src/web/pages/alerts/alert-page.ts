@@ -4,6 +4,7 @@
  */
 import { html } from 'hono/html';
 import { type Alert, type Labels, MAX_NOTE_LENGTH } from '../../../domain/alert/alert.ts';
+import { signatureWords } from '../../../domain/alert/error-signature.ts';
 import type { Event } from '../../../domain/alert/event.ts';
 import { fingerprint } from '../../../domain/alert/fingerprint.ts';
 import { alertPath, birdPath, eventPath, flightPath } from '../../../http/page-path.ts';
@@ -104,7 +105,7 @@ function placeLinks(page: Page, labels: Labels): Html {
           html`<a href="${page.root}${birdPath(region, birdId)}"><bdi>${birdTitle(page.words, bird, birdId)}</bdi></a>`,
         ]),
     ...(birdId === undefined && entity !== undefined ? [said(entity, NAME_LENGTH)] : []),
-    ...(listsEvents(labels) ? [said(labels.error ?? '', NAME_LENGTH)] : []),
+    ...(listsEvents(labels) ? [said(signatureWords(labels.error ?? ''), NAME_LENGTH)] : []),
   ];
   return html`${parts.map((part, index) => html`${index > 0 ? ' / ' : ''}${part}`)}`;
 }

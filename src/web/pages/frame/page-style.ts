@@ -76,7 +76,7 @@ header { padding-top: 1.5rem; }
 .brand b { color: var(--ink); }
 .brand span:last-child { margin-left: auto; }
 h1 { font-size: 1.75rem; line-height: 1.2; margin: 0; font-weight: 650; letter-spacing: -.01em; }
-.headline { display: flex; align-items: baseline; justify-content: space-between; gap: 0 1rem; flex-wrap: wrap; }
+.headline { display: flex; align-items: baseline; justify-content: space-between; gap: 0 1rem; flex-wrap: wrap; } .headline > a { padding: .3rem 0; }
 h2 { font-size: 1rem; margin: 2rem 0 .6rem; font-weight: 650; display: flex; align-items: baseline; gap: .75rem; }
 h2 a { font-size: .8125rem; font-weight: 400; margin-left: auto; white-space: nowrap; }
 h3 { font-size: 1rem; margin: 0; font-weight: 650; }

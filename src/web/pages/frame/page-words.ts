@@ -1,6 +1,7 @@
 /** Chooses the words of the page: for people who run automations, not for people who run monitoring. */
 
 import type { Alert, Labels } from '../../../domain/alert/alert.ts';
+import { signatureWords } from '../../../domain/alert/error-signature.ts';
 import type { Place } from '../../../domain/alert/fact.ts';
 import { kindOf } from '../../../domain/kinds/kinds.ts';
 import type { Silence } from '../../../domain/muting/silence.ts';
@@ -45,7 +46,7 @@ export function alertPlace(labels: Labels): string {
   });
   // The entity of a Bird's alert is the Bird itself.
   const entity = labels.bird_id ? '' : plainText(labels.entity_name ?? '', NAME_LENGTH);
-  const error = listsEvents(labels) ? plainText(labels.error ?? '', MESSAGE_LENGTH) : '';
+  const error = listsEvents(labels) ? plainText(signatureWords(labels.error ?? ''), MESSAGE_LENGTH) : '';
   return [place, entity, error].filter(Boolean).join(' / ');
 }
 

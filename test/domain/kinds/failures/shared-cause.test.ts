@@ -22,7 +22,7 @@ test('it fires for as many Birds as the rule asks for that began to fail close t
     startsAtUs: minute(17),
     labels: { severity: 'critical', region: 'eu', error: 'Quota # of DeepL exceeded' },
     annotations: {
-      summary: '5 Birds in 2 Nests (EU) fail with "Quota # of DeepL exceeded" since 2 Jul 2026, 12:17 UTC',
+      summary: '5 Birds in 2 Nests (EU) fail with "Quota … of DeepL exceeded" since 2 Jul 2026, 12:17 UTC',
       description: [
         ...[
           'Bird 0 in Nest 0, since 2 Jul 2026, 12:21 UTC',
