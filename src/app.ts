@@ -256,7 +256,7 @@ async function assemble(
   }
 
   const lookUp = createLookUp({ ask: lookup, clock });
-  const setupOf = (of: Config) => openSetup(of, secret(linkKey), clock, report, lookUp, browsers);
+  const setupOf = (of: Config) => openSetup(of, secret(linkKey), clock, report, { lookUp, browsers });
   const setup = setupOf(config);
   const daemon = createDaemon({
     store,
@@ -375,15 +375,12 @@ function configuredOf({ regions, receivers, rules }: Config) {
 }
 
 /** The parts of a configuration that the page and the APIs show. */
-function webOf(
-  { config, links }: Setup & { readonly links: AcknowledgeLinks },
-  { keys: { publicKey } }: Browsers,
-) {
+function webOf({ config, links }: Setup & { readonly links: AcknowledgeLinks }, { keys }: Browsers) {
   const { receivers, web } = config;
   const messages = createDeliveryMessages(receivers, web.externalUrl, randomUUID);
   const serviceLinks = createServiceLinks(config.regions);
-  const subscribed = { publicKey, receivers: browserReceivers(receivers) };
-  return { config: web, alerting: config, links, serviceLinks, messages, browsers: subscribed };
+  const browsers = { publicKey: keys.publicKey, receivers: browserReceivers(receivers) };
+  return { config: web, alerting: config, links, serviceLinks, messages, browsers };
 }
 
 function notAgain(): never {
@@ -452,22 +449,17 @@ function createCollect(
   };
 }
 
+type Shared = { readonly lookUp: LookUp; readonly browsers: Browsers };
+
 /** Opens a configuration's connections to the regions, the receivers and the watchdog. */
-function openSetup(
-  config: Config,
-  linkKey: Secret,
-  clock: Clock,
-  report: Report,
-  lookUp: LookUp,
-  browsers: Browsers,
-) {
+function openSetup(config: Config, linkKey: Secret, clock: Clock, report: Report, shared: Shared) {
+  const { lookUp } = shared;
   const regions = new Map(config.regions.map((region) => [region.name, region]));
   const channels = openChannels({
     clock,
     version: VERSION,
     openTransport: (options) => openAuthorizedTransport({ ...options, lookUp }),
-    lookUp,
-    browsers,
+    ...shared,
   });
   const watchdog = openAuthorizedTransport({
     connections: 1,

@@ -43,7 +43,7 @@ export function renderPage(page: Page, view: PageView): Html {
     section: 'overview',
     isLive: view.isLive,
     ...(view.isLive && { refreshSeconds: REFRESH_SECONDS }),
-    footing: html`${running} · <a href="metrics">${page.words.frame.metrics}</a> · <a href="wall">${words.wall}</a> · `,
+    footing: html`${running} · <a href="metrics">${page.words.frame.metrics}</a> · <a href="wall">${words.wall}</a> · <a href="notifications">${page.words.browsers.title}</a> · `,
     body: html`<header>
 <p class="brand"><span>${liveness(page, view)}</span><span><a href="report">${page.words.report.thisMonth}</a></span></p>
 <h1 class="text ${tone}">${headline}</h1>

@@ -24,10 +24,6 @@ import { renderWall } from './wall-page.ts';
 export function createPages(options: PagesOptions, words: Words = ENGLISH): Hono {
   const pages = new Hono();
   pages.use(withWords(words));
-  pages.use(async (c, next) => {
-    c.set('canNotify', options.browsers.receivers.size > 0);
-    await next();
-  });
   pages.use(readSearchLine);
   addOverview(pages, options);
   addAlerts(pages, options);

@@ -80,6 +80,7 @@ test('every page, in every look', async () => {
       'flights?status=failed',
       'flights?text=zzz',
       'no/such/page',
+      'notifications',
     ].map((path) => new URL(path, daemon.url).href),
   ];
   // No page links to it: only people who were given its address know it.

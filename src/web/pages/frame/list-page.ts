@@ -75,19 +75,8 @@ export interface Preset {
 
 export function listPage<Item>(page: Page, view: ListView<Item>, shown: ListPage<Item>): Html {
   const { given, items, next, problem } = view;
-  const {
-    section,
-    title,
-    lead,
-    json,
-    usual,
-    fields,
-    presets = [],
-    list,
-    none,
-    above = '',
-    below = '',
-  } = shown;
+  const { section, title, lead, json, usual, fields, presets = [], list, none } = shown;
+  const { above = '', below = '' } = shown;
   const query = new URLSearchParams({ ...usual, ...Object.fromEntries(given) });
   query.delete('cursor');
   if (query.get('state') === 'all') query.delete('state');

@@ -130,18 +130,14 @@ export function noPage(page: Page): Html {
 }
 
 /** The end of a page, with the time zone of its times. */
-function foot(
-  { root, words, zone, loggedIn, canNotify }: Page,
-  footing: Html | string,
-  isLive: boolean,
-): Html {
+function foot({ root, words, zone, loggedIn }: Page, footing: Html | string, isLive: boolean): Html {
   // The script shows the button, which is useless without it.
   const pause = html` · <button type="button" class="plain" data-own="pause" aria-pressed="false" hidden>${words.frame.pause}</button>`;
   const out =
     loggedIn === undefined
       ? ''
       : html`<form method="post" action="${root}logout"><bdi>${loggedIn}</bdi> <button class="plain">${words.frame.logOut}</button></form>`;
-  return html`<footer>${footing}${words.frame.times(zone)}${isLive ? pause : ''}${canNotify ? html` · <a href="${root}notifications">${words.browsers.title}</a>` : ''}${out}</footer>`;
+  return html`<footer>${footing}${words.frame.times(zone)}${isLive ? pause : ''}${out}</footer>`;
 }
 
 /** Opened by a key (`page-script.ts`). */

@@ -9,8 +9,6 @@ import type { Words } from './words.ts';
 declare module 'hono' {
   interface ContextVariableMap {
     words: Words;
-    /** Whether people can subscribe their browsers. */
-    canNotify: boolean;
   }
 }
 
@@ -34,8 +32,6 @@ export interface Page {
   readonly zone: string;
   /** Who is logged in at an identity provider, and so can log out; absent for everybody else. */
   readonly loggedIn?: string;
-  /** Whether there are receivers to which browsers can be subscribed. */
-  readonly canNotify?: boolean;
   /** The query of the list of alerts, to which actions lead back and where several can be chosen; absent elsewhere. */
   readonly back?: string;
   /** The query of the address. */
@@ -47,7 +43,6 @@ export function pageOf(c: Context, clock: Clock): Page {
   const { by, name = '' } = c.get('identity') ?? {};
   return {
     ...(by === 'oidc' && { loggedIn: name }),
-    ...(c.get('canNotify') && { canNotify: true }),
     root: rootFrom(pathname),
     nowUs: clock.nowUs(),
     words: c.get('words'),
