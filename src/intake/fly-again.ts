@@ -13,8 +13,8 @@ import type { IntakeParts } from './parts.ts';
 import type { Schedule } from './schedule/schedule.ts';
 import { flightsName } from './stream-name.ts';
 
-interface FlyingOptions
-  extends Pick<IntakeParts, 'region' | 'client' | 'store' | 'commit' | 'clock' | 'report'> {
+interface FlyingOptions extends Pick<IntakeParts, 'region' | 'store' | 'commit' | 'clock' | 'report'> {
+  readonly client: Pick<IntakeParts['client'], 'call' | 'health'>;
   readonly schedule: Pick<Schedule, 'hint'>;
   /** Rings the bell of the schedule. */
   readonly hinted: () => void;
@@ -52,22 +52,25 @@ const REASON_CODE_POINTS = 300;
 
 type Settled = Pick<Action, 'state' | 'reason'> & { readonly state: 'done' | 'refused' | 'unknown' };
 
+const LOST: Settled = {
+  state: 'unknown',
+  reason: 'nestwatch stopped, or lost its store, before it noted the answer',
+};
+
 export function createFlying(options: FlyingOptions): Flying {
   const { region, client, store, commit, clock, report, schedule, hinted, flightsReadUs, aheadUs } = options;
   const bell = createBell(clock);
 
   const readOpen = () => store.transaction((tx) => tx.actions.open(region));
 
-  /** What the process before asked, and did not note the answer of. */
-  async function settleLost(): Promise<void> {
-    for (const action of (await readOpen()).filter(({ state }) => state === 'asked')) {
-      await settle(action, { state: 'unknown', reason: 'nestwatch stopped before it noted the answer' });
-    }
-  }
-
   async function turn(): Promise<number> {
     const open = await readOpen();
-    await Promise.all(open.filter(({ state }) => state === 'wanted').map(fly));
+    // Of a turn before, or of a process before, which may have asked.
+    for (const action of open.filter(({ state }) => state === 'asked')) await settle(action, LOST);
+    const asking = await Promise.allSettled(open.filter(({ state }) => state === 'wanted').map(fly));
+    const failed = asking.find((one) => one.status === 'rejected');
+    // Not before all have ended: the next turn would ask for the others again.
+    if (failed) throw failed.reason;
     const seeking = (await readOpen()).filter(({ seeks }) => seeks !== undefined);
     let left = 0;
     for (const action of seeking) if (!(await seek(action))) left += 1;
@@ -153,12 +156,9 @@ export function createFlying(options: FlyingOptions): Flying {
   return {
     wake: () => bell.ring(),
     async run(signal) {
-      let isBegun = false;
       while (!signal.aborted) {
         let waitMs = STORE_PAUSE_MS;
         try {
-          if (!isBegun) await settleLost();
-          isBegun = true;
           waitMs = await turn();
         } catch (error) {
           report({ what: 'trouble', stage: 'intake', region, error });

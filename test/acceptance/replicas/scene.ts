@@ -6,7 +6,7 @@ import { sleep, systemClock } from '../../../src/time/clock.ts';
 import { findServer, type PostgresServer, startServer } from '../../store/postgres/postgres-server.ts';
 import { freePort } from '../../system/live-prometheus.ts';
 import { createFleet, type Fleet } from './fleet.ts';
-import { openWatchedService, type WatchedService } from './watched-service.ts';
+import { type OnFly, openWatchedService, type WatchedService } from './watched-service.ts';
 import { createUsers } from './who-commits.ts';
 import { openWitness, type Witness } from './witness.ts';
 
@@ -27,6 +27,8 @@ export interface SceneOptions {
   readonly groupInterval?: string;
   /** Settings of the server, in addition to those for tests. */
   readonly settings?: readonly string[];
+  /** Lets the replicas start Birds, and is told of each request for it. */
+  readonly onFly?: OnFly;
   /** Keeps logs and configurations. */
   readonly keep?: boolean;
   readonly log?: (line: string) => void;
@@ -53,13 +55,13 @@ export async function openScene({
   everyMs,
   ...options
 }: SceneOptions): Promise<Scene> {
-  const { keep = false, log = () => {}, settings = [] } = options;
+  const { keep = false, log = () => {}, settings = [], onFly } = options;
   const grouping = `group_by: [${options.groupBy ?? 'alertname, region'}], group_interval: ${options.groupInterval ?? '5s'}`;
   const bin = findServer();
   if (bin === undefined) throw new Error('PostgreSQL was not found: apt-get install postgresql');
   const folder = mkdtempSync(join(tmpdir(), 'nestwatch-replicas-'));
   const server = await startServer(bin, ['max_connections=100', ...settings]);
-  const load = { clock: systemClock(), seed, regions, birds, everyMs };
+  const load = { clock: systemClock(), seed, regions, birds, everyMs, onFly };
   const service = await openWatchedService(replicas, load);
   const witness = await openWitness();
   const ports = await Promise.all(Array.from({ length: replicas }, freePort));
@@ -67,7 +69,11 @@ export async function openScene({
   const fleet = createFleet({
     folder,
     ports,
-    configOf: (place) => draft(place, { server, service, witness, interval, grouping, port: ports[place]! }),
+    configOf: (place) =>
+      draft(place, {
+        ...{ server, service, witness, interval, grouping, port: ports[place]! },
+        mayFly: onFly !== undefined,
+      }),
     begun: service.isLife,
     crashed: (what) => void crashes.push(what),
   });
@@ -107,12 +113,14 @@ interface DraftOptions extends Pick<Scene, 'server' | 'service' | 'witness'> {
   readonly port: number;
   readonly interval: string;
   readonly grouping: string;
+  readonly mayFly: boolean;
 }
 
-function draft(place: number, { port, server, service, witness, interval, grouping }: DraftOptions): string {
+function draft(place: number, options: DraftOptions): string {
+  const { port, server, service, witness, interval, grouping, mayFly } = options;
   const regions = service.regions.map(
     (region) =>
-      `  ${region}: { base_url: "${service.urlOf(place, region)}", token: token, requests_per_second: 50, concurrency: 2 }`,
+      `  ${region}: { base_url: "${service.urlOf(place, region)}", token: token, requests_per_second: 50, concurrency: 2, fly: ${mayFly} }`,
   );
   return `
 regions:

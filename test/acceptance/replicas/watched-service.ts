@@ -41,7 +41,14 @@ export interface Load {
   readonly birds: number;
   /** Between two rounds of events in a region (a Flight, a saved Bird, a notification); 0 for none. */
   readonly everyMs: number;
+  readonly onFly?: OnFly | undefined;
 }
+
+/** A request to start a Bird has come, or its answer is about to be sent. */
+export type OnFly = (
+  at: 'received' | 'answered',
+  post: { readonly life: string; readonly region: string; readonly bird: string },
+) => Promise<void>;
 
 export async function openWatchedService(replicas: number, load: Load): Promise<WatchedService> {
   const worlds = new Map<string, World>();
@@ -68,11 +75,15 @@ export async function openWatchedService(replicas: number, load: Load): Promise<
     const [, region = '', path = ''] = /^\/(\w+)(\/.*)$/.exec(request.url!) ?? [];
     const exchange = exchanges.get(region);
     if (!exchange) return void response.writeHead(404).end();
-    note(region, lives[replica]!);
+    const life = lives[replica]!;
+    note(region, life);
     let body = '';
     for await (const chunk of request) body += chunk;
     const { authorization } = request.headers;
+    const post = request.method === 'POST' ? { life, region, bird: path.split('/').at(-1)! } : undefined;
+    if (post) await load.onFly?.('received', post);
     const reply = exchange({ method: request.method!, path, headers: { authorization }, body });
+    if (post) await load.onFly?.('answered', post);
     if (reply.delayMs > 0) await sleep(load.clock, reply.delayMs);
     if (reply.kind === 'reset') return void response.socket?.resetAndDestroy();
     const bytes = Buffer.from(reply.response.body);

@@ -1,0 +1,87 @@
+/** What becomes of wishes when the store fails between them and the service. */
+import { expect, onTestFinished, test } from 'vitest';
+import type { Action } from '../../src/domain/action/action.ts';
+import { NestwatchError } from '../../src/errors.ts';
+import { type Commit, createCommit } from '../../src/intake/commit.ts';
+import { createFlying } from '../../src/intake/fly-again.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { sleep } from '../../src/time/clock.ts';
+import { createVirtualClock } from '../virtual-clock.ts';
+
+/** Wishes for the Birds, and a store that commits by `between`. */
+async function flying(
+  birds: readonly string[],
+  between: (commit: Commit, bird: string) => Commit,
+  clock = createVirtualClock(),
+) {
+  const store = await openSqliteStore({ path: ':memory:', clock });
+  onTestFinished(() => store.close());
+  const posts: string[] = [];
+  const real = createCommit({ store, rules: [], forward: [], clock, report() {}, changed() {} });
+  const wish: Action = {
+    ...{ id: '', name: 'fly_again', state: 'wanted', by: ['Ann'], rule: '', comment: '', reason: '' },
+    ...{ region: 'eu', nestId: '1', nest: 'Prod', birdId: '', bird: '', failedFlightId: '' },
+    ...{ wantedAtUs: clock.nowUs(), askedAtUs: 0, settledAtUs: 0 },
+  };
+  await store.transaction(async (tx) => {
+    for (const birdId of birds) await tx.actions.add({ ...wish, id: birdId, birdId });
+  });
+  const flyAgain = createFlying({
+    ...{ region: 'eu', store, clock, report() {}, schedule: { hint() {} }, hinted() {}, aheadUs: () => 0 },
+    commit: (batch) => between(real, batch.actions![0]!.birdId)(batch),
+    client: {
+      health: () => ({ health: 'up', reason: '', sinceUs: 0 }),
+      async call(_, parameters) {
+        posts.push(String((parameters as { readonly birdId: string }).birdId));
+        return undefined as never;
+      },
+    },
+    flightsReadUs: () => undefined,
+  });
+  const stop = new AbortController();
+  const running = flyAgain.run(stop.signal);
+  await clock.advance(60_000);
+  stop.abort();
+  await running;
+  const end = (id: string) => store.transaction(async (tx) => (await tx.actions.find(id))!);
+  return { posts, ends: await Promise.all(birds.map(end)) };
+}
+
+const away = () => new NestwatchError('store_down', 'the store is away');
+
+test('while the store refuses one wish, another that takes long is asked for once', async () => {
+  const clock = createVirtualClock();
+  let isRefused = false;
+  let isSlow = false;
+  const { posts, ends } = await flying(
+    ['refused', 'slow'],
+    (commit, bird) => async (batch) => {
+      if (bird === 'refused' && !isRefused) {
+        isRefused = true;
+        throw away();
+      }
+      if (bird === 'slow' && !isSlow) {
+        isSlow = true;
+        await sleep(clock, 12_000);
+      }
+      return commit(batch);
+    },
+    clock,
+  );
+  expect(posts.toSorted()).toEqual(['refused', 'slow']);
+  expect(ends.map(({ state }) => state)).toEqual(['done', 'done']);
+});
+
+test('a wish of which the store does not say whether it may be asked for is not asked for, and ends as unknown', async () => {
+  let isLost = false;
+  const { posts, ends } = await flying(['a'], (commit) => async (batch) => {
+    const fresh = await commit(batch);
+    if (!isLost) {
+      isLost = true;
+      throw away();
+    }
+    return fresh;
+  });
+  expect(posts).toEqual([]);
+  expect(ends).toMatchObject([{ state: 'unknown', reason: expect.stringContaining('lost its store') }]);
+});
