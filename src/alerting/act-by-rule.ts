@@ -13,6 +13,7 @@ import { kindOf } from '../domain/kinds/kinds.ts';
 import { createMatcher, matchesAll } from '../domain/matchers/matcher.ts';
 import type { Silence } from '../domain/muting/silence.ts';
 import { ended } from '../domain/muting/silence-change.ts';
+import { putActions } from '../store/alerts/put-actions.ts';
 import type { Transaction } from '../store/store.ts';
 import { NOTHING, type Step } from './step-runner.ts';
 
@@ -34,7 +35,7 @@ export async function planActions(
     const [last] = rule ? await tx.alerts.events(alert.id, 0, 1, alert.lastSeq) : [];
     if (!rule || last?.event.type !== 'flight.failed') continue;
     const { event } = last;
-    const attempt = 1 + (await startsOf(tx, alert, rule));
+    const attempt = await nextAttempt(tx, alert, rule);
     const dueAtUs = attempt > rule.atMost ? nowUs : nowUs + rule.waitMs * 1000;
     const { atMost, approvals, isDryRun } = rule;
     const action: Action = {
@@ -86,7 +87,8 @@ export async function decideActions(
               reason: 'nobody approved it within 4 hours.',
             } as const);
       const isOver = decided.state === 'withheld';
-      await tx.actions.put([{ ...decided, ...(isOver ? { settledAtUs: nowUs } : { wantedAtUs: nowUs }) }]);
+      const next = { ...decided, ...(isOver ? { settledAtUs: nowUs } : { wantedAtUs: nowUs }) };
+      if (await putActions(tx, [next])) nextUs = nowUs;
       if (isOver) {
         happenings.push({ what: 'action', region, action: action.name, outcome: 'withheld', id: action.id });
       } else if (decided.state === 'wanted') {
@@ -148,17 +150,14 @@ function isStart({ state, askedAtUs }: Action): boolean {
   return state === 'wanted' || askedAtUs > 0;
 }
 
-/** How often the rule has started the alert's Bird in its present episode. */
-async function startsOf(tx: Transaction, { id, startsAtUs, labels }: Alert, { name }: ActionRule) {
+/** The number that the rule's next start of the alert's Bird would have in its present episode. */
+async function nextAttempt(tx: Transaction, { id, startsAtUs, labels }: Alert, { name }: ActionRule) {
   const { region = '', bird_id: birdId = '' } = labels;
   const ofBird = await tx.actions.ofBird(region, birdId, MOST_ACTIONS);
-  return ofBird.filter(
-    (one) =>
-      one.rule === name &&
-      isStart(one) &&
-      one.plan?.alertId === id &&
-      one.plan.alertStartsAtUs === startsAtUs,
-  ).length;
+  const last = ofBird.find(
+    ({ rule, plan }) => rule === name && plan?.alertId === id && plan.alertStartsAtUs === startsAtUs,
+  );
+  return last?.plan ? last.plan.attempt + Number(isStart(last)) : 1;
 }
 
 /** The same for every try to plan the same failure; in the form of a UUID, as a silence needs. */

@@ -17,9 +17,11 @@ import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import type { Integration, Receiver } from '../channels/receiver.ts';
 import type { Config } from '../config/config.ts';
 import type { DigestConfig } from '../config/sections/digests-section.ts';
+import type { Guard } from '../domain/action/action.ts';
 import type { Labels } from '../domain/alert/alert.ts';
 import { hash64 } from '../domain/alert/fingerprint.ts';
 import {
+  type Acted,
   type BirdOutcomes,
   type Digest,
   digestOf,
@@ -268,7 +270,7 @@ class DigestLoop implements Digests {
       firingTotal: (await tx.alerts.count())
         .filter(({ state }) => state === 'firing')
         .reduce((sum, { count }) => sum + count, 0),
-      healed: await this.#healed(tx, fromUs, toUs),
+      acted: await this.#acted(tx, fromUs, toUs),
       suppressed: await tx.digests.countSuppressed(receiver, fromUs, toUs),
       dead: await tx.digests.countDead(receiver, fromUs, toUs),
     }));
@@ -280,17 +282,22 @@ class DigestLoop implements Digests {
     };
   }
 
-  /** How many Flights that rules started within the period succeeded. */
-  async #healed(tx: Transaction, fromUs: number, toUs: number): Promise<number> {
-    let healed = 0;
+  /** What rules did within the period: each start, each reason against one, and each success counts when it came. */
+  async #acted(tx: Transaction, fromUs: number, toUs: number): Promise<Acted> {
+    const isWithin = (us: number) => us > fromUs && us <= toUs;
+    const withheld = new Map<Guard, number>();
+    let [flown, healed] = [0, 0];
     for (const { name, fly } of this.#options.config.regions ?? []) {
-      for (const { rule, wantedAtUs, newFlight } of fly ? await tx.actions.since(name, fromUs) : []) {
-        if (rule === '' || wantedAtUs > toUs || !newFlight) continue;
-        const flight = await tx.birds.findFlight(name, newFlight.flightId);
-        if (flight?.status === 'succeeded') healed += 1;
+      for (const action of fly ? await tx.actions.since(name, fromUs - DAY_US) : []) {
+        const { rule, guard, askedAtUs, settledAtUs, newFlight } = action;
+        if (rule === '') continue;
+        if (isWithin(askedAtUs)) flown += 1;
+        if (guard && isWithin(settledAtUs)) withheld.set(guard, (withheld.get(guard) ?? 0) + 1);
+        const flight = newFlight && (await tx.birds.findFlight(name, newFlight.flightId));
+        if (flight?.status === 'succeeded' && isWithin(flight.endedAtUs)) healed += 1;
       }
     }
-    return healed;
+    return { flown, healed, withheld };
   }
 
   /** How the Birds met the deadlines of the period, each in its own transaction. */

@@ -27,6 +27,7 @@ import { matchesAll } from '../domain/matchers/matcher.ts';
 import { LIMITS } from '../limits.ts';
 import type { Happening, KeptEvent, Report } from '../report.ts';
 import { applyFacts } from '../store/alerts/change-alerts.ts';
+import { putActions } from '../store/alerts/put-actions.ts';
 import type { AuditRecord } from '../store/audit-store.ts';
 import type { FlightRecord } from '../store/flight-store.ts';
 import type { BirdRecord, ListedRecord, NestRecord } from '../store/inventory-store.ts';
@@ -107,7 +108,7 @@ export function createCommit(options: CommitOptions): Commit {
     const malformed = fewMalformed(batch, report);
     const outcome = await store.transaction(async (tx) => {
       const fresh = await insertFresh(tx, batch);
-      if (batch.actions?.length) await tx.actions.put(batch.actions);
+      const isLookedAtAgain = batch.actions?.length ? await putActions(tx, batch.actions) : false;
       if (batch.listed?.length) await tx.inventory.putListed(batch.listed);
       if (batch.nests?.length) await tx.inventory.putNests(batch.nests);
       if (batch.birds?.length) await tx.inventory.putBirds(batch.birds);
@@ -136,7 +137,7 @@ export function createCommit(options: CommitOptions): Commit {
       await wakeJudges(tx, facts, isWoken);
       const queued = await queueForward(tx, fresh, forward);
       if (batch.stream && batch.cursorUs) await tx.streams.advanceCursor(batch.stream.stream, batch.cursorUs);
-      return { fresh, quarantined, happenings, touched: written > 0 || queued };
+      return { fresh, quarantined, happenings, touched: written > 0 || queued || isLookedAtAgain };
     });
     await reportBatch(batch, outcome.fresh, outcome.quarantined, report);
     for (const happening of outcome.happenings) report(happening);

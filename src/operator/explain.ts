@@ -154,13 +154,28 @@ export async function explain(
   };
 }
 
-const MOST_ACTIONS = 100;
+/** Of a Bird. For what failed before them it is not known what was open then. */
+const MOST_ACTIONS = 1_000;
 
-async function actionsOf(tx: Transaction, { region, birdId, attributes }: Event): Promise<Action[]> {
+/**
+ * What was done about the Flight of an event, or not, and why. While an action of a Bird is open, no other is planned: what
+ * becomes of it then holds for what fails meanwhile.
+ */
+export async function actionsOf(
+  tx: Transaction,
+  { region, birdId, type, observedAtUs, attributes }: Event,
+): Promise<Action[]> {
   const flightId = String(attributes.flight_id ?? '');
   if (birdId === '' || flightId === '') return [];
   const ofBird = await tx.actions.ofBird(region, birdId, MOST_ACTIONS);
-  return ofBird.filter((one) => one.failedFlightId === flightId || one.newFlight?.flightId === flightId);
+  const own = ofBird.filter((one) => one.failedFlightId === flightId || one.newFlight?.flightId === flightId);
+  const isKnown = own.some((one) => one.failedFlightId === flightId) || ofBird.length === MOST_ACTIONS;
+  if (type !== 'flight.failed' || isKnown) return own;
+  const isOpenThen = ({ plan, settledAtUs }: Action) =>
+    plan !== undefined &&
+    plan.alertStartsAtUs <= observedAtUs &&
+    (settledAtUs === 0 || settledAtUs >= observedAtUs);
+  return [...own, ...ofBird.filter(isOpenThen).slice(-1)];
 }
 
 async function deadlinesOf(

@@ -2,14 +2,13 @@
 import { expect, test } from 'vitest';
 import type { ActionRule } from '../../src/domain/action/action.ts';
 import { type Again, openAgain } from './fly-stage.ts';
-import type { StageOptions } from './stage.ts';
 
 const RULE: ActionRule = {
   ...{ name: 'app-did-not-respond', match: [], waitMs: 60_000, atMost: 2, perHour: 10, holdMs: 1_200_000 },
   ...{ approvals: 0, isDryRun: false },
 };
 
-const stageWith = (rule: Partial<ActionRule> = {}, options: StageOptions = {}) =>
+const stageWith = (rule: Partial<ActionRule> = {}, options: Parameters<typeof openAgain>[0] = {}) =>
   openAgain({ actions: [{ ...RULE, ...rule }], ...options });
 
 /** The Flight that was started again ends. */
@@ -60,6 +59,30 @@ test('what fails thrice is flown again twice, and then the held message says so'
   await stage.minutesPass(30);
   expect(again.posts).toHaveLength(2);
   expect(await guardsOf(again)).toEqual(['at_most', '', '']);
+});
+
+test('a Flight that fails as soon as it is flown again counts, and so does every start, however often the Bird fails', async () => {
+  let again: Again | undefined;
+  again = await stageWith(
+    {},
+    {
+      async onPost(request, service) {
+        const response = await service.send(request);
+        ends(again!, 'failed');
+        return response;
+      },
+    },
+  );
+  again.fail(again.birds.manual!);
+  await again.stage.minutesPass(10);
+  expect(again.posts).toHaveLength(2);
+  expect(await guardsOf(again)).toEqual(['at_most', '', '']);
+  expect(again.stage.received()).toHaveLength(1);
+  for (let times = 0; times < 60; times += 1) {
+    again.fail(again.birds.manual!);
+    await again.stage.minutesPass(2);
+  }
+  expect(again.posts).toHaveLength(2);
 });
 
 test('the message that was told while it fires says how often it was flown again, and its end that this helped', async () => {

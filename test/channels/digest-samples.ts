@@ -58,6 +58,14 @@ export function digest(text = 'Translate blog', count = 3): Digest {
       total: count,
     },
     suppressed: [{ reason: 'silenced', count: 4 }],
+    acted: {
+      flown: 3,
+      healed: 1,
+      withheld: new Map([
+        ['at_most', 2],
+        ['shared_cause', 4],
+      ]),
+    },
     deadlines: [],
     dead: 1,
     regions: [

@@ -1,5 +1,6 @@
 /** Writes what a digest says to people: the day in two lines and a few figures, then the details. */
 
+import type { Guard } from '../../domain/action/action.ts';
 import { type Digest, digestTitle, type OpenAlert, type Watch } from '../../domain/digest/digest.ts';
 import type { Failures, Place } from '../../domain/digest/flight-tally.ts';
 import type { DigestNotification, GroupNotification } from '../../domain/grouping/notification.ts';
@@ -107,6 +108,7 @@ function sectionsOf(digest: Digest, externalUrl: string): Section[] {
       })),
       more: silencedTotal - silenced.length,
     },
+    { title: 'Flown again by rules', rows: acted(digest), more: 0 },
     {
       title: 'Deadlines',
       rows: deadlines.map(({ met, late, missed, latestUs, ...place }) => ({
@@ -209,6 +211,14 @@ function figures({ flights, waiting, recovered, healed = 0, suppressed, dead }: 
   return rows.filter(({ what }) => what !== '');
 }
 
+function acted({ flown = 0, withheld = [] }: Digest): Row[] {
+  const row = (count: number, what: string) => ({ lead: `${count} ×`, what, note: '' });
+  return [
+    ...(flown > 0 ? [row(flown, 'flown again')] : []),
+    ...withheld.map(({ guard, count }) => row(count, `not flown again: ${GUARDS[guard] ?? guard}`)),
+  ];
+}
+
 function comparison(failed: number, before: number): string {
   if (failed === before) return 'as many failures';
   const difference = Math.abs(failed - before);
@@ -223,6 +233,24 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['too_old', 'only summarised, as too old'],
   ['no_integration', 'with nobody to notify'],
 ]);
+
+/** Why rules did not start a Bird again, in words. */
+const GUARDS: Readonly<Record<Guard, string>> = {
+  rule_gone: 'the rule was gone, or fitted no more',
+  over: 'it was over before',
+  paused: 'all rules were paused',
+  not_startable: 'the Bird could not be started from outside',
+  at_most: 'that was done as often as `at_most` allows',
+  in_air: 'a Flight of the Bird was in the air',
+  cancelled: 'a person had cancelled its last Flight',
+  changed: 'the Bird was published or activated since',
+  shared_cause: 'other Birds failed with the same error',
+  impaired: 'the watch was impaired',
+  per_hour: 'that was done as often as `per_hour` allows',
+  dry_run: '`dry_run` is on',
+  lapsed: 'nobody approved it within 4 hours',
+  by_hand: 'a person did it first',
+};
 
 function lost(title: string, alerts: readonly OpenAlert[], total: number): Section {
   const rows = alerts.map((alert) => ({

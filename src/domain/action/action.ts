@@ -24,6 +24,10 @@ import type { Matcher } from '../matchers/matcher.ts';
 
 export const ACTION_OUTCOMES = ['done', 'refused', 'unknown', 'withheld'] as const;
 type ActionOutcome = (typeof ACTION_OUTCOMES)[number];
+/** Why a rule did not do it: a guard rail, nobody approved it in time, or a person did it first. */
+export type Guard =
+  | ('rule_gone' | 'over' | 'paused' | 'not_startable' | 'at_most' | 'in_air' | 'cancelled' | 'changed')
+  | ('shared_cause' | 'impaired' | 'per_hour' | 'dry_run' | 'lapsed' | 'by_hand');
 type ActionState = 'planned' | 'proposed' | 'wanted' | 'asked' | ActionOutcome;
 
 /** Instants are on our clock, unless they say otherwise, and 0 while they are not known. */
@@ -40,7 +44,7 @@ export interface Action extends Place {
   /** What a rule decides by; absent for a person's wish. */
   readonly plan?: Plan;
   /** The guard rail that withheld it. */
-  readonly guard?: string;
+  readonly guard?: Guard;
   /** The Flight that failed; empty if none is meant. */
   readonly failedFlightId: string;
   readonly wantedAtUs: number;
@@ -208,7 +212,7 @@ export interface Seen {
 }
 
 interface Withheld {
-  readonly guard: string;
+  readonly guard: Guard;
   readonly reason: string;
 }
 
@@ -217,7 +221,7 @@ const SHARED_BY = 3;
 
 export function withheldBy(rule: ActionRule | undefined, seen: Seen): Withheld | undefined {
   const { bird, attempt, withinHour, failingAlike } = seen;
-  const withheld = (guard: string, reason: string) => ({ guard, reason: `${reason}.` });
+  const withheld = (guard: Guard, reason: string) => ({ guard, reason: `${reason}.` });
   if (!rule) return withheld('rule_gone', 'the rule is no longer configured, or does not fit any more');
   if (!seen.isFiring) return withheld('over', 'it was over before');
   if (seen.pausedBy !== undefined)

@@ -4,6 +4,7 @@
  */
 
 import { howMany } from '../../text/counts.ts';
+import type { Guard } from '../action/action.ts';
 import type { Alert, Ending, Labels } from '../alert/alert.ts';
 import { flightWaiting, waitsOf } from '../kinds/flight-waiting.ts';
 import { kindOf } from '../kinds/kinds.ts';
@@ -96,6 +97,10 @@ export interface Digest {
   readonly recovered: { readonly alerts: number; readonly meanUs: number };
   /** Episodes that were over after a rule had started the Bird again; absent if there were none. */
   readonly healed?: number;
+  /** How often rules started Birds again; absent for never. */
+  readonly flown?: number;
+  /** How often rules did not, by reason, the most frequent first; absent for never. */
+  readonly withheld?: readonly { readonly guard: Guard; readonly count: number }[];
   readonly connectionsLost: readonly OpenAlert[];
   readonly connectionsLostTotal: number;
   readonly deactivated: readonly OpenAlert[];
@@ -119,6 +124,14 @@ export interface Digest {
 /** Items listed per section. */
 const DIGEST_LIST = 10;
 
+/** What rules did to Birds. */
+export interface Acted {
+  readonly flown: number;
+  /** Of the Flights that they started, those that succeeded. */
+  readonly healed: number;
+  readonly withheld: ReadonlyMap<Guard, number>;
+}
+
 interface DigestMaterial {
   readonly name: string;
   readonly fromUs: number;
@@ -133,7 +146,7 @@ interface DigestMaterial {
   /** Which of the firing alerts are muted now, by id. */
   readonly hidden: ReadonlyMap<string, 'silenced' | 'acknowledged'>;
   readonly endedSilenced: EndedSilenced;
-  readonly healed?: number;
+  readonly acted: Acted;
   readonly deadlines: readonly BirdOutcomes[];
   readonly unusual: readonly UnusualBird[];
   readonly suppressed: Digest['suppressed'];
@@ -142,7 +155,7 @@ interface DigestMaterial {
 }
 
 export function digestOf(material: DigestMaterial): Digest {
-  const { name, fromUs, toUs, firing, episodes } = material;
+  const { name, fromUs, toUs, firing, episodes, acted } = material;
   const flights = material.tally.result(DIGEST_LIST);
   const open = firing.toSorted(byUrgency).map((alert) => {
     const hidden = material.hidden.get(alert.id);
@@ -171,7 +184,13 @@ export function digestOf(material: DigestMaterial): Digest {
               recoveries.reduce((sum, one) => sum + one.endsAtUs - one.startsAtUs, 0) / recoveries.length,
             ),
     },
-    ...(material.healed && { healed: material.healed }),
+    ...(acted.healed > 0 && { healed: acted.healed }),
+    ...(acted.flown > 0 && { flown: acted.flown }),
+    ...(acted.withheld.size > 0 && {
+      withheld: [...acted.withheld]
+        .map(([guard, count]) => ({ guard, count }))
+        .toSorted((a, b) => b.count - a.count || (a.guard < b.guard ? -1 : 1)),
+    }),
     connectionsLost: connectionsLost.slice(0, DIGEST_LIST),
     connectionsLostTotal: connectionsLost.length,
     deactivated: deactivated.slice(0, DIGEST_LIST),

@@ -1,7 +1,6 @@
 /** Serves the pages of alerts, and those that ask for confirmation before an alert is acknowledged or resolved. */
 import type { Context, Hono } from 'hono';
 import { html } from 'hono/html';
-import { sayAction } from '../../../domain/action/action.ts';
 import { wireText } from '../../../domain/alert/event.ts';
 import { flightFailed } from '../../../domain/kinds/failures/flight-failed.ts';
 import { isAcknowledgementOver } from '../../../domain/muting/silence.ts';
@@ -21,7 +20,7 @@ import type { Clock } from '../../../time/clock.ts';
 import { refuse } from '../../requests/query.ts';
 import { birdPlace } from '../../service-place.ts';
 import type { PagesOptions } from '../../web-options.ts';
-import { flyLink } from '../frame/fly-link.ts';
+import { flyLink, saidActions } from '../frame/fly-link.ts';
 import {
   authorOf,
   backTo,
@@ -33,7 +32,7 @@ import {
 } from '../frame/form.ts';
 import { addListPage } from '../frame/list-page.ts';
 import { type Page, pageOf } from '../frame/page.ts';
-import { exactly, unknownPage } from '../frame/page-frame.ts';
+import { unknownPage } from '../frame/page-frame.ts';
 import { renderAcknowledgePage, renderAcknowledgeSeveral, renderResolvePage } from './acknowledge-page.ts';
 import { renderAlertPage } from './alert-page.ts';
 import { listEntries, renderAlertsPage } from './alerts-page.ts';
@@ -46,6 +45,8 @@ export function addAlerts(pages: Hono, options: PagesOptions): void {
 }
 
 const LISTED = 50;
+/** Of one alert. */
+const MOST_ACTIONS = 10;
 
 function addList(pages: Hono, options: PagesOptions): void {
   const { store, alerting, recurrences } = options;
@@ -79,10 +80,9 @@ function addOne(pages: Hono, options: PagesOptions): void {
     const bird = isMeant ? await tx.birds.find(region, birdId) : undefined;
     if (!bird) return '';
     const flightId = String(events[0]?.event.attributes.flight_id ?? '');
-    const [last] = await tx.actions.ofBird(region, birdId, 1);
-    const done =
-      last && last.wantedAtUs >= alert.startsAtUs ? sayAction(last, (us) => exactly(page, us)) : '';
-    return html`${done && html`<p class="small soft"><bdi>${done}</bdi></p>`}${flyLink(page, bird, flightId, serviceLinks(birdPlace(bird)).bird)}`;
+    const actions = await tx.actions.ofBird(region, birdId, MOST_ACTIONS);
+    const ofEpisode = actions.filter(({ wantedAtUs }) => wantedAtUs >= alert.startsAtUs);
+    return html`${saidActions(page, ofEpisode)}${flyLink(page, bird, flightId, serviceLinks(birdPlace(bird)).bird)}`;
   }
 
   async function show(

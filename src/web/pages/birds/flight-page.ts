@@ -11,7 +11,7 @@ import type { Delivery } from '../../../store/outbox-store.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import type { NameOf } from '../../delivery-messages.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
-import { flyLink } from '../frame/fly-link.ts';
+import { flyLink, saidActions } from '../frame/fly-link.ts';
 import { deliveryPill, withheldList } from '../frame/items.ts';
 import type { Page } from '../frame/page.ts';
 import { at, frame, type Html, heading, when } from '../frame/page-frame.ts';
@@ -70,7 +70,7 @@ export function renderFlightPage(page: Page, report: FlightReport, beside: Besid
 <main id="main">
 ${besideLinks(page, report)}
 ${facts(page, report)}
-${beside.bird ? flyLink(page, beside.bird, flight.flightId, beside.address) : ''}
+${saidActions(page, report.actions)}${beside.bird ? flyLink(page, beside.bird, flight.flightId, beside.address) : ''}
 ${errorSection(page, report)}
 ${logSection(page, beside.log)}
 ${alertSection(page, report)}
