@@ -123,6 +123,14 @@ test.each<[string, Partial<ActionRule>, (again: Again) => Promise<unknown> | unk
   ['in_air', {}, ({ eu, birds }) => eu.startFlight(birds.manual!)],
   ['changed', {}, ({ eu, birds }) => eu.publish(birds.manual!)],
   ['not_startable', { waitMs: 420_000 }, ({ eu, birds }) => eu.suspend(birds.manual!)],
+  [
+    'impaired',
+    {},
+    async ({ eu, stage }) => {
+      await stage.minutesPass(1);
+      eu.behaviours.error503 = 1;
+    },
+  ],
   ['paused', {}, ({ stage }) => stage.store.transaction((tx) => tx.actions.putPause({ atUs: 1, by: 'Ann' }))],
   [
     'cancelled',
@@ -140,6 +148,18 @@ test.each<[string, Partial<ActionRule>, (again: Again) => Promise<unknown> | unk
   expect(again.posts).toEqual([]);
   expect(await guardsOf(again)).toEqual([guard]);
   expect(again.stage.received().length).toBeGreaterThan(0);
+});
+
+test('what is over before the rule decides is not flown again', async () => {
+  const again = await stageWith({ waitMs: 300_000 });
+  again.fail(again.birds.manual!);
+  await again.stage.minutesPass(2);
+  again.eu.startFlight(again.birds.manual!);
+  ends(again, 'succeeded');
+  await again.stage.minutesPass(12);
+  expect(again.posts).toEqual([]);
+  expect(await guardsOf(again)).toEqual(['over']);
+  expect(again.stage.received()).toEqual([]);
 });
 
 test('an action that two have to approve waits for two who logged in, lapses after four hours, and is told meanwhile', async () => {

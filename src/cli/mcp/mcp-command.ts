@@ -2,6 +2,8 @@
  * Serves agents on stdin and stdout by the Model Context Protocol. They can only read: no tool changes anything. Nothing
  * else is written to stdout.
  */
+import { PassThrough } from 'node:stream';
+import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import { type CallToolResult, McpServer } from '@modelcontextprotocol/server';
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { ERRORS, NestwatchError } from '../../errors.ts';
@@ -29,11 +31,15 @@ export async function mcp(edge: Edge, options: DaemonOptions): Promise<number> {
       return answer.finally(() => answering.delete(answer));
     });
   }
-  await server.connect(new StdioServerTransport(edge.stdin, edge.stdout));
+  // The transport would close at the end of its input, before it has answered what stands there.
+  const input = edge.stdin.pipe(new PassThrough(), { end: false });
+  await server.connect(new StdioServerTransport(input, edge.stdout));
   await Promise.race([untilStopped(edge), new Promise((resolve) => edge.stdin.once('end', resolve))]);
-  // Whoever asked before the end is answered.
-  await Promise.allSettled(answering);
-  await new Promise((resolve) => setImmediate(resolve));
+  do {
+    await turnOfEventLoop();
+    await Promise.allSettled(answering);
+  } while (answering.size > 0);
+  await turnOfEventLoop();
   await server.close();
   return 0;
 }

@@ -29,8 +29,12 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-async function watched(issuer: string, port: number, changes: Partial<OidcConfig> = {}) {
-  const externalUrl = `http://127.0.0.1:${port}`;
+async function watched(
+  issuer: string,
+  port: number,
+  changes: Partial<OidcConfig> = {},
+  externalUrl = `http://127.0.0.1:${port}`,
+) {
   const oidc: OidcConfig = {
     ...{ issuer, clientId: 'nestwatch', clientSecret: secret('s3cret') },
     ...{ scopes: new Set(), asked: 'openid profile email groups', groupsClaim: 'groups' },
@@ -187,6 +191,21 @@ describe('with a real provider', () => {
     },
   );
 
+  test('a session that was put into a browser beforehand does not become that of who logs in there', async () => {
+    const { externalUrl, ask } = await opened('anna');
+    const session = (person: ReturnType<typeof browser>) =>
+      person.jars.get(new URL(externalUrl).host)!.get('nestwatch_session')!;
+    const attacker = browser();
+    await attacker.open(externalUrl);
+    const put = session(attacker);
+    const victim = browser();
+    victim.jars.set(new URL(externalUrl).host, new Map([['nestwatch_session', put]]));
+    await victim.open(`${externalUrl}/login?to=/`);
+    expect(session(victim)).not.toBe(put);
+    await victim.open(`${externalUrl}/logout`, { method: 'POST', headers: { origin: externalUrl } });
+    expect((await ask('/', { cookie: `nestwatch_session=${put}` })).status).toBe(200);
+  });
+
   test('nobody can log in a browser in which no login was begun, or with a cookie of their own making', async () => {
     const { externalUrl, ask } = await opened('anna');
     const stranger = browser();
@@ -293,6 +312,16 @@ describe('with a provider that answers wrongly', () => {
     expect((await person.open(externalUrl)).status).toBe(200);
     state.isAway = false;
     expect(await logIn()).toMatchObject({ status: 200 });
+  });
+
+  test('cookies of a page with HTTPS are sent by HTTPS only', async () => {
+    const { url } = await ownProvider();
+    const { ask } = await watched(url, await freePort(), {}, 'https://watch.example.com');
+    const { status, headers } = await ask('/login');
+    expect([status, headers['set-cookie']]).toEqual([
+      303,
+      [expect.stringMatching(/^nestwatch_login=\S+; Max-Age=600; Path=\/; HttpOnly; Secure; SameSite=Lax$/)],
+    ]);
   });
 
   test('without groups everybody who logs in may do what `scopes` says', async () => {
