@@ -147,7 +147,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'domain/muting': ['domain/alert', 'domain/kinds', 'domain/matchers', 'domain/routing'],
   'domain/grouping': ['domain/alert', 'domain/digest', 'domain/kinds', 'domain/muting', 'domain/routing'],
   'domain/statistics': ['domain/alert'],
-  'domain/digest': ['domain/alert', 'domain/kinds', 'domain/matchers', 'domain/statistics'],
+  'domain/digest': ['domain/action', 'domain/alert', 'domain/kinds', 'domain/matchers', 'domain/statistics'],
 };
 
 /**

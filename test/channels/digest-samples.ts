@@ -60,7 +60,7 @@ export function digest(text = 'Translate blog', count = 3): Digest {
     suppressed: [{ reason: 'silenced', count: 4 }],
     acted: {
       flown: 3,
-      healed: 1,
+      healed: 0,
       withheld: new Map([
         ['at_most', 2],
         ['shared_cause', 4],
