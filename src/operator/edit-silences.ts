@@ -1,7 +1,7 @@
 /** Changes silences in the store, in one transaction each, and then has alerting look again. */
-import type { Alert } from '../domain/alert/alert.ts';
-import { workOf } from '../domain/matchers/matcher.ts';
-import type { Recurrences, Silence } from '../domain/muting/silence.ts';
+import type { Alert, Labels } from '../domain/alert/alert.ts';
+import { formatMatcher, matchersOf, parseMatcherLists, workOf } from '../domain/matchers/matcher.ts';
+import { type Recurrences, type Silence, silenceState } from '../domain/muting/silence.ts';
 import {
   acknowledge,
   expireSilence,
@@ -25,6 +25,28 @@ export interface SilenceEditor {
    * then nothing is written.
    */
   acknowledge(alerts: readonly MeantAlert[], by: Signature): Promise<SilenceChange>;
+  /**
+   * Mutes what a firing alert is about (`usualLabels`) from now on. A silence by the same person with the same comment
+   * that still lasts is prolonged instead, so that asking twice makes one.
+   */
+  silenceFor(alert: MeantAlert, by: Signature, forMs: number): Promise<SilenceChange>;
+}
+
+/** The labels by which a silence finds an alert and similar ones: its subject, without what may change. */
+export const SUBJECT_LABELS = [
+  'alertname',
+  'region',
+  'nest_id',
+  'bird_id',
+  'entity_id',
+  'error',
+  'receiver',
+  'integration',
+];
+
+/** What a silence because of an alert is usually about: all of its Bird, or else alerts like it. */
+export function usualLabels({ bird_id }: Labels): readonly string[] {
+  return bird_id === undefined ? SUBJECT_LABELS : ['region', 'bird_id'];
 }
 
 export interface MeantAlert {
@@ -64,14 +86,15 @@ export function createSilenceEditor(options: SilenceEditorOptions): SilenceEdito
     return result;
   }
 
+  async function set(tx: Transaction, present: readonly Silence[], request: SilenceRequest) {
+    // The limits apply to all expressions together, and after a start none of them is compiled yet.
+    const pauseAfter = pausing(tx);
+    for (const { matchers } of present) await pauseAfter(workOf(matchers));
+    return setSilence(present, request, { newId: newId(), recurrences, nowUs: clock.nowUs() });
+  }
+
   return {
-    set: (request) =>
-      change(async (tx, present) => {
-        // The limits apply to all expressions together, and after a start none of them is compiled yet.
-        const pauseAfter = pausing(tx);
-        for (const { matchers } of present) await pauseAfter(workOf(matchers));
-        return setSilence(present, request, { newId: newId(), recurrences, nowUs: clock.nowUs() });
-      }),
+    set: (request) => change((tx, present) => set(tx, present, request)),
     expire: (id, isWhole) => change((_, present) => expireSilence(present, id, clock.nowUs(), isWhole)),
     acknowledge: (alerts, by) =>
       change(async (tx, present) => {
@@ -95,6 +118,28 @@ export function createSilenceEditor(options: SilenceEditorOptions): SilenceEdito
         // Marks the alerts as changed, so that incident services are told.
         await inSteps(tx, changed, (some) => tx.alerts.put(some));
         return outcome?.ok ? { ...outcome, write: known.slice(present.length) } : outcome!;
+      }),
+    silenceFor: ({ id, startsAtUs }, by, forMs) =>
+      change(async (tx, present) => {
+        const meant = await findAlert(tx, id, startsAtUs);
+        if (!meant.ok) return meant;
+        const { state, labels } = meant.alert;
+        if (state !== 'firing') return { ok: false, problem: 'invalid', message: 'the alert is not firing' };
+        const about = matchersOf(labels, usualLabels(labels));
+        const nowUs = clock.nowUs();
+        const before = present.find(
+          (one) =>
+            silenceState(one, nowUs) === 'active' &&
+            one.alertId === null &&
+            one.recurrence === null &&
+            one.createdBy === by.createdBy &&
+            one.comment === by.comment &&
+            one.matchers.map(formatMatcher).join('\n') === about,
+        );
+        return set(tx, present, {
+          ...{ id: before?.id, startsAtUs: before?.startsAtUs, ...by },
+          ...{ matchers: parseMatcherLists(about.split('\n')), endsAtUs: nowUs + forMs * 1000 },
+        });
       }),
   };
 }

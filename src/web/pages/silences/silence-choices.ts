@@ -2,22 +2,11 @@
 import { html } from 'hono/html';
 import { type Labels, labelOf } from '../../../domain/alert/alert.ts';
 import { formatMatcher, matchersOf } from '../../../domain/matchers/matcher.ts';
+import { SUBJECT_LABELS, usualLabels } from '../../../operator/edit-silences.ts';
 import type { Page } from '../frame/page.ts';
 import type { Html } from '../frame/page-frame.ts';
 import { alertPlace, NAME_LENGTH, placeName } from '../frame/page-words.ts';
 import { said } from '../frame/said.ts';
-
-/** The labels of an alert by which a silence finds it and similar ones: its subject, without what may change. */
-const ERROR_LABELS = [
-  'alertname',
-  'region',
-  'nest_id',
-  'bird_id',
-  'entity_id',
-  'error',
-  'receiver',
-  'integration',
-];
 
 /** The labels that alerts of one cause share. */
 const CAUSE_LABELS = ['alertname', 'severity', 'error'];
@@ -29,8 +18,8 @@ function scopesOf({ words: { silence: words } }: Page, labels: Labels): { text: 
   return [
     ...(birdId === undefined
       ? []
-      : [{ text: words.thisBird(alertPlace(labels)), matchers: matchersOf(labels, ['region', 'bird_id']) }]),
-    { text: labels.error ? words.thisError : words.thisAlert, matchers: matchersOf(labels, ERROR_LABELS) },
+      : [{ text: words.thisBird(alertPlace(labels)), matchers: matchersOf(labels, usualLabels(labels)) }]),
+    { text: labels.error ? words.thisError : words.thisAlert, matchers: matchersOf(labels, SUBJECT_LABELS) },
     ...(labels.error ? [{ text: words.thisCause, matchers: matchersOf(labels, CAUSE_LABELS) }] : []),
     ...(nestId === undefined
       ? []
