@@ -6,6 +6,7 @@ import { browserReceivers } from './channels/browser/browser-channel.ts';
 import { newPushKeys, readPushKeys } from './channels/browser/push-keys.ts';
 import type { Browsers } from './channels/channel.ts';
 import { closeChannels, openChannels } from './channels/registry.ts';
+import { hasButtons } from './channels/slack/slack-channel.ts';
 import type { Config } from './config/config.ts';
 import { createServiceLinks } from './config/service-links.ts';
 import { createDaemon, type Daemon, type Setup } from './daemon.ts';
@@ -280,7 +281,7 @@ async function assemble(
     metrics.follow(configuredOf(next));
     await daemon.follow(following);
     await metrics.keepRegions(configuredOf(next).regions);
-    web?.follow(webOf(following, browsers));
+    web?.follow({ ...webOf(following, browsers), presses: await openPresses(following) });
     options.applied?.(next);
   }
 
@@ -293,6 +294,7 @@ async function assemble(
     const served = door.serve({
       signer: createSigner(secret(linkKey)),
       ...webOf(setup, browsers),
+      presses: await openPresses(setup),
       openFiles: openFilesAllowed(),
       store: promptStore,
       isShared: replica !== undefined,
@@ -381,6 +383,14 @@ function webOf({ config, links }: Setup & { readonly links: AcknowledgeLinks }, 
   const serviceLinks = createServiceLinks(config.regions);
   const browsers = { publicKey: keys.publicKey, receivers: browserReceivers(receivers) };
   return { config: web, alerting: config, links, serviceLinks, messages, browsers };
+}
+
+/** Most configurations have no buttons that act, and then nothing about them is loaded. */
+async function openPresses({ config: { receivers }, channels: { slack } }: Setup) {
+  const isUsed = receivers.some(({ integrations }) => integrations.some(hasButtons));
+  if (!slack?.answer || !isUsed) return undefined;
+  const { createSlackPresses } = await import('./channels/slack/slack-press.ts');
+  return createSlackPresses(receivers, slack.answer);
 }
 
 function notAgain(): never {

@@ -228,7 +228,7 @@ export type Report = (happening: Happening) => void;
 export interface WriteRecord {
   /** A person's or token's name; empty if no authentication is configured. */
   readonly who: string;
-  readonly by: 'proxy' | 'user' | 'token' | 'link' | 'oidc' | 'rule' | 'nobody_asked';
+  readonly by: 'proxy' | 'user' | 'token' | 'link' | 'oidc' | 'slack' | 'rule' | 'nobody_asked';
   /** Remote address of the connection. */
   readonly from: string;
   readonly action: string;

@@ -90,7 +90,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'domain',
     'store',
   ],
-  web: ['config', 'domain', 'health', 'operator', 'store'],
+  web: ['channels/press', 'config', 'domain', 'health', 'operator', 'store'],
   'web/access': ['web/requests'],
   'web/api': ['web/access', 'web/requests'],
   'web/requests': [],

@@ -123,6 +123,11 @@ export interface OpenChannel<I extends Integration = Integration> {
     /** The page's address without a trailing slash; links in the message begin with it. */
     externalUrl: string,
   ): Promise<Outcome>;
+  /**
+   * Says what came of a press of a button, at the address that the service gave with it, which is not a secret of ours.
+   * Present if messages can have buttons that act.
+   */
+  answer?(integration: I, url: string, message: object): Promise<Outcome>;
   /** Closes connections. An attempt that is under way ends as `failed` or `unknown`. */
   close(): Promise<void>;
   /** Present if the service resolves an alert by itself unless it is sent again. */

@@ -16,7 +16,7 @@ import { createAlertResolver } from '../operator/resolve-alerts.ts';
 import type { Store } from '../store/store.ts';
 import { createAdmission } from './access/admission.ts';
 import { createOidc } from './access/oidc.ts';
-import { addOrigins, addRefusals, answerRefusal } from './access/refusals.ts';
+import { addOrigins, addRefusals, answerRefusal, onlyBoundedBodies } from './access/refusals.ts';
 import { addHealth, addOpeningHealth, HEALTH_PATHS, type KeptHealth, lines } from './answer-health.ts';
 import { answerScrape } from './answer-scrape.ts';
 import { createAlertmanagerApi } from './api/alertmanager-api.ts';
@@ -77,10 +77,19 @@ export function createApp(options: WebOptions, state: ServerState, push: Push): 
     const { impairments } = health;
     app.route('/public', createPublicPages(publicStatus, { ...options, impairments, store: publicStore }));
   }
-  addOrigins(app, options.config);
   const { access, externalUrl } = options.config;
   const oidc = access?.oidc && createOidc({ ...options, config: access.oidc, externalUrl });
   const admission = createAdmission({ ...options, oidc });
+  const recurrences = createRecurrences();
+  const silenceEditor = createSilenceEditor({ ...options, recurrences });
+  const { presses } = options;
+  // Slack signs its requests, so they need neither an origin nor a token.
+  if (presses)
+    app.post('/slack/interactivity', onlyBoundedBodies(), async (c) => {
+      const { answerPress } = await import('./presses.ts');
+      return answerPress(c, { ...options, presses, silenceEditor, note: admission.note });
+    });
+  addOrigins(app, options.config);
   addHealth(app, health, admission);
   oidc?.addRoutes(app);
   admission.protect(app, answerRefusal);
@@ -88,13 +97,12 @@ export function createApp(options: WebOptions, state: ServerState, push: Push): 
   app.get('/metrics', (c) =>
     answerScrape(c, options.metrics, (error) => options.report({ what: 'trouble', stage: 'web', error })),
   );
-  const recurrences = createRecurrences();
   const parts = {
     ...options,
     externalUrl: options.config.externalUrl,
     push,
     recurrences,
-    silenceEditor: createSilenceEditor({ ...options, recurrences }),
+    silenceEditor,
     alertResolver: createAlertResolver({ ...options, rules: options.alerting.rules }),
     noteWriter: createNoteWriter({
       ...options,

@@ -23,7 +23,9 @@ export interface Web {
   /** Receives every report, for the pages that are open. */
   hear(happening: Happening): void;
   /** Answers by another configuration from now on. The address that it listens on does not change. */
-  follow(configured: Pick<WebOptions, 'config' | 'alerting' | 'links' | 'serviceLinks' | 'messages'>): void;
+  follow(
+    configured: Pick<WebOptions, 'config' | 'alerting' | 'links' | 'serviceLinks' | 'messages' | 'presses'>,
+  ): void;
   /** Accepts no more requests. Resolves when those in progress have ended or were cut off after `CLOSE_GRACE_MS`. */
   close(): Promise<void>;
 }

@@ -1,4 +1,5 @@
 /** Defines what the daemon's HTTP interface needs from the process and its stages. */
+import type { Presses } from '../channels/press.ts';
 import type { WebConfig } from '../config/sections/web-section.ts';
 import type { ServiceLinks } from '../config/service-links.ts';
 import type { FlightLog, FlightPlace } from '../domain/alert/flight-step.ts';
@@ -44,6 +45,8 @@ export interface WebOptions {
   readonly serviceLinks: ServiceLinks;
   readonly browsers: BrowserOptions;
   readonly messages: DeliveryMessages;
+  /** Reads what people press in chats; absent if no message has buttons that act. */
+  readonly presses?: Presses | undefined;
   /** Returns a new UUID. */
   readonly newId: () => string;
   /** Called after a write that the stages have to look at, such as a silence or a retried delivery. */

@@ -1,8 +1,13 @@
 /** A person flies a Bird again: one request for each wish, and what came of it is known afterwards. */
 import { expect, test } from 'vitest';
 import { linksOf } from '../../src/channels/message/frame/links.ts';
+import { teamsBody } from '../../src/channels/teams/teams-channel.ts';
+import { withAcknowledgeUrls } from '../../src/delivery/attempt.ts';
 import type { Action } from '../../src/domain/action/action.ts';
+import type { GroupNotification } from '../../src/domain/grouping/notification.ts';
 import { NestwatchError } from '../../src/errors.ts';
+import { createAcknowledgeLinks } from '../../src/operator/acknowledge-link.ts';
+import { secret } from '../../src/secret.ts';
 import { nestwatch, tempFile } from '../cli/test-io.ts';
 import { type Again, openAgain } from './fly-stage.ts';
 
@@ -208,20 +213,38 @@ test('opening the page that asks changes nothing; sending its form twice starts 
   expect(other.body).not.toContain('name="wish"');
 });
 
-test('a message about a failed manual Bird links to the page that asks; following all its links starts nothing', async () => {
+test('a mail and a card about a failed manual Bird link to the pages that ask; a scanner that follows the links does nothing', async () => {
   const again = await openAgain();
   const { stage, birds, web } = again;
   const flight = again.fail(birds.manual!);
   await stage.minutesPass(3);
   const [mail] = stage.mails;
-  const links = linksOf(mail!.notification, web.web.url);
+  const signed = createAcknowledgeLinks(secret('a key'), web.web.url);
+  const told = withAcknowledgeUrls(mail!.notification, signed) as GroupNotification;
+  const links = linksOf(told, web.web.url);
   const asks = `${web.web.url}/fly?region=eu&bird=${birds.manual}&flight=${flight}`;
-  expect(links).toContainEqual({ text: 'Fly again', url: asks });
-  for (const { url } of links) {
+  expect(links).toContainEqual({ text: 'Fly again', url: asks, action: 'fly_again' });
+  expect(links.map(({ text }) => text)).toEqual(
+    expect.arrayContaining(['Acknowledge', 'Fly again', 'Silence']),
+  );
+  const [card] = teamsBody(told, web.web.url).attachments;
+  expect(card.content.actions).toEqual(
+    links.map(({ text, url }) => ({ type: 'Action.OpenUrl', title: text, url })),
+  );
+  for (const { text, url } of links) {
     const { pathname, search } = new URL(url);
-    const { status } = await web.ask(pathname + search, { authorization: 'Bearer token of flyer' });
+    const follow = (method: string, headers = {}) => web.ask(pathname + search, headers, method);
+    const { status } = await follow('GET', { authorization: 'Bearer token of flyer' });
     expect(status).toBe(200);
+    expect((await follow('HEAD', { authorization: 'Bearer token of writer' })).status).toBe(200);
+    expect((await follow('GET')).status).toBe(text === 'Acknowledge' ? 200 : 401);
   }
+  const changed = await stage.store.transaction(async (tx) => [
+    ...(await tx.silences.list()),
+    ...(await tx.actions.ofBird('eu', birds.manual!, 10)),
+    ...(await tx.writes.page({ limit: 10 })).writes,
+  ]);
+  expect(changed).toEqual([]);
   again.fail(birds.event!);
   await stage.minutesPass(8);
   const ofEvent = stage.mails.find(

@@ -7,6 +7,7 @@ import type { Tone } from '../message/alert-clusters.ts';
 import { escapedWithin, listWithin, MAX_CLUSTERS, MAX_EVENTS, within } from '../message/bounded.ts';
 import { type Readable, viewOf } from '../message/digest-view.ts';
 import { eventWords, historyLine } from '../message/event-line.ts';
+import type { LinkAction } from '../message/frame/links.ts';
 import type { MailView } from '../message/message-view.ts';
 import { sectionText } from '../message/section.ts';
 
@@ -58,8 +59,12 @@ interface PlainText {
 interface Button {
   readonly type: 'button';
   readonly text: PlainText;
-  readonly url: string;
   readonly style?: 'primary';
+  /** What it leads to, or else what it asks for, which Slack sends to us when somebody presses it. */
+  readonly url?: string;
+  readonly action_id?: LinkAction;
+  readonly value?: string;
+  readonly confirm?: Readonly<Record<'title' | 'text' | 'confirm' | 'deny', PlainText>>;
 }
 
 interface Mrkdwn {
@@ -88,6 +93,7 @@ export function slackBody(
   texts: SlackTexts = {},
   notes: readonly string[] = [],
   zone?: string,
+  buttonValue: (action: LinkAction) => string | undefined = () => undefined,
 ): SlackBody {
   const view = viewOf(notification, externalUrl, zone);
   const headline = texts.title || `${CIRCLES[view.tone]} ${view.headline}`;
@@ -100,7 +106,7 @@ export function slackBody(
     ...[...view.notices, ...notes].map((notice) => section(escaped(notice, SLACK_LIMITS.section))),
     ...main,
   ];
-  const links = buttonsOf(view);
+  const links = buttonsOf(view, buttonValue);
   return {
     ...(channel && { channel }),
     ...(username && { username }),
@@ -218,6 +224,11 @@ function section(text: string): Block {
   return { type: 'section', text: mrkdwn(text) };
 }
 
+/** A small line of text from outside. */
+export function smallLine(text: string): Block {
+  return context(escaped(text, SLACK_LIMITS.section));
+}
+
 function context(text: string): Block {
   return { type: 'context', elements: [mrkdwn(text)] };
 }
@@ -226,16 +237,33 @@ function mrkdwn(text: string): Mrkdwn {
   return { type: 'mrkdwn', text, verbatim: true };
 }
 
-/** The first link is the one to press. */
-function buttonsOf({ links }: MailView): Block[] {
+/** The first link is the one to press. Those that have a value ask for something right here. */
+function buttonsOf(
+  { links }: MailView,
+  buttonValue: (action: LinkAction) => string | undefined,
+): readonly Block[] {
   if (links.length === 0) return [];
-  const elements = links.map(
-    ({ text, url }, index): Button => ({
-      type: 'button',
-      text: plainTextOf(text, SLACK_LIMITS.button),
-      url,
-      ...(index === 0 && { style: 'primary' }),
-    }),
-  );
+  const elements = links.map(({ text, url, action }, index): Button => {
+    const value = action && buttonValue(action);
+    const style = index === 0 && ({ style: 'primary' } as const);
+    if (!action || value === undefined)
+      return { type: 'button', text: plainTextOf(text, SLACK_LIMITS.button), url, ...style };
+    const words = action === 'silence' ? `${text} for 2 h` : text;
+    return {
+      ...{ type: 'button', text: plainTextOf(words, SLACK_LIMITS.button), action_id: action, value },
+      ...style,
+      ...(action === 'fly_again' && { confirm: ASKS_TO_FLY }),
+    };
+  });
   return [{ type: 'actions', elements }];
 }
+
+const ASKS_TO_FLY = {
+  title: plainTextOf('Fly again?', 100),
+  text: plainTextOf(
+    'This starts a new Flight from its beginning. Steps that the failed Flight had done are done again.',
+    300,
+  ),
+  confirm: plainTextOf('Fly again', 30),
+  deny: plainTextOf('Cancel', 30),
+};

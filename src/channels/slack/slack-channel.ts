@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type Check, isGiven } from '../../document/check.ts';
+import { type Check, givenKey, isGiven } from '../../document/check.ts';
 import { type HttpReader, httpReader } from '../../document/http-config.ts';
 import type { Path } from '../../document/problem.ts';
 import { readTemplate, template } from '../../document/read-template.ts';
@@ -15,9 +15,11 @@ import type { Readable } from '../message/digest-view.ts';
 import { renderTexts } from '../message/render-texts.ts';
 import { openSender, type PostIntegration, postChannel } from '../post-channel.ts';
 import { postKeys, type ReaderZone, timezoneKey, urlAt } from '../post-config.ts';
+import type { Integration } from '../receiver.ts';
 import { judgeWebhook } from './slack-answer.ts';
 import { type SlackApp, sendAsApp } from './slack-app.ts';
 import { slackBody } from './slack-body.ts';
+import { buttonValues, type SlackButtons } from './slack-buttons.ts';
 
 export interface SlackIntegration extends PostIntegration, ReaderZone {
   readonly kind: 'slack';
@@ -25,6 +27,8 @@ export interface SlackIntegration extends PostIntegration, ReaderZone {
   readonly url: Secret;
   /** Absent for an incoming webhook. */
   readonly app?: SlackApp;
+  /** Absent if messages only link to the page. */
+  readonly buttons?: SlackButtons;
   /** Empty to use what the webhook is set up with; so are the next three. */
   readonly channel: string;
   readonly username: string;
@@ -32,6 +36,11 @@ export interface SlackIntegration extends PostIntegration, ReaderZone {
   readonly iconUrl: string;
   readonly title?: Template;
   readonly text?: Template;
+}
+
+/** Whether it has buttons that act. */
+export function hasButtons(one: Integration): one is SlackIntegration & { readonly buttons: SlackButtons } {
+  return one.kind === 'slack' && (one as SlackIntegration).buttons !== undefined;
 }
 
 const POST_METHOD = 'chat.postMessage';
@@ -62,6 +71,20 @@ const slackShape = z
       .prefault(false)
       .describe(
         'With `app_token`: posts one message per group and updates it on every change; each change is also posted in its thread.',
+      ),
+    ...twins(
+      'signing_secret',
+      "The app's signing secret, with `app_token`: messages get [buttons that act](#buttons-in-slack).",
+    ),
+    team_id: words
+      .optional()
+      .describe('With `signing_secret`: the workspace (`T…`) whose members may press. Required.'),
+    scopes: z
+      .array(z.enum(['write', 'fly']))
+      .min(1)
+      .prefault(['write'])
+      .describe(
+        'With `signing_secret`: what people in the channel may do: `write` to acknowledge and silence, `fly` to start Birds again where `regions.<name>.fly` allows it.',
       ),
     ...keysWithoutEffect(
       [
@@ -129,6 +152,11 @@ export const slackChannel: Channel<SlackIntegration> = {
         );
         return outcome.kind === 'accepted' && templateError ? { ...outcome, templateError } : outcome;
       },
+      answer: (integration, url, message) =>
+        sender.post({
+          ...{ url, contentType: 'application/json; charset=utf-8', body: JSON.stringify(message) },
+          ...{ integration, judge: judgeWebhook },
+        }),
       async close() {
         await Promise.all([own.close(), sender.close()]);
       },
@@ -139,7 +167,11 @@ export const slackChannel: Channel<SlackIntegration> = {
 function messageOf(integration: SlackIntegration, notification: Readable, externalUrl: string) {
   const { title, text, timezone } = integration;
   const { texts, notes, error } = renderTexts({ title, text }, notification, externalUrl);
-  const body = slackBody(notification, externalUrl, integration, texts, notes, timezone);
+  const values =
+    integration.buttons && notification.kind === 'group'
+      ? buttonValues(integration.buttons, integration.channel, notification)
+      : undefined;
+  const body = slackBody(notification, externalUrl, integration, texts, notes, timezone, values);
   return { body, templateError: error };
 }
 
@@ -180,9 +212,11 @@ function readSlack(check: Check, path: Path, shared: Shared): SlackIntegration |
       'is used to log in to Slack: remove the credentials from `http_config`',
     );
   }
+  const buttons = readButtons(check, path, slack, endpoint.app !== undefined);
   return {
     kind: 'slack',
     ...endpoint,
+    ...(buttons && { buttons }),
     channel: slack.channel ?? '',
     username: slack.username ?? '',
     iconEmoji: slack.icon_emoji ?? '',
@@ -194,6 +228,35 @@ function readSlack(check: Check, path: Path, shared: Shared): SlackIntegration |
     sendResolved: slack.send_resolved,
     ...(slack.timezone !== undefined && { timezone: slack.timezone }),
   };
+}
+
+const ONLY_APP = 'requires `app_token`: only the messages of an app have buttons that act';
+
+function readButtons(
+  check: Check,
+  path: Path,
+  { channel = '', team_id: teamId = '', scopes }: z.output<typeof slackShape>,
+  isApp: boolean,
+): SlackButtons | undefined {
+  const signingSecret = check.secret(path, 'signing_secret', {});
+  if (!isGiven(check, path, 'signing_secret')) {
+    for (const key of ['team_id', 'scopes']) {
+      if (check.raw([...path, key]) !== undefined) check.problem([...path, key], 'requires `signing_secret`');
+    }
+    return undefined;
+  }
+  if (!isApp) check.problem(givenKey(check, path, 'signing_secret'), ONLY_APP);
+  // Slack names a channel by its id when somebody presses.
+  if (!/^[CDG][A-Z0-9]+$/.test(channel))
+    check.problem([...path, 'channel'], "must be the channel's id (`C…`) with `signing_secret`");
+  if (!/^T[A-Z0-9]+$/.test(teamId))
+    check.problem([...path, 'team_id'], 'must be the id of the workspace (`T…`)');
+  if (check.raw(['web', 'external_url']) === undefined)
+    check.problem(
+      givenKey(check, path, 'signing_secret'),
+      'requires `web.external_url`: Slack sends what people press there',
+    );
+  return signingSecret ? { signingSecret, teamId, scopes: new Set(scopes) } : undefined;
 }
 
 /** Reads where messages go: to an incoming webhook or an app. The entry's own has precedence over that of `global`. */

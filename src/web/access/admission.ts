@@ -37,6 +37,8 @@ export interface Admission {
   mayRead(c: Context): Promise<boolean>;
   /** Admits only senders who may do what they request, to everything that is added to `app` afterwards. */
   protect(app: Hono, refuse: Refuse): void;
+  /** Records what somebody asked for; `asked` by default the beginning of the request's body. */
+  note(c: Context, by: Pick<Identity, 'name' | 'by'>, status: number, asked?: string): Promise<void>;
 }
 
 export function createAdmission({ config, links, store, clock, report, oidc }: AdmissionOptions): Admission {
@@ -56,6 +58,7 @@ export function createAdmission({ config, links, store, clock, report, oidc }: A
     c.req.path === '/acknowledge' && Boolean(links.read(c.req.query('link') ?? '', clock.nowUs()));
 
   return {
+    note,
     async mayRead(c) {
       const identity = await identityOf(c);
       return typeof identity === 'object' && identity.scopes.has('read');
@@ -86,9 +89,15 @@ export function createAdmission({ config, links, store, clock, report, oidc }: A
     },
   };
 
-  async function note(c: Context, { name, by }: Identity, status: number): Promise<void> {
+  async function note(
+    c: Context,
+    { name, by }: Pick<Identity, 'name' | 'by'>,
+    status: number,
+    said?: string,
+  ): Promise<void> {
     // Whoever knows where a browser has its messages sent could send it something.
-    const asked = c.req.path === '/notifications' ? '' : await c.req.text().catch(() => '');
+    const isSecret = c.req.path === '/notifications';
+    const asked = said ?? (isSecret ? '' : await c.req.text().catch(() => ''));
     // Whoever has a token may also send it where it does not belong.
     const clean = (text: string) => withoutSecrets(text, secretsIn(config));
     const write: WriteRecord = {

@@ -14,7 +14,7 @@ import { MAX_AUTHOR_LENGTH } from '../requests/silence-request.ts';
 export interface Identity {
   /** The name of a person or token; empty if no credentials are required. */
   readonly name: string;
-  readonly by: 'proxy' | 'user' | 'token' | 'link' | 'oidc' | 'nobody_asked';
+  readonly by: 'proxy' | 'user' | 'token' | 'link' | 'oidc' | 'slack' | 'nobody_asked';
   readonly scopes: ReadonlySet<Scope>;
 }
 

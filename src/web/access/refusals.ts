@@ -31,18 +31,21 @@ export function addRefusals(app: Hono, { host, externalUrl }: WebConfig): void {
  */
 export function addOrigins(app: Hono, { externalUrl }: WebConfig): void {
   app.use(onlyOwnOrigins(externalUrl));
-  app.use(
-    bodyLimit({
-      maxSize: LIMITS.request_bytes.most,
-      onError: (c) => answerRefusal(c, 413, 'The body is too large.'),
-    }),
-  );
+  app.use(onlyBoundedBodies());
+}
+
+export function onlyBoundedBodies(): MiddlewareHandler {
+  return bodyLimit({
+    maxSize: LIMITS.request_bytes.most,
+    onError: (c) => answerRefusal(c, 413, 'The body is too large.'),
+  });
 }
 
 /** The requests that change something. */
 const WRITES = [
   /^POST \/-\/reload$/,
   /^POST \/logout$/,
+  /^POST \/slack\/interactivity$/,
   /^POST \/(fly|silence|expire-silence|acknowledge|resolve|note|deliveries\/(retry|test)|notifications(\/remove)?)$/,
   /^POST \/api\/v1\/(deliveries\/retry|alerts\/(acknowledge|resolve|note)|actions\/(pause|resume))$/,
   /^POST \/api\/v1\/birds\/[^/]+\/[^/]+\/fly$/,

@@ -13,7 +13,11 @@ import { linkable } from '../section.ts';
 export interface Link {
   readonly text: string;
   readonly url: string;
+  /** What the page there asks for about the only alert that fires. A chat with buttons may ask for it by one of them. */
+  readonly action?: LinkAction;
 }
+
+export type LinkAction = 'acknowledge' | 'silence' | 'fly_again';
 
 /** Annotations with links into the service's own application. */
 export const ADDRESSES = ['flight_url', 'bird_url', 'nest_url'] as const;
@@ -35,16 +39,15 @@ export function linksOf(whole: GroupNotification, externalUrl: string): Link[] {
   const notification =
     whole.groupSort === 'escalation' ? { ...whole, groupLabels: Object.fromEntries(own) } : whole;
   const { alerts, groupLabels, firingTotal, summary } = notification;
-  const open = alerts.filter(({ status }) => status === 'firing');
-  const [first] = open;
-  const only = open.length === 1 ? first : undefined;
+  const open = firingOf(alerts);
+  const only = onlyFiring(alerts);
   const runbooks = new Set(alerts.map((alert) => alert.annotations.runbook_url ?? ''));
   const acknowledgeUrl = firingTotal === 1 ? only?.acknowledgeUrl : undefined;
-  const links = [
+  const links: Link[] = [
     { text: pageWords(notification), url: pageUrl(notification, externalUrl) },
-    ...(acknowledgeUrl ? [{ text: 'Acknowledge', url: acknowledgeUrl }] : []),
-    ...(only?.flyAgain === undefined ? [] : [{ text: 'Fly again', url: flyUrl(externalUrl, only) }]),
-    ...(only ? [{ text: 'Silence', url: silenceUrl(externalUrl, 'alert', only.id) }] : []),
+    ...(acknowledgeUrl ? [{ text: 'Acknowledge', url: acknowledgeUrl, action: 'acknowledge' as const }] : []),
+    ...(only?.flyAgain === undefined ? [] : [flyLink(externalUrl, only)]),
+    ...(only ? [silenceLink(externalUrl, only)] : []),
     // A summary's labels are its own, not those of its alerts.
     ...(open.length > 1 && !summary && Object.keys(groupLabels).length > 0
       ? [{ text: 'Silence all of these', url: silenceUrl(externalUrl, 'matchers', matchersOf(groupLabels)) }]
@@ -53,6 +56,16 @@ export function linksOf(whole: GroupNotification, externalUrl: string): Link[] {
     ...[...runbooks].slice(0, MAX_RUNBOOKS).map((url) => ({ text: 'Runbook', url })),
   ];
   return linkableOf(links);
+}
+
+function firingOf(alerts: readonly NotifiedAlert[]): NotifiedAlert[] {
+  return alerts.filter(({ status }) => status === 'firing');
+}
+
+/** The alert that the actions of a message are about; undefined if none of its alerts fires, or several do. */
+export function onlyFiring(alerts: readonly NotifiedAlert[]): NotifiedAlert | undefined {
+  const [first, second] = firingOf(alerts);
+  return second ? undefined : first;
 }
 
 /** Of several that fire, the page lists them with what acknowledges them. */
@@ -66,9 +79,9 @@ function pageWords({ alerts, firingTotal, summary }: GroupNotification): string 
 
 /** The links to addresses that a message may link to. */
 export function linkableOf(links: readonly Link[]): Link[] {
-  return links.flatMap(({ text, url }) => {
-    const href = linkable(url);
-    return href ? [{ text, url: href }] : [];
+  return links.flatMap((link) => {
+    const href = linkable(link.url);
+    return href ? [{ ...link, url: href }] : [];
   });
 }
 
@@ -98,10 +111,15 @@ function serviceLinks(annotations: Labels): Link[] {
   return nearest ? [nearest] : [];
 }
 
-/** The page that asks whether to start the alert's Bird again. */
-function flyUrl(externalUrl: string, { labels, flyAgain = '' }: NotifiedAlert): string {
+/** To the page that asks whether to start the alert's Bird again. */
+function flyLink(externalUrl: string, { labels, flyAgain = '' }: NotifiedAlert): Link {
   const { region = '', bird_id: bird = '' } = labels;
-  return `${externalUrl}/fly?${new URLSearchParams({ region, bird, ...(flyAgain && { flight: flyAgain }) })}`;
+  const query = new URLSearchParams({ region, bird, ...(flyAgain && { flight: flyAgain }) });
+  return { text: 'Fly again', url: `${externalUrl}/fly?${query}`, action: 'fly_again' };
+}
+
+function silenceLink(externalUrl: string, { id }: NotifiedAlert): Link {
+  return { text: 'Silence', url: silenceUrl(externalUrl, 'alert', id), action: 'silence' };
 }
 
 /** The page that makes a silence, filled in. It shows what would be silenced, and asks. */

@@ -785,6 +785,7 @@ export const ENGLISH = {
       link: 'with a link of a mail',
       rule: 'a rule of `actions`',
       oidc: 'logged in at the identity provider',
+      slack: 'by a button in Slack',
       nobody_asked: 'without authentication',
     } satisfies Record<WriteRecord['by'], string>,
   },

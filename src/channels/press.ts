@@ -1,0 +1,39 @@
+/** Defines what a channel makes of a request by which its service says that somebody pressed a button of a message. */
+import type { Outcome } from './channel.ts';
+import type { LinkAction } from './message/frame/links.ts';
+
+/** What pressing a button asks for. */
+export interface Wish {
+  readonly action: LinkAction;
+  readonly alertId: string;
+  /** The episode of the alert. */
+  readonly startsAtUs: number;
+  /** For `fly_again`: the Flight that failed, which may be empty. */
+  readonly flightId: string;
+}
+
+/** A request that the service has signed and that asks for something. */
+export interface Press extends Wish {
+  /** Who pressed, with the service's id: anybody can choose a name. */
+  readonly by: string;
+  /** Shows what came of it: to everybody instead of the button, or what cannot be done only to who pressed. */
+  show(said: string, isDone: boolean): Promise<Outcome>;
+}
+
+/** `by` is known if the service has signed the request. With status 200 nothing was asked for. */
+export interface NoPress {
+  readonly status: 200 | 400 | 401 | 403;
+  readonly message: string;
+  readonly by?: string;
+}
+
+export interface SignedRequest {
+  /** When it was sent, in seconds, as it was written. */
+  readonly timestamp: string;
+  readonly signature: string;
+  readonly body: string;
+}
+
+export interface Presses {
+  read(request: SignedRequest, nowUs: number): Press | NoPress;
+}

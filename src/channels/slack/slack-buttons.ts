@@ -1,0 +1,71 @@
+/**
+ * Buttons in Slack that do something instead of leading to a page. What a button asks for stands in its value, which is
+ * signed with the app's signing secret: for one episode of one alert, in the channel of one receiver. The value holds
+ * nothing secret, and alone does nothing: a press counts only in a request that Slack has signed (`slack-press.ts`).
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { GroupNotification } from '../../domain/grouping/notification.ts';
+import type { Secret } from '../../secret.ts';
+import { type LinkAction, onlyFiring } from '../message/frame/links.ts';
+import type { Wish } from '../press.ts';
+
+export interface SlackButtons {
+  readonly signingSecret: Secret;
+  /** The workspace whose members may press. */
+  readonly teamId: string;
+  /** `write` for acknowledging and silencing, `fly` for starting Birds. */
+  readonly scopes: ReadonlySet<'write' | 'fly'>;
+}
+
+/** What a button asks for, and where it belongs. */
+interface SlackWish extends Wish {
+  readonly receiver: string;
+  readonly channel: string;
+}
+
+/** https://docs.slack.dev/reference/block-kit/block-elements/button-element */
+const MAX_VALUE_UNITS = 2_000;
+/** 128 bits of an HMAC-SHA256. */
+const SIGNATURE_BYTES = 16;
+
+/** The values of the buttons that a message to `channel` has instead of links. */
+export function buttonValues(
+  { signingSecret, scopes }: SlackButtons,
+  channel: string,
+  { alerts, receiver }: GroupNotification,
+): (action: LinkAction) => string | undefined {
+  const only = onlyFiring(alerts);
+  return (action) => {
+    if (!only || !scopes.has(scopeOf(action))) return undefined;
+    const { id, startsAtUs, flyAgain = '' } = only;
+    const body = Buffer.from(JSON.stringify([action, id, startsAtUs, flyAgain, receiver, channel])).toString(
+      'base64url',
+    );
+    const value = `${body}.${signatureOf(signingSecret, body).toString('base64url')}`;
+    return value.length <= MAX_VALUE_UNITS ? value : undefined;
+  };
+}
+
+/** Undefined for a value that was not signed with this secret. */
+export function readButton(value: string, signingSecret: Secret): SlackWish | undefined {
+  const [body = '', signature = ''] = value.split('.');
+  const given = Buffer.from(signature, 'base64url');
+  if (given.length !== SIGNATURE_BYTES || !timingSafeEqual(given, signatureOf(signingSecret, body)))
+    return undefined;
+  const [action, alertId, startsAtUs, flightId, receiver, channel] = JSON.parse(
+    Buffer.from(body, 'base64url').toString(),
+  );
+  return { action, alertId, startsAtUs, flightId, receiver, channel };
+}
+
+export function scopeOf(action: LinkAction): 'write' | 'fly' {
+  return action === 'fly_again' ? 'fly' : 'write';
+}
+
+/** Slack signs its requests with the same secret, but never a text that begins like this one. */
+function signatureOf(signingSecret: Secret, body: string): Buffer {
+  return createHmac('sha256', signingSecret.reveal())
+    .update(`nestwatch button ${body}`)
+    .digest()
+    .subarray(0, SIGNATURE_BYTES);
+}
