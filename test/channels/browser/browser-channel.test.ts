@@ -1,14 +1,23 @@
 import { createPublicKey, verify } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { BrowserIntegration } from '../../../src/channels/browser/browser-channel.ts';
 import { newPushKeys, readPushKeys } from '../../../src/channels/browser/push-keys.ts';
 import type { Browsers } from '../../../src/channels/channel.ts';
-import { openChannels } from '../../../src/channels/registry.ts';
+import { closeChannels, openChannels } from '../../../src/channels/registry.ts';
 import type { Notification } from '../../../src/domain/grouping/notification.ts';
 import type { SubscribedBrowser } from '../../../src/domain/grouping/subscribed-browser.ts';
 import { NestwatchError } from '../../../src/errors.ts';
+import { openAuthorizedTransport } from '../../../src/http/authorized-transport.ts';
 import type { HttpRequest, HttpResponse } from '../../../src/http/transport.ts';
+import { secret } from '../../../src/secret.ts';
+import { makeAuthority, makeCertificate } from '../../http/certificates.ts';
+import { openFolder } from '../../http/servers.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { anyGroupNotification } from '../any-notification.ts';
 import { alert, delivery, forward, group, NOW_US } from '../sample-notifications.ts';
@@ -105,6 +114,40 @@ test('the push service knows the sender by the keys of the store', async () => {
     Buffer.from(signature, 'base64url'),
   );
   expect(isSigned).toBe(true);
+});
+
+test('over the wire it arrives byte for byte, at a push service that is configured', async () => {
+  const folder = openFolder();
+  onTestFinished(() => folder.close());
+  makeAuthority(folder.path, 'authority');
+  makeCertificate(folder.path, 'authority', 'server');
+  const file = (name: string) => readFileSync(join(folder.path, name));
+  const arrived = Promise.withResolvers<Buffer>();
+  const server = createServer(
+    { key: file('server.key'), cert: file('server.pem') },
+    async (request, response) => {
+      arrived.resolve(Buffer.concat(await Array.fromAsync(request)));
+      response.writeHead(201).end();
+    },
+  ).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const host = `localhost:${(server.address() as AddressInfo).port}`;
+  const all = [subscribed('a', { endpoint: `https://${host}/push` })];
+  const clock = createVirtualClock();
+  const channels = openChannels({
+    ...{ clock, version: '1.2.3', openTransport: openAuthorizedTransport },
+    browsers: { keys: KEYS, of: async () => all, forget: async () => {} },
+  });
+  onTestFinished(() => closeChannels(channels));
+  const http = {
+    headers: [],
+    followRedirects: false,
+    tls: { ca: secret(String(file('authority.pem'))), insecureSkipVerify: false },
+  };
+  const integration: BrowserIntegration = { ...INTEGRATION, services: [host], http };
+  expect(await channels.browser!.send(integration, delivery(), group(), PAGE)).toEqual({ kind: 'accepted' });
+  expect(browser.decrypted(await arrived.promise)).toMatchObject({ title: 'Translate blog failed' });
 });
 
 test('without an address of the page there is no link', async () => {
