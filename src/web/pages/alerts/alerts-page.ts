@@ -183,17 +183,19 @@ function causeItem(
   const { cause, latest } = entry;
   const { alertname, severity, isAcknowledged, alerts } = cause;
   const isHidden = alerts === latest.length && latest.every(isHiddenFromAll);
+  // Said once of all: another alert stands in for them.
+  const areInhibited = latest.every(({ isInhibited }) => isInhibited);
   const places = (given.has('cause') ? [] : latest).map(
     (one) => html`<li id="alert-${fingerprint(one.alert.labels)}">
 ${choiceOf(page, one.alert)}${placeLink(page, one.alert.id, one.alert.labels)}
-${one.silencedBy.some(({ alertId }) => alertId === null) || one.isInhibited ? mutePills(page, one) : ''}</li>`,
+${!areInhibited && (one.silencedBy.some(({ alertId }) => alertId === null) || one.isInhibited) ? mutePills(page, one) : ''}</li>`,
   );
   const [title, ...others] = new Set(latest.map(({ alert }) => alert.annotations.title));
   return card(page, given, {
     ...(title !== undefined && others.length === 0 && { annotations: { title } }),
     ...{ alertname, severity, places, alerts, cause: given.has('cause') ? '' : cause.cause },
     tone: isAcknowledged || isHidden ? 'quiet' : severityTone(severity),
-    pills: isAcknowledged ? html`<span class="pill quiet">${words.alerts.acknowledged}</span>` : '',
+    pills: html`${isAcknowledged ? html`<span class="pill quiet">${words.alerts.acknowledged}</span>` : ''}${areInhibited ? html`<span class="pill quiet">${words.alerts.inhibited}</span>` : ''}`,
     stamp: lasting(page, cause.firstStartsAtUs),
     message: html`${newestMessage(page, latest)}${actsLine(latest[0]!.alert)}${daySpark(page, entry)}`,
     query: { state: 'firing', acknowledged: String(isAcknowledged) },
