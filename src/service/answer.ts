@@ -6,7 +6,7 @@ import { retryAfterMs } from '../http/server-time.ts';
 import type { HttpResponse } from '../http/transport.ts';
 import { LIMITS, type LimitName } from '../limits.ts';
 import { plainText } from '../text/plain-text.ts';
-import { isRecord } from './coerce.ts';
+import { isRecord } from './resources.ts';
 
 /** Throws for every status but 2xx. `where` is the operation and region, for the message. */
 export function checkStatus(response: HttpResponse, where: string, nowUs: number): void {

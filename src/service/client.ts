@@ -9,12 +9,12 @@ import type { LimitName } from '../limits.ts';
 import { formatInstant } from '../time/instant.ts';
 import { itemsOf, jsonOf } from './answer.ts';
 import type { RegionHealth } from './breaker.ts';
-import type { Cut } from './coerce.ts';
 import { Exchange, type ServiceClientOptions } from './exchange.ts';
 import { type Operation, type OperationId, operationOf } from './operations.ts';
 import {
   type Bird,
   type BirdLogEntry,
+  type Cut,
   type Flight,
   type FlightLogEntry,
   listIn,

@@ -13,7 +13,7 @@
  *
  * rising → holding on a refusal, or on reaching the remembered level; holding → holding, lower, on a refusal; holding →
  * rising on `restart`. The level grows only while requests wait for it: a level that is not used proves nothing. A
- * refusal that the level probably did not cause (`refusal-cause.ts`) does not change it; but nothing is sent before its
+ * refusal that comes as often at lower levels (`RefusalShares`) does not change it; but nothing is sent before its
  * `Retry-After` is over. In a pause of more than some minutes single requests probe whether the service means it, since
  * one absurd answer of a gateway must not blind a region for an hour.
  *
@@ -24,7 +24,6 @@
  * A token bucket of half a second of the level spaces the requests. All times are monotonic milliseconds.
  */
 import type { Random } from '../time/clock.ts';
-import { RefusalCause } from './refusal-cause.ts';
 
 /** The requests a second after an outage. */
 const GENTLE_LEVEL = 2;
@@ -43,14 +42,21 @@ const SOON_MS = 10_000;
 const CUTS_IN_ROW = 3;
 /** The new target is this part of the refused level. */
 const BELOW_REFUSED = 0.97;
-/** A refusal makes no cut if the probability that the level caused it is lower than this. */
-const BY_CHANCE = 0.5;
-/** The same if the answer asks for a pause, since services that do more often have a limit. */
-const BY_CHANCE_ASKED = 0.3;
 /** A longer pause is that of a quota, and not chance. */
 const LONGEST_CASUAL_PAUSE_MS = 5_000;
 /** After this many in a row the level is cut all the same: at a level that never changes, a limit looks like chance. */
-const MOST_BY_CHANCE = 20;
+const MOST_BY_CHANCE = 30;
+
+/** Levels are counted in steps of a tenth. */
+const BAND = Math.log(1.1);
+/** What was counted so many requests ago counts 1/e. */
+const MEMORY_REQUESTS = 500;
+/** Fewer requests at lower levels prove nothing. */
+const LEAST_BELOW = 20;
+/** Levels so many steps apart are told from each other. */
+const BANDS_APART = 2;
+/** A larger share is that of a limit. */
+const MOST_CHANCE = 0.2;
 /**
  * The time from a cut back to the level before it, while saturated: longer if the service's pauses are long, or
  * requests few.
@@ -104,8 +110,6 @@ export class Rate {
   #plateauMs = PLATEAU_MS;
   #cutAtMs = Number.NEGATIVE_INFINITY;
   #tokens = 1;
-  /** No request has been sent since a pause that the service asked for. */
-  #isAfterPause = false;
   #filledAtMs: number;
   #pausedUntilMs: number;
   /** When the next probe of a pause is due, and when the last one was sent. */
@@ -115,7 +119,7 @@ export class Rate {
   /** A request has waited for a token since the last one was sent, so it is the level that holds requests back. */
   #isAwaited = false;
   #refusalsInRow = 0;
-  readonly #cause: RefusalCause;
+  readonly #shares = new RefusalShares();
   /** Refusals in a row that were attributed to chance. */
   #byChance = 0;
   /** The highest level that was cut since a refusal was last attributed to chance. */
@@ -130,7 +134,6 @@ export class Rate {
   constructor({ ceiling, startPerSecond, random, nowMs: startMs }: RateOptions) {
     this.#ceiling = ceiling;
     this.#random = random;
-    this.#cause = new RefusalCause(ceiling, startMs);
     this.#level = Math.min(startPerSecond, ceiling);
     this.#filledAtMs = startMs;
     this.#pausedUntilMs = startMs;
@@ -179,8 +182,6 @@ export class Rate {
     if (this.#isAwaited) this.#grow(Math.min(Math.max(0, nowMs - this.#lastTakeMs), 2000 / this.#level));
     this.#isAwaited = false;
     this.#lastTakeMs = nowMs;
-    this.#cause.left(nowMs, this.#isAfterPause);
-    this.#isAfterPause = false;
   }
 
   /** The service answered a request without asking to slow down. */
@@ -191,7 +192,7 @@ export class Rate {
       this.#pausedUntilMs = nowMs;
       this.#filledAtMs = nowMs;
     }
-    this.#cause.accepted(this.#level);
+    this.#shares.note(this.#level, false);
     this.#cleanRequests += 1;
     if (this.#phase === 'holding' && this.#isClean(nowMs) && this.#borne * BELOW_REFUSED > this.#target) {
       this.#hold(this.#level, this.#borne * BELOW_REFUSED);
@@ -207,7 +208,6 @@ export class Rate {
   refused(sentAtMs: number, retryAfterMs: number | undefined, nowMs: number): boolean {
     const isNew = sentAtMs > this.#cutAtMs;
     const isByChance = isNew && this.#isByChance(retryAfterMs ?? 0);
-    if (retryAfterMs) this.#isAfterPause = true;
     if (isNew) this.#refusalsInRow += 1;
     if (isByChance) {
       this.#endure(retryAfterMs ?? 0, nowMs);
@@ -271,9 +271,8 @@ export class Rate {
 
   /** Whether a request was refused by chance: for other reasons than the level. */
   #isByChance(retryAfterMs: number): boolean {
-    const byLevel = this.#cause.refused(this.#level);
-    const isLikely =
-      byLevel < (retryAfterMs > 0 ? BY_CHANCE_ASKED : BY_CHANCE) && retryAfterMs <= LONGEST_CASUAL_PAUSE_MS;
+    this.#shares.note(this.#level, true);
+    const isLikely = retryAfterMs <= LONGEST_CASUAL_PAUSE_MS && this.#shares.isAsUsual(this.#level);
     this.#byChance = isLikely ? this.#byChance + 1 : 0;
     if (this.#byChance <= MOST_BY_CHANCE) return isLikely;
     this.#byChance = 0;
@@ -285,12 +284,8 @@ export class Rate {
     const ownMs = this.#refusalsInRow === 1 ? 0 : ownPauseMs(this.#refusalsInRow - 1);
     const pauseMs = Math.max(ownMs, retryAfterMs);
     if (pauseMs > 0) this.#pause(pauseMs, nowMs);
-    // The recent cuts may have been for nothing. So the level may return to where they began, or up to twice itself, as
-    // long as no limit is likely below that.
-    this.#borne = Math.max(
-      this.#borne,
-      Math.min(Math.max(this.#cutFrom, 2 * this.#level), this.#cause.likelyLimit()),
-    );
+    // The recent cuts may have been for nothing, so the level may return to where they began.
+    this.#borne = Math.max(this.#borne, this.#cutFrom);
     this.#cutFrom = 0;
   }
 
@@ -369,6 +364,56 @@ export class Rate {
     this.#cleanRequests = 0;
     this.#cleanAfterMs = Math.max(CLEAN_MS, CLEAN_PER_PAUSE * pauseMs);
   }
+}
+
+/**
+ * Counts how many requests are refused at each level. A limit refuses only at high levels. So a refusal that comes as
+ * often at lower ones has other reasons: a gateway that sheds load, or other tenants.
+ */
+class RefusalShares {
+  readonly #bands = new Map<number, Count>();
+
+  note(level: number, isRefused: boolean): void {
+    for (const one of this.#bands.values()) {
+      one.sent *= 1 - 1 / MEMORY_REQUESTS;
+      one.refused *= 1 - 1 / MEMORY_REQUESTS;
+    }
+    const one = this.#bands.getOrInsert(bandOf(level), { sent: 0, refused: 0 });
+    one.sent += 1;
+    if (isRefused) one.refused += 1;
+  }
+
+  /** Whether about as many are refused at lower levels as at this one, where one was refused just now. */
+  isAsUsual(level: number): boolean {
+    const band = bandOf(level);
+    const here = sumOf(this.#bands, (one) => Math.abs(one - band) < BANDS_APART);
+    const share = here.refused / here.sent;
+    if (share > MOST_CHANCE) return false;
+    const below = sumOf(this.#bands, (one) => one <= band - BANDS_APART);
+    if (below.sent >= LEAST_BELOW) return below.refused / below.sent > share / 2;
+    const above = sumOf(this.#bands, (one) => one >= band + BANDS_APART);
+    const former = above.refused / above.sent;
+    return share > former / 2 && share < 3 * former;
+  }
+}
+
+interface Count {
+  sent: number;
+  refused: number;
+}
+
+function bandOf(level: number): number {
+  return Math.round(Math.log(level) / BAND);
+}
+
+function sumOf(bands: ReadonlyMap<number, Count>, isMeant: (band: number) => boolean): Count {
+  const sum = { sent: 0, refused: 0 };
+  for (const [band, { sent, refused }] of bands) {
+    if (!isMeant(band)) continue;
+    sum.sent += sent;
+    sum.refused += refused;
+  }
+  return sum;
 }
 
 /** How long nothing is sent after this many refusals in a row, if the service asks for no longer pause. */

@@ -2,8 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { LIMITS } from '../../src/limits.ts';
 import { readItems } from '../../src/service/answer.ts';
-import { entryId } from '../../src/service/coerce.ts';
-import { readBird, readNotification } from '../../src/service/resources.ts';
+import { entryId, readBird, readNotification } from '../../src/service/resources.ts';
 import { casesOf } from '../cases.ts';
 
 const asItIs = { isWhole: true, read: (item: unknown) => item } as const;

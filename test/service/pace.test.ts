@@ -174,33 +174,6 @@ describe('ready', () => {
 });
 
 describe('a region that does not answer', () => {
-  test('fails waiting requests at once, and lets one probe through when its time has come', async () => {
-    const { pace, request, served, clock, ends } = start();
-    await clock.advance(1000);
-    await ends(5, FAILURE);
-    expect(pace.health().health).toBe('down');
-    request('too early');
-    await clock.advance(0);
-    expect(served).toEqual(['too early: circuit_open']);
-
-    const ready = pace.ready().then(() => served.push('ready to probe'));
-    await clock.advance(1600);
-    await ready;
-    const probe = request('probe');
-    const behind = request('behind the probe');
-    await clock.advance(0);
-    expect(served.slice(1)).toEqual(['ready to probe', 'probe', 'behind the probe: circuit_open']);
-
-    pace.ready().then(() => served.push('ready again'));
-    await clock.advance(60_000);
-    expect(served).toHaveLength(4);
-    probe.settle();
-    await clock.advance(0);
-    expect(served.at(-1)).toBe('ready again');
-    expect(pace.health()).toMatchObject({ health: 'up', reason: 'the service answers' });
-    expect(behind).toBeDefined();
-  });
-
   test('requests that wait for their turn fail when the breaker opens', async () => {
     const { request, served, clock } = start({ requestsPerSecond: 1, startPerSecond: 1, concurrency: 9 });
     const five = ['1', '2', '3', '4', '5'].map(request);
@@ -209,61 +182,6 @@ describe('a region that does not answer', () => {
     for (const one of five) one.settle(FAILURE);
     await clock.advance(0);
     expect(served.at(-1)).toBe('waiting: circuit_open');
-  });
-
-  test('comes back at two requests a second', async () => {
-    const { pace, clock, ends, rates } = start();
-    await ends(5, FAILURE);
-    await clock.advance(2000);
-    await ends(1, ANSWER);
-    expect(pace.rate()).toBe(2);
-    expect(rates.at(-1)).toBe(2);
-  });
-
-  test('with a refused token reports it, and probes at once with a new one', async () => {
-    const { pace, request, served, clock, ends } = start();
-    const seen: string[] = [];
-    pace.onHealthChange(({ health, reason }) => seen.push(`${health}: ${reason}`));
-    await ends(2, { met: 'unauthorized', reason: '401' });
-    request('refused');
-    pace.ready().then(() => served.push('ready'));
-    await clock.advance(3_900);
-    expect(served).toEqual(['refused: unauthorized']);
-    pace.probeNow();
-    await clock.advance(0);
-    expect(served.at(-1)).toBe('ready');
-    await ends(1, ANSWER);
-    expect(seen).toEqual(['unauthorized: 401', 'up: the service answers']);
-  });
-
-  test('that refused the token once gets one request, for which all others wait', async () => {
-    const { pace, request, served, clock, ends } = start({ concurrency: 8 });
-    const seen: string[] = [];
-    pace.onHealthChange(({ health }) => seen.push(health));
-    await ends(1, { met: 'unauthorized', reason: '401' });
-    const admitted = pace.admit();
-    await clock.advance(1_000);
-    const probe = await admitted;
-    request('waits');
-    pace.ready().then(() => served.push('ready'));
-    await clock.advance(20_000);
-    expect(served).toEqual([]);
-    expect(pace.slack()).toBe(false);
-    probe.settle(ANSWER);
-    await clock.advance(2_000);
-    expect(served).toHaveLength(2);
-    expect(seen).toEqual([]);
-  });
-
-  test('three 403s in a row are a refused token, one of them is not', async () => {
-    const { pace, ends } = start();
-    const forbidden: Outcome = { met: 'forbidden', reason: '403' };
-    await ends(2, forbidden);
-    await ends(1, ANSWER);
-    await ends(2, forbidden);
-    expect(pace.health().health).toBe('up');
-    await ends(1, forbidden);
-    expect(pace.health().health).toBe('unauthorized');
   });
 });
 
@@ -298,22 +216,6 @@ describe('refusals', () => {
     expect(pace.health().health).toBe('up');
     await ends(4, { met: 'refusal', reason: '503' });
     expect(pace.health()).toMatchObject({ health: 'down', reason: '503' });
-  });
-});
-
-describe('retries', () => {
-  test('are ten at first and then a tenth of the requests', async () => {
-    const { pace, ends } = start();
-    const taken = () => {
-      let count = 0;
-      while (pace.takeRetry()) count += 1;
-      return count;
-    };
-    expect(taken()).toBe(10);
-    await ends(55, ANSWER);
-    expect(taken()).toBe(5);
-    await ends(500, ANSWER);
-    expect(taken()).toBe(10);
   });
 });
 
@@ -362,12 +264,6 @@ describe('closing', () => {
     await closed;
     expect(served.at(-1)).toBe('closed');
     expect(clock.pending()).toBe(0);
-  });
-
-  test('resolves at once if nothing is running, also a second time', async () => {
-    const { pace } = start();
-    await pace.close();
-    await pace.close();
   });
 });
 
