@@ -153,8 +153,9 @@ function logReading(log: LogStream, { toUs }: BackfillOptions): BackfilledStream
       // The service may treat a bound as exclusive and truncate it to whole seconds.
       const read = await log.readPage(position, pageSize, toUs + ANCHOR_MARGIN_US);
       pageSize = read.pageSize;
-      const fresh = await log.keep(read.page.items);
-      position = nextPosition(read.at, viewOf(read.page, pageSize));
+      const page = read.answer.value;
+      const fresh = await log.keep(page.items);
+      position = nextPosition(read.at, viewOf(page, pageSize));
       const untilUs: number = position === 'end' ? toUs : position.fromUs;
       yield { untilUs, fresh: fresh.length, unread: 0 };
     }

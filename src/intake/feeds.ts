@@ -10,7 +10,7 @@ import { createFlightWatches, type FlightWatch } from './flights/flight-watch.ts
 import type { Inventory } from './inventory/inventory.ts';
 import { createLateness } from './lateness.ts';
 import { createLogStreams, type LogStream } from './logs/log-stream.ts';
-import { createPageSize } from './logs/page-size.ts';
+import { PageReader } from './logs/page-reader.ts';
 import type { IntakeParts } from './parts.ts';
 
 interface FeedsOptions extends IntakeParts {
@@ -38,7 +38,7 @@ export interface Feeds {
 export function createFeeds(options: FeedsOptions): Feeds {
   const { region, poll, client, inventory, watchedSinceUs } = options;
   const lateness = new Map(FEEDS.map((feed) => [feed, createLateness(poll.overlapMs * 1000, options.clock)]));
-  const pages = createPageSize(poll.pageSize, options.clock);
+  const pages = new PageReader(poll.pageSize, options.clock);
 
   const shared = {
     ...options,
@@ -74,7 +74,7 @@ export function createFeeds(options: FeedsOptions): Feeds {
   const createFlightWatch = createFlightWatches(
     {
       ...shared,
-      pageSize: pages.size,
+      pageSize: () => pages.size(),
       ...lateness.get('flight')!,
       names: inventory,
       status: (birdId) => inventory.status(birdId),
@@ -90,7 +90,7 @@ export function createFeeds(options: FeedsOptions): Feeds {
     createFlightWatch,
     overlapUs: (feed) => lateness.get(feed)!.overlapUs(),
     firstFromUs: shared.firstFromUs,
-    pageSize: pages.size,
+    pageSize: () => pages.size(),
   };
 }
 

@@ -203,9 +203,8 @@ export class Streams {
 
   /** Returns the names of the Bird's streams. */
   #drop(birdId: string): readonly string[] {
-    const { logName, log, flightsName, flights } = this.#birds.get(birdId)!;
+    const { logName, flightsName, flights } = this.#birds.get(birdId)!;
     this.#birds.delete(birdId);
-    log.gone();
     flights.gone();
     this.#audits.remove(logName);
     this.#schedule.remove(logName);

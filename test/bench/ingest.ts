@@ -15,7 +15,7 @@ import { openTransport } from '../../src/http/transport.ts';
 import { createCommit } from '../../src/intake/commit.ts';
 import { birdLogEvent } from '../../src/intake/entry-event.ts';
 import { createLogStreams } from '../../src/intake/logs/log-stream.ts';
-import { createPageSize } from '../../src/intake/logs/page-size.ts';
+import { PageReader } from '../../src/intake/logs/page-reader.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
 import type { Report } from '../../src/report.ts';
@@ -144,7 +144,7 @@ export async function ingest(
       commit,
       clock,
       report,
-      pages: createPageSize(pageSize, clock),
+      pages: new PageReader(pageSize, clock),
       overlapUs: () => 120_000_000,
       late: () => {},
       firstFromUs: () => FIRST_ENTRY_US - 1,

@@ -13,12 +13,9 @@ import type { Batch, EventCandidate } from '../commit.ts';
 import { MOST_OVERLAP_US } from '../lateness.ts';
 import { markPast } from '../mark-past.ts';
 import type { IntakeParts } from '../parts.ts';
-import { PageReader, type ReadPage } from './page-reader.ts';
-import type { RegionPageSize } from './page-size.ts';
-import { createRecentIds, type RecentIds } from './recent-ids.ts';
-import { type LogEntry, type SortedPage, sortPage } from './sorted-page.ts';
+import { type PageReader, type ReadPage, readWhole } from './page-reader.ts';
+import { type LogEntry, RecentIds, type SortedPage, sortPage } from './sorted-page.ts';
 import { cursorOf, NOW_MARGIN_US, nextPosition, type Position, startOf, viewOf } from './sweep.ts';
-import { listedOn, type Sweep, unsettled } from './sweep-state.ts';
 
 /**
  * How far behind the cursor ids are remembered: the longest overlap and the anchor's margin, and the same again,
@@ -45,7 +42,7 @@ interface LogSource<T extends LogEntry> {
 }
 
 interface LogStreamOptions extends Pick<IntakeParts, 'store' | 'commit' | 'clock' | 'report'> {
-  readonly pages: RegionPageSize;
+  readonly pages: PageReader;
   readonly overlapUs: () => number;
   /** Called with the lateness of each entry that appeared behind the cursor. */
   readonly late: (latenessUs: number) => void;
@@ -71,7 +68,7 @@ export interface LogStream {
   cursorUs(): number;
   /** The last sweep that reached the end; undefined before the first. */
   swept(): Swept | undefined;
-  /** The page size that the service accepts for this stream, as far as known. */
+  /** The page size that the service accepts, as far as known. */
   pageSize(): number;
   /** Reads a page for an audit. */
   ask(query: PageQuery): Promise<Page<LogEntry>>;
@@ -79,18 +76,9 @@ export interface LogStream {
    * Reads a page of the entries up to `toUs`. If the service refuses `pageSize`, it reads from the position's anchor
    * in a smaller size.
    */
-  readPage(at: Position, pageSize: number, toUs: number): Promise<PageAt>;
+  readPage(at: Position, pageSize: number, toUs: number): Promise<ReadPage<LogEntry>>;
   /** Commits what an audit found by `ask`, without moving the cursor. Resolves to the new events. */
   keep(items: readonly Parsed<LogEntry>[]): Promise<readonly Event[]>;
-  /** To be called when the Bird no longer exists. Discards what is remembered about the stream outside it. */
-  gone(): void;
-}
-
-/** A page, and the position and size with which it was requested. */
-interface PageAt {
-  readonly page: Page<LogEntry>;
-  readonly at: Position;
-  readonly pageSize: number;
 }
 
 /** A sweep that reached the end: where it began in the stream, and when, on the service's clock. */
@@ -104,10 +92,27 @@ export interface Swept {
   readonly isShort: boolean;
 }
 
+/** A sweep in progress, which may take several polls. */
+interface Sweep {
+  readonly position: Position;
+  readonly pageSize: number;
+  readonly fromUs: number;
+  readonly atUs: number;
+  /** The cursor when the sweep began. */
+  readonly cursorUs: number;
+  /** How many entries the service has listed from the present anchor on, and how many it counts there. */
+  readonly listed: number;
+  readonly total: number;
+  /**
+   * From here on late entries may have appeared since the sweep passed; Infinity while the sweep reads only old
+   * entries.
+   */
+  readonly unsettledUs: number;
+}
+
 /** What all streams of a feed share. */
 interface LogFeed<T extends LogEntry> extends LogStreamOptions {
   readonly source: LogSource<T>;
-  readonly reader: PageReader<T>;
 }
 
 /** Returns a function that creates the stream of a Bird. All these streams share the feed's state. */
@@ -115,7 +120,7 @@ export function createLogStreams<T extends LogEntry>(
   source: LogSource<T>,
   options: LogStreamOptions,
 ): (birdId: string) => LogStream {
-  const feed = { ...options, source, reader: new PageReader({ ...options, source }) };
+  const feed = { ...options, source };
   return (birdId) => new PagedStream(feed, birdId);
 }
 
@@ -157,18 +162,15 @@ class PagedStream<T extends LogEntry> implements LogStream {
   }
 
   pageSize(): number {
-    return this.#feed.reader.size(this.#birdId);
+    return this.#feed.pages.size();
   }
 
   async ask(query: PageQuery): Promise<Page<LogEntry>> {
-    return (await this.#feed.reader.ask(this.#birdId, query)).value;
+    return (await readWhole(this.#ask, query)).value;
   }
 
-  async readPage(from: Position, wanted: number, toUs: number): Promise<PageAt> {
-    const stream = await this.#open();
-    const { reader } = this.#feed;
-    const { answer, at, pageSize } = await reader.read(this.#birdId, stream, from, wanted, toUs);
-    return { page: answer.value, at, pageSize };
+  readPage(from: Position, pageSize: number, toUs: number): Promise<ReadPage<LogEntry>> {
+    return this.#feed.pages.read(this.#ask, from, pageSize, toUs);
   }
 
   async keep(items: readonly Parsed<LogEntry>[]): Promise<readonly Event[]> {
@@ -187,23 +189,23 @@ class PagedStream<T extends LogEntry> implements LogStream {
     return inserted;
   }
 
-  gone(): void {
-    this.#feed.reader.forget(this.#birdId);
-  }
-
   poll(signal: AbortSignal): Promise<LogPoll> {
     return this.#poll(signal, 0);
   }
 
+  get #ask(): (query: PageQuery) => Promise<Answer<Page<T>>> {
+    return (query) => this.#feed.source.read(this.#birdId, query);
+  }
+
   /** `aheadTimes`: how often in this poll the cursor was found to be later than the service's clock. */
   async #poll(signal: AbortSignal, aheadTimes: number): Promise<LogPoll> {
-    const { reader, clock, overlapUs, firstFromUs } = this.#feed;
+    const { pages, clock, overlapUs, firstFromUs } = this.#feed;
     const stream = await this.#open();
     const lateFromUs = Math.min(this.#cursorUs - overlapUs(), this.#unsettledUs ?? Number.POSITIVE_INFINITY);
     const fromUs = this.#cursorUs > 0 ? lateFromUs : firstFromUs(this.#birdId);
     let sweep = this.#paused;
     let at: Position | 'end' = sweep?.position ?? startOf(fromUs);
-    let pageSize = sweep?.pageSize ?? this.pageSize();
+    let pageSize = sweep?.pageSize ?? pages.size();
     this.#paused = undefined;
     const fresh: Event[] = [];
     let heldCursorUs = 0;
@@ -214,14 +216,12 @@ class PagedStream<T extends LogEntry> implements LogStream {
         return { more: true, fresh, requests: count };
       }
       // Page numbers depend on the page size, so the size may only change at page 0 of an anchor.
-      if (at.page === 0) pageSize = this.pageSize();
-      const read: ReadPage<T> = await reader
-        .read(this.#birdId, stream, at, pageSize)
-        .catch((error: unknown) => {
-          // The next poll continues here. But if the first page already failed, it begins at the cursor again.
-          if (sweep && count > 0) this.#paused = { ...sweep, position: at as Position, pageSize };
-          throw error;
-        });
+      if (at.page === 0) pageSize = pages.size();
+      const read: ReadPage<T> = await pages.read(this.#ask, at, pageSize).catch((error: unknown) => {
+        // The next poll continues here. But if the first page already failed, it begins at the cursor again.
+        if (sweep && count > 0) this.#paused = { ...sweep, position: at as Position, pageSize };
+        throw error;
+      });
       pageSize = read.pageSize;
       const observedAtUs = clock.nowUs();
       const serviceNowUs = read.answer.serverTimeUs ?? observedAtUs;
@@ -336,7 +336,7 @@ class PagedStream<T extends LogEntry> implements LogStream {
   }
 
   #remember(id: string, createdAtUs: number): void {
-    this.#recent ??= createRecentIds();
+    this.#recent ??= new RecentIds();
     this.#recent.add(id, createdAtUs);
   }
 
@@ -375,4 +375,20 @@ class PagedStream<T extends LogEntry> implements LogStream {
       if (occurredAtUs < sweep.cursorUs) this.#feed.late(serviceNowUs - occurredAtUs);
     }
   }
+}
+
+/**
+ * The sweep after a page. The page's entries after `settledUs` are so recent that late ones may still appear among
+ * them. So the next sweep reads from there again, however long this one takes to reach the end.
+ */
+function unsettled(sweep: Sweep, { instantsUs }: SortedPage, settledUs: number): Sweep {
+  const isYoung = sweep.unsettledUs === Infinity && instantsUs.some((us) => us > settledUs);
+  return isYoung ? { ...sweep, unsettledUs: Math.max(sweep.fromUs, settledUs) } : sweep;
+}
+
+/** The sweep after a page, with the entries of that page. */
+function listedOn<T>(sweep: Sweep, { at, answer }: ReadPage<T>): Sweep {
+  const { items, totalCount } = answer.value;
+  const before = at.page === 0 ? 0 : sweep.listed;
+  return { ...sweep, listed: before + items.length, total: totalCount ?? 0 };
 }

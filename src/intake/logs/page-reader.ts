@@ -1,182 +1,214 @@
 /**
- * Reads the pages of a feed's streams, in whatever size the service accepts. A refused page is asked for again in smaller
- * sizes, and an answer that is too large to receive is read in parts.
+ * Reads the pages of a region's streams, in a size that the service accepts. The limit is undocumented, so it is learned
+ * from refusals and from full pages that are smaller than asked for: a refused page is asked for in halves, and the size
+ * that is accepted then holds for all streams. After an hour a page of twice that size is tried.
+ *
+ * A page whose answer is too large to receive is read as several smaller pages with the same entries, down to one entry
+ * each. An entry that is too large by itself appears in the page as malformed. So it is set aside and reported, and
+ * everything after it is read.
  */
 import { NestwatchError } from '../../errors.ts';
 import type { Answer, PageQuery } from '../../service/client.ts';
-import type { Page } from '../../service/resources.ts';
+import type { Page, Parsed } from '../../service/resources.ts';
 import type { Clock } from '../../time/clock.ts';
-import { readInParts } from './page-parts.ts';
-import type { PageSize, RegionPageSize } from './page-size.ts';
-import type { LogEntry } from './sorted-page.ts';
 import { type Position, startOf } from './sweep.ts';
 
-/**
- * If smaller pages are refused too, they are tried again only after this time: everything may have failed
- * temporarily.
- */
-const HALVE_AGAIN_MS = 3 * 60_000;
-
-/** The answer with a page, and the position and size with which it was requested. */
+/** The answer with a page, the position from which it was requested, and the size in which the service counts pages. */
 export interface ReadPage<T> {
   readonly answer: Answer<Page<T>>;
   readonly at: Position;
   readonly pageSize: number;
 }
 
-/** `birdId` is empty for a feed with one stream. */
-interface PageFeed<T> {
-  readonly source: { readonly read: (birdId: string, query: PageQuery) => Promise<Answer<Page<T>>> };
-  readonly pages: RegionPageSize;
-  readonly clock: Clock;
-}
+/** Asks the service for exactly this page. */
+type Ask<T> = (query: PageQuery) => Promise<Answer<Page<T>>>;
 
-/** The service refused the request, perhaps because of the page size. */
-interface Refused {
-  readonly refusal: NestwatchError;
-}
+type WithId = { readonly id: string };
 
-/** What was learned about the pages of one stream. */
-interface Learned {
-  /** The region's page size, or this stream's own if the service accepts only a smaller one here. */
-  readonly ownPages: PageSize;
-  /** When pages of every size were last refused; undefined once one was accepted. */
-  readonly refusedAtMs: number | undefined;
-  /** Larger pages are answered with pages of this size; 0 if they are not. */
-  readonly largestGiven: number;
-}
+/** The time between two tries of a larger size. It doubles with each refusal. */
+const FIRST_PAUSE_MS = 3_600_000;
+const LONGEST_PAUSE_MS = 24 * 3_600_000;
 
-export class PageReader<T extends LogEntry> {
-  readonly #feed: PageFeed<T>;
-  /** Of nearly all streams. */
-  readonly #nothing: Learned;
-  /** By Bird, what was learned of the other streams. */
-  readonly #learned = new Map<string, Learned>();
+/** Shared by all paged streams of a region. */
+export class PageReader {
+  readonly #first: number;
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
+  #size: number;
+  #pauseMs = FIRST_PAUSE_MS;
+  #largerAtMs = 0;
 
-  constructor(feed: PageFeed<T>) {
-    this.#feed = feed;
-    this.#nothing = { ownPages: feed.pages, refusedAtMs: undefined, largestGiven: 0 };
+  /** Pages are never larger than `first`. */
+  constructor(first: number, clock: Pick<Clock, 'monotonicMs'>) {
+    this.#first = first;
+    this.#clock = clock;
+    this.#size = first;
   }
 
-  /** The page size that the service accepts for the Bird's stream, as far as known. */
-  size(birdId: string): number {
-    return this.#pages(birdId).size();
-  }
-
-  /** To be called when the Bird no longer exists. */
-  forget(birdId: string): void {
-    this.#learned.delete(birdId);
-  }
-
-  /** Reads exactly this page. */
-  ask(birdId: string, query: PageQuery): Promise<Answer<Page<T>>> {
-    // Page numbers count in the page size that the service uses. If the parts of a large page had another size, they
-    // would hold other entries.
-    const { largestGiven } = this.#of(birdId);
-    const isCapped = query.page > 0 && largestGiven > 0 && query.pageSize > largestGiven;
-    const given = isCapped ? { ...query, pageSize: largestGiven } : query;
-    return readInParts(async (part) => {
-      const answer = await this.#feed.source.read(birdId, part);
-      const pageSize = answer.value.pageSize ?? part.pageSize;
-      if (pageSize > 0 && pageSize < part.pageSize) this.#learn(birdId, { largestGiven: pageSize });
-      else if (part.pageSize > this.#of(birdId).largestGiven) this.#learn(birdId, { largestGiven: 0 });
-      return answer;
-    }, given);
+  /** The page size that the service accepts, as far as known. */
+  size(): number {
+    return this.#size;
   }
 
   /**
-   * Reads a page of the stream with this number in the store, in this size or in another size from the position's
-   * anchor. With `toUs` only entries up to then are read. Rejects with what the service refused it with.
+   * Reads a page in this size, or in another one from the position's anchor. With `toUs` only entries up to then are
+   * read. Rejects with what the service refused it with.
    */
-  async read(
-    birdId: string,
-    stream: number,
+  async read<T extends WithId>(
+    ask: Ask<T>,
     at: Position,
     pageSize: number,
     toUs?: number,
   ): Promise<ReadPage<T>> {
-    const own = this.#pages(birdId);
-    const larger = at.page === 0 && pageSize === own.size() ? own.larger() : undefined;
-    if (larger !== undefined) {
-      const tried = await this.#try(birdId, at, larger, toUs);
-      own.tried(larger, 'answer' in tried);
+    const from = startOf(at.fromUs);
+    if (at.page === 0 && this.#size < this.#first && this.#clock.monotonicMs() >= this.#largerAtMs) {
+      const larger = Math.min(this.#first, 2 * this.#size);
+      // No other stream tries it meanwhile.
+      this.#largerAtMs = this.#clock.monotonicMs() + this.#pauseMs;
+      const tried = await this.#try(ask, at, larger, toUs);
+      if ('answer' in tried && tried.pageSize === larger) {
+        this.#size = larger;
+        this.#largerAtMs = 0;
+      } else {
+        this.#pauseMs = Math.min(LONGEST_PAUSE_MS, 2 * this.#pauseMs);
+        this.#largerAtMs = this.#clock.monotonicMs() + this.#pauseMs;
+      }
       if ('answer' in tried) return tried;
     }
-    let tried = await this.#try(birdId, at, pageSize, toUs);
-    const { clock } = this.#feed;
-    const halvedMsAgo = clock.monotonicMs() - (this.#of(birdId).refusedAtMs ?? Number.NEGATIVE_INFINITY);
-    if ('refusal' in tried && halvedMsAgo >= HALVE_AGAIN_MS) {
-      tried = await this.#halve(birdId, stream, startOf(at.fromUs), pageSize, tried, toUs);
-      this.#learn(birdId, { refusedAtMs: clock.monotonicMs() });
-    }
-    if ('refusal' in tried) throw tried.refusal;
-    this.#learn(birdId, { refusedAtMs: undefined });
-    return tried;
-  }
-
-  #of(birdId: string): Learned {
-    return this.#learned.get(birdId) ?? this.#nothing;
-  }
-
-  #learn(birdId: string, change: Partial<Learned>): void {
-    const { ownPages, refusedAtMs, largestGiven } = { ...this.#of(birdId), ...change };
-    const isNothing = ownPages === this.#feed.pages && refusedAtMs === undefined && largestGiven === 0;
-    if (isNothing) this.#learned.delete(birdId);
-    else this.#learned.set(birdId, { ownPages, refusedAtMs, largestGiven });
-  }
-
-  /** The region's page size, or the stream's own while that is smaller. */
-  #pages(birdId: string): PageSize {
-    const { pages } = this.#feed;
-    const { ownPages } = this.#of(birdId);
-    if (ownPages === pages || ownPages.size() < pages.size()) return ownPages;
-    this.#learn(birdId, { ownPages: pages });
-    return pages;
-  }
-
-  /**
-   * Tries ever smaller pages until one is accepted. Then it tries the next larger size again, since the refusals may
-   * have been temporary.
-   */
-  async #halve(
-    birdId: string,
-    stream: number,
-    from: Position,
-    refused: number,
-    first: Refused,
-    toUs: number | undefined,
-  ): Promise<ReadPage<T> | Refused> {
-    let larger = refused;
-    while (larger > 1) {
-      const size = Math.floor(larger / 2);
-      const tried = await this.#try(birdId, from, size, toUs);
-      if ('answer' in tried) {
-        const again = await this.#try(birdId, from, larger, toUs);
-        if ('answer' in again) return again;
-        this.#learn(birdId, { ownPages: this.#feed.pages.learn(size, stream) });
-        return tried;
-      }
-      larger = size;
+    const first = await this.#try(ask, at, pageSize, toUs);
+    if ('answer' in first) return first;
+    for (let refused = pageSize; refused > 1; refused = Math.floor(refused / 2)) {
+      const size = Math.floor(refused / 2);
+      const tried = await this.#try(ask, from, size, toUs);
+      if (!('answer' in tried)) continue;
+      // The refusals may have been temporary.
+      const again = await this.#try(ask, from, refused, toUs);
+      if ('answer' in again) return again;
+      this.#shrinkTo(size);
+      return tried;
     }
     // The size is not the reason for the refusals.
-    this.#learn(birdId, { ownPages: this.#feed.pages });
-    return first;
+    throw first.refusal;
   }
 
-  async #try(
-    birdId: string,
+  #shrinkTo(size: number): void {
+    this.#size = Math.min(this.#size, size);
+    this.#largerAtMs = this.#clock.monotonicMs() + this.#pauseMs;
+  }
+
+  async #try<T extends WithId>(
+    ask: Ask<T>,
     at: Position,
     pageSize: number,
     toUs: number | undefined,
-  ): Promise<ReadPage<T> | Refused> {
-    const upTo = toUs === undefined ? {} : { toUs };
+  ): Promise<ReadPage<T> | { readonly refusal: NestwatchError }> {
+    const { page, fromUs } = at;
+    const query = { page, pageSize, ascending: true, fromUs, ...(toUs !== undefined && { toUs }) };
     try {
-      const { page, fromUs } = at;
-      const answer = await this.ask(birdId, { page, pageSize, ascending: true, fromUs, ...upTo });
-      return { answer, at, pageSize };
+      const answer = await readWhole(ask, query);
+      const { items, totalCount, pageSize: given } = answer.value;
+      const isFull = items.length === given && items.length < (totalCount ?? 0);
+      if (!isFull || given >= pageSize) return { answer, at, pageSize };
+      this.#shrinkTo(given);
+      return { answer, at, pageSize: given };
     } catch (error) {
       if (error instanceof NestwatchError && error.code === 'bad_request') return { refusal: error };
       throw error;
     }
   }
+}
+
+/**
+ * Reads a page, in parts if it is too large. Every page except the first must be requested in a size that the service
+ * uses: with another size its number would mean other entries. Rejects with `too_large` if single entries are not the
+ * cause, because every answer is too large.
+ */
+export async function readWhole<T extends WithId>(ask: Ask<T>, whole: PageQuery): Promise<Answer<Page<T>>> {
+  try {
+    return await ask(whole);
+  } catch (error) {
+    if (!isTooLarge(error)) throw error;
+    return readParts(ask, whole, error);
+  }
+}
+
+async function readParts<T extends WithId>(
+  ask: Ask<T>,
+  whole: PageQuery,
+  refusal: NestwatchError,
+): Promise<Answer<Page<T>>> {
+  /** In page order; undefined for an entry that is too large. */
+  const rows: (Parsed<T> | undefined)[] = [];
+  let last: Answer<Page<T>> | undefined;
+  let isEnd = false;
+
+  function keep(answer: Answer<Page<T>>): void {
+    const { totalCount } = answer.value;
+    // Entries were deleted meanwhile, so others may have moved into parts that were already read.
+    if (totalCount !== null && totalCount < (last?.value.totalCount ?? 0)) throw refusal;
+    last = answer;
+  }
+
+  async function gather(query: PageQuery): Promise<void> {
+    let answer: Answer<Page<T>>;
+    try {
+      answer = await ask(query);
+    } catch (error) {
+      if (!isTooLarge(error)) throw error;
+      return split(query);
+    }
+    const { items, pageSize } = answer.value;
+    if (pageSize !== null && pageSize > 0 && pageSize !== query.pageSize) {
+      // The service uses another page size. On the first page only the number of entries differs.
+      if (whole.page > 0) throw refusal;
+      return split(query);
+    }
+    keep(answer);
+    for (const item of items) rows.push(item);
+    isEnd = items.length < query.pageSize;
+  }
+
+  async function split(query: PageQuery): Promise<void> {
+    if (query.pageSize === 1) return passOver();
+    const parts = leastDivisor(query.pageSize);
+    for (let part = 0; part < parts && !isEnd; part += 1) {
+      await gather({ ...query, page: query.page * parts + part, pageSize: query.pageSize / parts });
+    }
+  }
+
+  /**
+   * Passes over one entry. The entry is only at fault if the service can answer at all, so the following page is
+   * requested if no answer has arrived yet.
+   */
+  async function passOver(): Promise<void> {
+    if (!last) keep(await ask({ ...whole, page: whole.page + 1 }));
+    rows.push(undefined);
+  }
+
+  await split(whole);
+  const { page, pageSize } = whole;
+  const items = rows.map(
+    (row, at): Parsed<T> =>
+      row ?? { ok: false, raw: placeOf(rows, at), reason: 'larger than an answer may be' },
+  );
+  return {
+    value: { items, totalCount: last!.value.totalCount, page, pageSize },
+    serverTimeUs: last!.serverTimeUs,
+  };
+}
+
+/** What represents an entry about which nothing is known: usually the same text each time it is found. */
+function placeOf<T extends WithId>(rows: readonly (Parsed<T> | undefined)[], at: number): string {
+  const idOf = (row: Parsed<T> | undefined) => (row?.ok ? row.entry.id : undefined);
+  const after = rows.slice(0, at).findLast((row) => row?.ok);
+  const before = rows.slice(at).find((row) => row?.ok);
+  return JSON.stringify(after ? { after: idOf(after) } : { before: idOf(before) });
+}
+
+function leastDivisor(size: number): number {
+  for (let divisor = 2; divisor * divisor <= size; divisor += 1) if (size % divisor === 0) return divisor;
+  return size;
+}
+
+function isTooLarge(error: unknown): error is NestwatchError {
+  return error instanceof NestwatchError && error.code === 'too_large';
 }

@@ -79,7 +79,6 @@ async function add(birdId: string, given?: Given): Promise<{ given: Given | unde
     readPage: () => Promise.reject(new Error('audits ask for windows')),
     cursorUs: () => 0,
     pageSize: () => state.given?.pageSize ?? 100,
-    gone() {},
     swept(): Swept | undefined {
       if (!state.given) return undefined;
       const { fromMsAgo, hiddenUs = [], prunedUs = 0 } = state.given;

@@ -5,7 +5,7 @@ import { type Batch, type Commit, createCommit } from '../../../src/intake/commi
 import { birdLogEvent } from '../../../src/intake/entry-event.ts';
 import { createFlightWatches } from '../../../src/intake/flights/flight-watch.ts';
 import { createLogStreams } from '../../../src/intake/logs/log-stream.ts';
-import { createPageSize } from '../../../src/intake/logs/page-size.ts';
+import { PageReader } from '../../../src/intake/logs/page-reader.ts';
 import type { ServiceClient } from '../../../src/service/client.ts';
 import type { Flight } from '../../../src/service/resources.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
@@ -95,7 +95,7 @@ describe('the logs of a Bird', () => {
         toEvent: (birdId, entry, observedAtUs) => birdLogEvent('eu', birdId, entry, names, observedAtUs),
         birdStatus: () => 'active',
       },
-      { ...shared(), pages: createPageSize(100, clock) },
+      { ...shared(), pages: new PageReader(100, clock) },
     );
     const log = streams('7');
     const requests: number[] = [];

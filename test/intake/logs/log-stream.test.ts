@@ -3,7 +3,7 @@ import { NestwatchError } from '../../../src/errors.ts';
 import { createCommit } from '../../../src/intake/commit.ts';
 import { birdLogEvent } from '../../../src/intake/entry-event.ts';
 import { createLogStreams, type LogStream } from '../../../src/intake/logs/log-stream.ts';
-import { createPageSize, type RegionPageSize } from '../../../src/intake/logs/page-size.ts';
+import { PageReader } from '../../../src/intake/logs/page-reader.ts';
 import type { Happening } from '../../../src/report.ts';
 import type { BirdLogEntry, Parsed } from '../../../src/service/resources.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
@@ -46,7 +46,7 @@ let counted: number;
 /** When the malformed ones were created; undefined if that cannot be read either. */
 let malformedUs: number | undefined;
 let happened: Happening[];
-let pages: RegionPageSize;
+let pages: PageReader;
 /** Called after a page was answered. */
 let afterPage: () => void;
 
@@ -70,7 +70,7 @@ beforeEach(async () => {
   counted = 0;
   malformedUs = undefined;
   happened = [];
-  pages = createPageSize(100, clock);
+  pages = new PageReader(100, clock);
   afterPage = () => {};
   log = openLog();
 });
@@ -275,7 +275,7 @@ describe('an entry is late', () => {
 });
 
 test('an entry that comes again with a later instant is recognised if deletions send a sweep back to it', async () => {
-  pages = createPageSize(4, clock);
+  pages = new PageReader(4, clock);
   log = openLog();
   for (const secondsAgo of [60, 59.9, 59.8, 59.7, 59.5]) show(secondsAgo);
   const [firstUs] = shownUs;
@@ -388,117 +388,47 @@ describe('what an audit keeps', () => {
 });
 
 describe('a page that the service refuses', () => {
-  test('is requested in halves until it is accepted, and the poll continues with these', async () => {
+  const all = async () => {
+    asked = [];
+    for (const one of [log, openLog('8'), openLog('9')]) await one.poll(signal);
+    return asked;
+  };
+
+  test('is requested in halves until it is accepted, and all streams continue with these', async () => {
     for (let second = 300; second > 0; second -= 1) show(second);
     most = 30;
     expect((await poll()).fresh).toHaveLength(300);
     expect(asked.slice(0, 4)).toEqual([100, 50, 25, 50]);
     expect(new Set(asked.slice(4))).toEqual(new Set([25]));
-    expect(pages.size()).toBe(100);
-  });
-
-  test('teaches all streams of the region once two of them agree', async () => {
-    most = 30;
-    await poll();
-    await poll();
-    expect(pages.size()).toBe(100);
-    await openLog('8').poll(signal);
-    expect(pages.size()).toBe(25);
     asked = [];
     await openLog('9').poll(signal);
-    expect(asked).toEqual([25]);
+    expect(new Set(asked)).toEqual(new Set([25]));
   });
 
   test('and is accepted soon afterwards teaches nothing', async () => {
-    for (const one of [log, openLog('8'), openLog('9')]) {
-      most = 30;
-      const polled = one.poll(signal);
-      while (asked.at(-1) !== 25) await Promise.resolve();
-      most = undefined;
-      await polled;
-      expect(asked.slice(-4)).toEqual([100, 50, 25, 50]);
-      asked = [];
-    }
-    expect(pages.size()).toBe(100);
+    most = 30;
+    const polled = poll();
+    while (asked.at(-1) !== 25) await Promise.resolve();
+    most = undefined;
+    await polled;
+    expect([asked, pages.size()]).toEqual([[100, 50, 25, 50], 100]);
   });
 
   const refused = () => expect(poll()).rejects.toThrow('not in pages of this size');
 
-  test('in any size leaves the size as it was, and is requested once a poll until it is accepted', async () => {
+  test('in any size leaves the size as it was', async () => {
     most = 0;
     await refused();
     expect([asked.length, pages.size()]).toEqual([7, 100]);
-    await refused();
-    expect([asked.length, pages.size()]).toEqual([8, 100]);
     show(5);
-    most = undefined;
-    expect((await poll()).fresh).toHaveLength(1);
     most = 30;
-    show(4);
-    expect((await poll()).fresh).toHaveLength(1);
-  });
-
-  test('in any size is requested in halves again every three minutes, since a smaller one may be accepted by then', async () => {
-    most = 0;
-    await refused();
-    most = 30;
-    show(5);
-    await pass(179);
-    await refused();
-    expect(asked).toHaveLength(8);
-    await pass(1);
     expect((await poll()).fresh).toHaveLength(1);
     expect(log.pageSize()).toBe(25);
   });
 
-  test('of one stream only has the accepted size from then on, and a larger one is soon tried', async () => {
-    const sizes = async () => {
-      asked = [];
-      await poll();
-      return [asked, log.pageSize()];
-    };
+  test('is tried larger by one stream after an hour, then two, and at once again if that was accepted', async () => {
     most = 30;
     await poll();
-    expect(await sizes()).toEqual([[25], 25]);
-    expect(openLog('8').pageSize()).toBe(100);
-    await pass(60);
-    expect(await sizes()).toEqual([[50, 25], 25]);
-    expect(await sizes()).toEqual([[25], 25]);
-    most = undefined;
-    await pass(120);
-    expect(await sizes()).toEqual([[50], 50]);
-    expect(await sizes()).toEqual([[100], 100]);
-    await pass(3_600);
-    expect(await sizes()).toEqual([[100], 100]);
-  });
-
-  test('of a Bird that no longer exists leaves nothing behind', async () => {
-    most = 30;
-    await poll();
-    expect(log.pageSize()).toBe(25);
-    log.gone();
-    expect(log.pageSize()).toBe(100);
-  });
-
-  test('in smaller and smaller ones, and then in any, teaches nothing: the cause is an entry on it', async () => {
-    for (let second = 300; second > 0; second -= 1) show(second);
-    afterPage = () => {
-      most = asked.length < 4 ? 30 : 0;
-    };
-    await refused();
-    expect(asked.slice(0, 6)).toEqual([100, 100, 50, 25, 50, 25]);
-    expect([log.pageSize(), pages.size()]).toEqual([100, 100]);
-  });
-
-  test('is tried larger again by one stream after an hour, and is no larger for the others', async () => {
-    const streams = [log, openLog('8'), openLog('9')];
-    const all = async () => {
-      asked = [];
-      for (const one of streams) await one.poll(signal);
-      return asked;
-    };
-    most = 30;
-    await all();
     expect(await all()).toEqual([25, 25, 25]);
     await pass(3_600);
     expect(await all()).toEqual([50, 25, 25, 25]);
@@ -509,18 +439,17 @@ describe('a page that the service refuses', () => {
     expect(await all()).toEqual([50, 100, 100]);
   });
 
-  test('may change its size only where pages are not counted up', async () => {
-    // All within a second, so that pages are counted up from the start.
-    for (let at = 0; at < 120; at += 1) show(5 - at / 1000);
-    most = 30;
-    await openLog('8').poll(signal);
-    await openLog('9').poll(signal);
+  test('or that is smaller than requested gives the size of all others', async () => {
+    for (let second = 300; second > 0; second -= 1) show(second);
+    largest = 40;
+    expect((await poll()).fresh).toHaveLength(300);
+    expect(await all()).toContain(40);
+    expect(new Set(asked)).toEqual(new Set([40]));
+    largest = 1000;
     await pass(3_600);
-    most = undefined;
-    const polled = poll();
-    while (asked.at(-1) !== 50) await Promise.resolve();
-    pages.tried(100, true);
-    expect((await polled).fresh).toHaveLength(120);
+    show(1);
+    await all();
+    expect(pages.size()).toBe(100);
   });
 
   test('for another reason is a failure at once', async () => {
@@ -576,20 +505,6 @@ describe('an entry too large to be received', () => {
     huge.add(shownUs[160]!);
     expect((await poll()).fresh).toHaveLength(199);
     expect(setAside()).toEqual([1]);
-    const page = await log.ask({ page: 3, pageSize: 100, ascending: true, fromUs: 0 });
-    expect(page.items.map(({ ok }) => ok).indexOf(false)).toBe(10);
-  });
-
-  test('does not make pages smaller once they are returned as requested', async () => {
-    for (let at = 0; at < 200; at += 1) show(5 - at / 1000);
-    largest = 50;
-    await poll();
-    expect(asked.slice(0, 3)).toEqual([100, 50, 50]);
-    largest = 1000;
-    const sized = async (page: number, pageSize: number) =>
-      (await log.ask({ page, pageSize, ascending: true, fromUs: 0 })).items.length;
-    expect([await sized(0, 1), await sized(1, 100)]).toEqual([1, 50]);
-    expect([await sized(0, 100), await sized(1, 100)]).toEqual([100, 100]);
   });
 
   test('is not assumed if all answers are too large: that is a failure, after few requests', async () => {
