@@ -15,7 +15,7 @@ import { HEARTBEAT_TIMEOUT_MS } from './delivery/heartbeat.ts';
 import { countSilences } from './domain/muting/silence.ts';
 import { codeOf, NestwatchError } from './errors.ts';
 import { openAuthorizedTransport } from './http/authorized-transport.ts';
-import { createBytesInFlight } from './http/bytes-in-flight.ts';
+import { createBytesInFlight } from './http/http-exchange.ts';
 import { createLookUp, type LookUp } from './http/look-up.ts';
 import { openTransport } from './http/transport.ts';
 import { LIMITS } from './limits.ts';

@@ -17,9 +17,13 @@ import type { Impairment } from './health/impairment.ts';
 import type { WatchFact } from './health/watch-facts.ts';
 import type { Transport } from './http/transport.ts';
 import { type Commit, createCommit } from './intake/commit.ts';
-import { wantedPeople } from './intake/inventory/people.ts';
-import { isReached } from './intake/is-reached.ts';
-import { createWatchedRegion, type RegionSetting, type WatchedRegion } from './intake/watched-region.ts';
+import { wantedPeople } from './intake/inventory/listed-before.ts';
+import {
+  createWatchedRegion,
+  isReached,
+  type RegionSetting,
+  type WatchedRegion,
+} from './intake/watched-region.ts';
 import type { AcknowledgeLinks } from './operator/acknowledge-link.ts';
 import type { Part } from './replicas/part.ts';
 import type { Report } from './report.ts';

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { expand } from '../src/document/expand.ts';
 import { createMatcher } from '../src/domain/matchers/matcher.ts';
-import { openQuery } from '../src/simulator/answers/request-query.ts';
+import { openQuery } from '../src/simulator/answers/entry-page.ts';
 import { compileTemplate, TemplateError } from '../src/templates/liquid.ts';
 import { SAMPLE_VARIABLES } from '../src/templates/variables.ts';
 import { eventTitle } from '../src/web/pages/frame/page-words.ts';

@@ -2,9 +2,8 @@
 import type { Integration } from '../channels/receiver.ts';
 import { type Check, givenKey } from '../document/check.ts';
 import type { Path } from '../document/problem.ts';
-import { parseRange } from '../http/address-range.ts';
 import type { HttpSettings } from '../http/http-settings.ts';
-import { isLoopback } from '../http/web-address.ts';
+import { isLoopback, parseRange } from '../http/web-address.ts';
 import { isSecret, type Secret, secretsIn } from '../secret.ts';
 import type { Config } from './config.ts';
 

@@ -1,7 +1,7 @@
 /** Decides which proxy a request goes through, by the rules of Go's `httpproxy`, which Alertmanager uses. */
 import { BlockList, isIP } from 'node:net';
-import { addRange, parseRange } from './address-range.ts';
 import type { ProxySettings } from './http-settings.ts';
+import { addRange, parseRange } from './web-address.ts';
 
 /** The proxy's address, which is a secret; undefined for a target that is reached directly. */
 export function proxyFor(target: URL, { http, https, noProxy }: ProxySettings): string | undefined {

@@ -20,7 +20,7 @@ export function isAllowedHost(allowed: ReadonlySet<string>, header: string | und
 
 const bare = (host: string) => host.toLowerCase().replace(/^\[|\]$|\.$/g, '');
 
-export interface SentRequest {
+interface SentRequest {
   readonly method: string;
   /** A header, by its name in lower case. */
   header(name: string): string | undefined;

@@ -14,12 +14,11 @@ import { NestwatchError } from '../errors.ts';
 import type { Flight } from '../service/resources.ts';
 import { type Commit, createCommit } from './commit.ts';
 import { createFeeds } from './feeds.ts';
-import { createFailureLogReader } from './flights/failure-log.ts';
 import { FlightFinder, noFindings } from './flights/flight-findings.ts';
-import { noRows } from './flights/flight-rows.ts';
-import { FlightWindows } from './flights/flight-windows.ts';
+import { createFailureLogReader } from './flights/flight-logs.ts';
+import { FlightWindows, noRows } from './flights/flight-windows.ts';
 import { Inventory } from './inventory/inventory.ts';
-import { wantedPeople } from './inventory/people.ts';
+import { wantedPeople } from './inventory/listed-before.ts';
 import type { LogStream } from './logs/log-stream.ts';
 import {
   ANCHOR_MARGIN_US,

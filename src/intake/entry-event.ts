@@ -1,6 +1,7 @@
 /** Turns each entry of the service into an event, with the names from the inventory. */
-import type { Event } from '../domain/alert/event.ts';
+import { BEFORE_WATCH, type Event } from '../domain/alert/event.ts';
 import type { BirdLogEntry, Flight, FlightLogEntry, NotificationEntry } from '../service/resources.ts';
+import type { EventCandidate } from './commit.ts';
 
 /** Names by id, from the inventory; empty if unknown. */
 export interface Names {
@@ -116,4 +117,21 @@ export function flightEvent(
 /** Leaves out empty attributes, which say nothing. */
 function present(attributes: Record<string, string | number | boolean>): Event['attributes'] {
   return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== ''));
+}
+
+/**
+ * Records in an event that is history why it is: its Bird came to be watched later than its region. Nothing else in the
+ * store would explain why the event raised no alert. `watchedSinceUs` says since when a Bird (or, for '', the region)
+ * is watched.
+ */
+export function markPast(
+  candidate: EventCandidate,
+  birdId: string,
+  watchedSinceUs: (birdId: string) => number,
+): EventCandidate {
+  const { event, historic } = candidate;
+  const isPast =
+    historic && event.occurredAtUs < watchedSinceUs(birdId) && event.occurredAtUs >= watchedSinceUs('');
+  if (!isPast) return candidate;
+  return { ...candidate, event: { ...event, attributes: { ...event.attributes, [BEFORE_WATCH]: true } } };
 }

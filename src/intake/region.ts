@@ -2,7 +2,6 @@
  * Watches one region: keeps its inventory, polls its streams as the schedule says and as fast as the pace allows, and
  * reports the region's health to alerting. It never waits for another region.
  */
-
 import type { RegionConfig } from '../config/sections/regions-section.ts';
 import { isStoreFailure } from '../errors.ts';
 import type { FeedProgress, FeedReads, FirstPass, Unlisted } from '../region-progress.ts';
@@ -10,18 +9,14 @@ import type { RegionHealth, ServiceClient } from '../service/client.ts';
 import { type Bell, createBell, sleep } from '../time/clock.ts';
 import { AuditRound } from './audit/audit-round.ts';
 import { createFeeds } from './feeds.ts';
-import { createFlightTails, type FlightTails } from './flights/flight-tails.ts';
+import { createFlightTails, type FlightTails } from './flights/flight-logs.ts';
 import { createFlying, type Flying } from './fly-again.ts';
-import { HealthWatch } from './health-watch.ts';
-import { createHints } from './hints.ts';
+import { HealthWatch, LagWatch } from './health-watch.ts';
 import { Inventory } from './inventory/inventory.ts';
-import { createMemberBook } from './inventory/nest-members.ts';
-import type { WantedPeople } from './inventory/people.ts';
-import { KeptRate } from './kept-rate.ts';
-import { LagWatch } from './lag.ts';
+import { createMemberBook } from './inventory/inventory-reading.ts';
+import type { WantedPeople } from './inventory/listed-before.ts';
 import type { IntakeParts } from './parts.ts';
-import { PollSlots } from './poll-slots.ts';
-import { Polls } from './polls.ts';
+import { createHints, Polls } from './polls.ts';
 import { ReadProgress } from './read-progress.ts';
 import { type Polled, Schedule } from './schedule/schedule.ts';
 import { createServiceClock, type ServiceClock } from './service-clock.ts';
@@ -339,5 +334,115 @@ export class RegionIntake {
   #reportTrouble(error: unknown): void {
     const { region, report } = this.#options;
     report({ what: 'trouble', stage: 'intake', region: region.name, error });
+  }
+}
+
+/**
+ * Stores the request rate that a region bears. After a restart the polls begin near that rate, instead of spending
+ * seconds at a very low rate or exceeding what was refused before.
+ */
+
+interface KeptRateOptions extends Pick<IntakeParts, 'region' | 'store' | 'clock'> {
+  readonly client: Pick<ServiceClient, 'bearableRate' | 'rememberRate'>;
+}
+
+/** The rate is stored again when it has changed by this part, or after `KEPT_FOR_MS`. */
+const CHANGED = 0.05;
+const KEPT_FOR_MS = 600_000;
+
+export class KeptRate {
+  readonly #options: KeptRateOptions;
+  #kept = { perSecond: 0, atMs: Number.NEGATIVE_INFINITY };
+
+  constructor(options: KeptRateOptions) {
+    this.#options = options;
+  }
+
+  /** Restores the rate of an earlier run. To be called before the first request. */
+  async load(): Promise<void> {
+    const { region, client, store, clock } = this.#options;
+    const kept = await store.transaction((tx) => tx.inventory.rate(region));
+    if (kept) client.rememberRate(kept.perSecond, Math.max(0, (clock.nowUs() - kept.keptUs) / 1000));
+  }
+
+  /** Stores the rate. To be called every 30 s or so. Throws what the store threw. */
+  async keep(): Promise<void> {
+    const { region, client, store, clock } = this.#options;
+    const perSecond = client.bearableRate();
+    const nowMs = clock.monotonicMs();
+    const isChanged = Math.abs(perSecond - this.#kept.perSecond) > CHANGED * this.#kept.perSecond;
+    if (!isChanged && nowMs - this.#kept.atMs < KEPT_FOR_MS) return;
+    await store.transaction((tx) => tx.inventory.putRate(region, { perSecond, keptUs: clock.nowUs() }));
+    this.#kept = { perSecond, atMs: nowMs };
+  }
+}
+
+/**
+ * Limits how many polls of a region run at the same time. If the service is slow to answer one feed, that feed's
+ * polls would soon occupy all slots and every other feed would have to wait. So a feed whose polls are slow must
+ * leave some slots to the others.
+ */
+
+/** A poll that takes longer is slow. Most take a fraction of a second. */
+const SLOW_MS = 2_000;
+
+/** The part of the slots that slow feeds leave to others. */
+const LEFT_TO_OTHERS = 1 / 4;
+
+interface Held {
+  /** When each poll in progress began, oldest first. */
+  readonly beganMs: number[];
+  /** The duration of the poll that ended last. */
+  lastMs: number;
+}
+
+/** All instants are monotonic milliseconds. */
+export class PollSlots {
+  readonly #count: number;
+  readonly #mostOfSlow: number;
+  readonly #held = new Map<string, Held>();
+  #taken = 0;
+
+  constructor(count: number) {
+    this.#count = count;
+    this.#mostOfSlow = count === 1 ? 1 : count - Math.max(1, Math.floor(count * LEFT_TO_OTHERS));
+  }
+
+  /** Whether no further poll may begin. */
+  isFull(): boolean {
+    return this.#taken >= this.#count;
+  }
+
+  /**
+   * The feed that may begin no further poll because its polls are slow and occupy all slots they may; undefined if
+   * none.
+   */
+  fullFeed(nowMs: number): string | undefined {
+    for (const [feed, { beganMs, lastMs }] of this.#held) {
+      if (beganMs.length < this.#mostOfSlow) continue;
+      if (Math.max(lastMs, nowMs - beganMs[0]!) > SLOW_MS) return feed;
+    }
+    return undefined;
+  }
+
+  /** To be called when a poll begins; the returned function is to be called when it ends. */
+  take(feed: string, nowMs: number): (endedMs: number) => void {
+    const held = this.#heldBy(feed);
+    held.beganMs.push(nowMs);
+    this.#taken += 1;
+    return (endedMs) => {
+      held.beganMs.splice(held.beganMs.indexOf(nowMs), 1);
+      held.lastMs = endedMs - nowMs;
+      this.#taken -= 1;
+    };
+  }
+
+  #heldBy(feed: string): Held {
+    let held = this.#held.get(feed);
+    if (!held) {
+      held = { beganMs: [], lastMs: 0 };
+      this.#held.set(feed, held);
+    }
+    return held;
   }
 }

@@ -59,7 +59,7 @@ const MOST_ASKED_MS = 300_000;
 /** A replica that took a region over and lost it again does not take it sooner than this: the service may be at fault. */
 const TAKEN_AGAIN_MS = 600_000;
 
-/** A rate that was reported longer ago is not used. Then the one kept for restarts is (`kept-rate.ts`). */
+/** A rate that was reported longer ago is not used. Then the one kept for restarts is (`KeptRate`). */
 const RATE_KEPT_US = 120e6;
 
 export function createOwnedRegion(options: OwnedRegionOptions): WatchedRegion {

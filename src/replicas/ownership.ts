@@ -41,8 +41,7 @@
  *   another one is gone takes care of whatever that one left without waking anybody.
  *
  *   membership.ts        how long this replica certainly remains a member, and which are gone
- *   duty-runner.ts       the work on the duties that it owns
- *   shown-duties.ts      the state of all duties, for all to see
+ *   duty-runner.ts       the work on the duties that it owns, and the state of all duties, for all to see
  *   owned-region.ts      a region, and taking it over from a replica that cannot reach it
  *
  * A process that has its store to itself needs none of this: it owns everything, always (`part.ts`).
@@ -58,10 +57,9 @@ import type {
 } from '../store/ownership-store.ts';
 import type { Sharing, Store, Transaction } from '../store/store.ts';
 import { type Bell, type Clock, createBell, type Random } from '../time/clock.ts';
-import { DutyRunner, type DutyWork } from './duty-runner.ts';
+import { DutyRunner, type DutyWork, ShownDuties } from './duty-runner.ts';
 import { LEASE_MS, Membership, type OwnSender, RemovedReplicas } from './membership.ts';
 import { type DutyPlan, isExpired, planDuties } from './plan-duties.ts';
-import { ShownDuties } from './shown-duties.ts';
 
 /** What a process needs to be one of several replicas. */
 export interface ReplicaPart extends Omit<Sharing, 'prompt'> {

@@ -11,8 +11,7 @@ import type { Report } from '../report.ts';
 import { removerOf, type Secret, secretsIn } from '../secret.ts';
 import { type Clock, type Random, sleep } from '../time/clock.ts';
 import { checkStatus } from './answer.ts';
-import { FailingAlone, type Sent } from './failing-alone.ts';
-import { ForbiddenRequests } from './forbidden.ts';
+import { FailingAlone, ForbiddenRequests, type Sent } from './failing-alone.ts';
 import { type Operation, targetOf } from './operations.ts';
 import { type Outcome, Pace } from './pace.ts';
 

@@ -117,7 +117,7 @@ export interface NotificationEntry {
 /** One entry that was read, or else why it was not, with its JSON of at most 64 KiB. */
 export type Parsed<T> = { readonly ok: true; readonly entry: T } | Malformed;
 
-export interface Malformed {
+interface Malformed {
   readonly ok: false;
   readonly raw: string;
   readonly reason: string;

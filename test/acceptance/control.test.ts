@@ -1,7 +1,7 @@
 /** Stories that are told from outside, through the simulated service's control port. */
 import { expect, onTestFinished, test } from 'vitest';
 import { openControl } from '../../src/simulator/control/control-server.ts';
-import { createMovableClock } from '../../src/simulator/control/movable-clock.ts';
+import { createMovableClock } from '../../src/simulator/control/endpoint.ts';
 import { openStage, type StageOptions } from './stage.ts';
 
 async function told(options: StageOptions = {}) {

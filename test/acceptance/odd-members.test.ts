@@ -13,7 +13,7 @@ import { joinGroups } from '../../src/alerting/join-groups.ts';
 import { openMails } from '../../src/channels/email/send-mail.ts';
 import { createDelivery } from '../../src/delivery/outbox.ts';
 import { createRecurrences } from '../../src/domain/muting/recurrence.ts';
-import { createMemberBook } from '../../src/intake/inventory/nest-members.ts';
+import { createMemberBook } from '../../src/intake/inventory/inventory-reading.ts';
 import { createLogReport } from '../../src/observe/log-report.ts';
 import { email } from '../channels/sample-notifications.ts';
 import { openService, TOKEN } from '../cli/service.ts';

@@ -2,7 +2,6 @@
  * Policies that choose what to poll next with the same number of requests: uniform, proportional to the rates, and
  * ours.
  */
-import { createInstantQueue } from '../../src/intake/audit/instant-queue.ts';
 import { Schedule } from '../../src/intake/schedule/schedule.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { type DelayWorld, HISTORY_MS } from './delay-world.ts';
@@ -32,17 +31,12 @@ export function uniformPolicy(streams: number, intervalMs = 0): Policy {
 /** Knows the rates, and polls each stream in proportion to its rate. */
 export function proportionalPolicy({ perHour }: DelayWorld): Policy {
   const random = seededRandom(2);
-  const queue = createInstantQueue<{ stream: number; pass: number }>((item, atMs) => item.pass === atMs);
-  for (const [stream, rate] of perHour.entries()) {
-    const item = { stream, pass: random() / rate };
-    queue.add(item, item.pass);
-  }
+  const passes = Float64Array.from(perHour, (rate) => random() / rate);
   return {
     next() {
-      const { item } = queue.first()!;
-      item.pass += 1 / perHour[item.stream]!;
-      queue.add(item, item.pass);
-      return item.stream;
+      const stream = passes.indexOf(passes.reduce((least, pass) => Math.min(least, pass)));
+      passes[stream]! += 1 / perHour[stream]!;
+      return stream;
     },
     polled() {},
   };

@@ -4,7 +4,7 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createBytesInFlight } from '../../src/http/bytes-in-flight.ts';
+import { createBytesInFlight } from '../../src/http/http-exchange.ts';
 import { openTransport } from '../../src/http/transport.ts';
 import { LIMITS } from '../../src/limits.ts';
 import { secret } from '../../src/secret.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createBytesInFlight } from '../../src/http/bytes-in-flight.ts';
+import { createBytesInFlight } from '../../src/http/http-exchange.ts';
 
 const MIB = 1024 * 1024;
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createVerifiedUntil } from '../../src/intake/feed-progress.ts';
+import { createVerifiedUntil } from '../../src/intake/read-progress.ts';
 
 test('a feed is verified up to where all its streams are, once all of them are verified at all', () => {
   const verifiedUntil = createVerifiedUntil();

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Event, Feed } from '../../src/domain/alert/event.ts';
 import { NestwatchError } from '../../src/errors.ts';
-import { createHints, type Hints } from '../../src/intake/hints.ts';
+import { createHints, type Hints } from '../../src/intake/polls.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 
 let hinted: string[];

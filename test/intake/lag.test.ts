@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Fact } from '../../src/domain/alert/fact.ts';
 import { NestwatchError } from '../../src/errors.ts';
-import { LagWatch } from '../../src/intake/lag.ts';
+import { LagWatch } from '../../src/intake/health-watch.ts';
 import { Schedule } from '../../src/intake/schedule/schedule.ts';
 import type { RegionHealth } from '../../src/service/client.ts';
 import { createVirtualClock } from '../virtual-clock.ts';

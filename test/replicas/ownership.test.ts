@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { codeOf, NestwatchError } from '../../src/errors.ts';
+import { STUCK_MS } from '../../src/replicas/duty-runner.ts';
 import { LEASE_MS, SENDING_MS } from '../../src/replicas/membership.ts';
 import { createOwnership, type Ownership } from '../../src/replicas/ownership.ts';
-import { STUCK_MS } from '../../src/replicas/shown-duties.ts';
 import type { Happening } from '../../src/report.ts';
 import type { RefusedFile } from '../../src/store/ownership-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';

@@ -7,7 +7,7 @@ import type { RegionConfig } from '../../config/sections/regions-section.ts';
 import { activeMembers, leftOutWords } from '../../domain/grouping/member-recipients.ts';
 import { ERRORS, type ErrorCode, NestwatchError } from '../../errors.ts';
 import { openTransport } from '../../http/transport.ts';
-import { NestSelection } from '../../intake/inventory/nest-selection.ts';
+import { NestSelection } from '../../intake/inventory/inventory-reading.ts';
 import { LIMITS } from '../../limits.ts';
 import type { Edge } from '../../process-io.ts';
 import { createServiceClient, type ServiceClient } from '../../service/client.ts';

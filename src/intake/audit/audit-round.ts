@@ -17,15 +17,14 @@ import type { Store } from '../../store/store.ts';
 import type { Clock, Random } from '../../time/clock.ts';
 import { type Column, createColumns } from '../columns.ts';
 import type { Commit } from '../commit.ts';
-import { createVerifiedUntil } from '../feed-progress.ts';
+import { MOST_OVERLAP_US } from '../lateness.ts';
 import type { LogStream } from '../logs/log-stream.ts';
 import { ANCHOR_MARGIN_US } from '../logs/sweep.ts';
 import type { IntakeParts } from '../parts.ts';
+import { createVerifiedUntil } from '../read-progress.ts';
 import { retentionHorizonUs } from '../retention-horizon.ts';
-import type { AuditOutcome } from './audit.ts';
-import { type AuditRun, beginAudit } from './audit-run.ts';
-import { gapsAfter, reportedGaps } from './gaps.ts';
-import { createInstantQueue, type InstantQueue } from './instant-queue.ts';
+import { Audit, type AuditedStream, type AuditOutcome } from './audit.ts';
+import { findEdge, gapsAfter, reportedGaps, type Window } from './audit-window.ts';
 
 interface AuditRoundOptions extends Omit<IntakeParts, 'poll' | 'client'> {
   readonly auditIntervalMs: number;
@@ -114,7 +113,6 @@ export class AuditRound {
   readonly #deletedUs: Column<number> = this.#instants.add(0);
   /** The rows of streams removed since the last turn began. That turn may still write to them. */
   readonly #removedRows: number[] = [];
-  readonly #queue: InstantQueue<Slot>;
   /** The records of streams that are not audited now: from an earlier run, or of streams that were removed. */
   readonly #known = new Map<string, Omit<AuditRecord, 'stream'>>();
   /** Until when equal counts prove less in a feed's streams, because single entries of it were seen to be deleted. */
@@ -141,9 +139,6 @@ export class AuditRound {
       { lookbackMs: 4 * HOUR_MS, everyMs: this.#auditIntervalMs },
     ];
     this.#dueMs = this.#spans.map(() => this.#instants.add(0));
-    this.#queue = createInstantQueue<Slot>(
-      (slot, atMs) => this.#readyMs.get(slot.row) === atMs && this.#slots.get(slot.name) === slot,
-    );
   }
 
   /** Loads what earlier runs have stored. */
@@ -220,7 +215,7 @@ export class AuditRound {
       if (slot)
         this.#plan(slot, this.#clock.monotonicMs() + (LASTING.has(code) ? this.#auditIntervalMs : RETRY_MS));
     }
-    const dueMs = (this.#queue.first()?.atMs ?? Number.POSITIVE_INFINITY) - this.#clock.monotonicMs();
+    const dueMs = this.#firstReadyMs() - this.#clock.monotonicMs();
     return { requests, delayMs: Math.max(requests > 0 ? 0 : PAUSE_MS, dueMs) };
   }
 
@@ -241,7 +236,20 @@ export class AuditRound {
 
   /** How late the longest waiting audit is. */
   lagMs(): number {
-    return Math.max(0, this.#clock.monotonicMs() - (this.#queue.first()?.atMs ?? Number.POSITIVE_INFINITY));
+    return Math.max(0, this.#clock.monotonicMs() - this.#firstReadyMs());
+  }
+
+  /** When a stream gets its turn next. This takes a fraction of a millisecond even for tens of thousands. */
+  #firstReadyMs(): number {
+    let firstMs = Number.POSITIVE_INFINITY;
+    for (const { row } of this.#slots.values()) firstMs = Math.min(firstMs, this.#readyMs.get(row));
+    return firstMs;
+  }
+
+  /** The streams that are due, the one that has been due longest first. */
+  #due(nowMs: number): readonly Slot[] {
+    const due = [...this.#slots.values()].filter(({ row }) => this.#readyMs.get(row) <= nowMs);
+    return due.sort((one, other) => this.#readyMs.get(one.row) - this.#readyMs.get(other.row));
   }
 
   /** Whether single entries of the feed were seen to be deleted within the last day. */
@@ -253,7 +261,6 @@ export class AuditRound {
   /** Plans the stream's next turn for that time. */
   #plan(slot: Slot, readyMs: number): void {
     this.#readyMs.set(slot.row, readyMs);
-    this.#queue.add(slot, readyMs);
   }
 
   *#instantsOf(feed: Feed): Iterable<number> {
@@ -281,12 +288,10 @@ export class AuditRound {
 
   /** The next stream that is due and needs requests. Due streams that need none are marked as audited on the way. */
   async #next(): Promise<Slot | undefined> {
-    for (let count = 0; count < PASSED_PER_TURN; count += 1) {
+    for (const slot of this.#due(this.#clock.monotonicMs()).slice(0, PASSED_PER_TURN)) {
       const nowMs = this.#clock.monotonicMs();
-      const due = this.#queue.first();
-      if (!due || due.atMs > nowMs) return undefined;
-      const slot = due.item;
       const { row } = slot;
+      if (this.#slots.get(slot.name) !== slot) continue;
       if (slot.run) return slot;
       const swept = slot.log.swept();
       const span = this.#dueMs.findIndex((dueMs) => dueMs.get(row) <= nowMs);
@@ -388,4 +393,89 @@ export class AuditRound {
 
 function recordName(feed: string, birdId: string): string {
   return `${feed}/${birdId}`;
+}
+
+/**
+ * Starts an audit: places the edges of its window, and gives it access to the stream at the service and in the store.
+ */
+
+interface AuditRun {
+  readonly stream: number;
+  readonly window: Window;
+  /** The index of the audited span. */
+  readonly span: number;
+  /** Older entries are no longer kept. */
+  readonly oldestUs: number;
+  readonly audit: Audit;
+}
+
+/** What to audit: [fromUs, toUs), but the edges may be moved to quiet instants. */
+interface AuditTarget {
+  readonly log: LogStream;
+  readonly stream: number;
+  readonly span: number;
+  readonly fromUs: number;
+  readonly toUs: number;
+  readonly oldestUs: number;
+  readonly gaps: readonly GapRecord[];
+  readonly isCountTrue: boolean;
+  /** Up to here an earlier audit has read or counted everything; 0 if there was none. */
+  readonly auditedUs: number;
+  /** Whether single entries of the feed were recently seen to be deleted. */
+  readonly isDeleting: () => boolean;
+}
+
+async function beginAudit(store: Store, target: AuditTarget): Promise<AuditRun> {
+  const { stream, span, fromUs, toUs, oldestUs } = target;
+  const sides = sidesOf(store, target);
+  const from = await findEdge(sides.entries, fromUs, {
+    lowUs: oldestUs,
+    highUs: fromUs === oldestUs ? toUs : fromUs,
+  });
+  const to = await findEdge(sides.entries, toUs, { lowUs: from.us, highUs: toUs });
+  const window = { fromUs: from.us, toUs: to.us };
+  const audit = new Audit(sides, {
+    window,
+    isDense: !from.isQuiet || !to.isQuiet,
+    knownGaps: target.gaps,
+    countedUntilUs: await countedUntilUs(target, sides, window),
+    isCountTrue: target.isCountTrue,
+  });
+  return { stream, window, span, oldestUs, audit };
+}
+
+/**
+ * Up to where entries are only counted. Equal counts prove nothing if one entry was deleted and another one is
+ * missing. So entries that may have arrived since the last audit are read, with the longest overlap as margin. Once
+ * entries were seen to be deleted, the whole window is read.
+ */
+async function countedUntilUs(
+  { auditedUs, isDeleting }: AuditTarget,
+  { count, pageSize, entries }: AuditedStream,
+  window: Window,
+): Promise<number> {
+  const settledUs = auditedUs - MOST_OVERLAP_US;
+  if (isDeleting() || settledUs <= window.fromUs) return window.fromUs;
+  // One page lists all of it.
+  if ((await count(window)) <= pageSize()) return window.toUs;
+  const edge = await findEdge(entries, settledUs, { lowUs: window.fromUs, highUs: window.toUs });
+  return edge.isQuiet ? edge.us : window.fromUs;
+}
+
+/** The stream at the service, and in the store. */
+function sidesOf(store: Store, { log, stream }: AuditTarget): AuditedStream {
+  // Page numbers depend on the page size, so an audit uses a single size.
+  const pageSize = log.pageSize();
+  return {
+    ask: (query) => log.ask(query),
+    count: ({ fromUs, toUs }) => store.transaction((tx) => tx.events.count(stream, fromUs, toUs)),
+    entries: ({ fromUs, toUs }) => store.transaction((tx) => tx.events.ids(stream, fromUs, toUs)),
+    async keep(items) {
+      // An entry whose instant has changed is recognised by its id only.
+      const ids = items.flatMap((item) => (item.ok ? [item.entry.id] : []));
+      const known = await store.transaction((tx) => tx.events.knownIds(stream, ids));
+      return (await log.keep(items.filter((item) => !item.ok || !known.has(item.entry.id)))).length;
+    },
+    pageSize: () => pageSize,
+  };
 }

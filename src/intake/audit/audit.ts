@@ -29,6 +29,7 @@ import {
   viewOf,
 } from '../logs/sweep.ts';
 import {
+  findEdge,
   type Gap,
   isNarrow,
   isWithin,
@@ -37,8 +38,7 @@ import {
   type Piece,
   partsOf,
   type Window,
-} from './audit-piece.ts';
-import { findEdge } from './window-edge.ts';
+} from './audit-window.ts';
 
 /** The audited stream, at the service and in the store. */
 export interface AuditedStream {

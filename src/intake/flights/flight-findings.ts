@@ -5,12 +5,11 @@ import type { Flight } from '../../service/resources.ts';
 import type { FlightRecord } from '../../store/flight-store.ts';
 import { formatInstant } from '../../time/instant.ts';
 import type { EventCandidate } from '../commit.ts';
-import { flightEvent, type Names } from '../entry-event.ts';
+import { flightEvent, markPast, type Names } from '../entry-event.ts';
 import { MOST_OVERLAP_US } from '../lateness.ts';
-import { markPast } from '../mark-past.ts';
-import type { FailureLog, ReadFailureLog } from './failure-log.ts';
-import type { FlightRows } from './flight-rows.ts';
-import { endOf } from './known-flights.ts';
+import type { FailureLog, ReadFailureLog } from './flight-logs.ts';
+import type { FlightRows } from './flight-windows.ts';
+import { endOf } from './open-flights.ts';
 
 /** The statuses that end a Flight. An unknown status becomes an event too, but the Flight stays open. */
 const ENDED = new Set(['succeeded', 'failed', 'cancelled']);

@@ -27,7 +27,6 @@ import { type Column, type Columns, createColumns } from '../columns.ts';
 import { MOST_OVERLAP_US } from '../lateness.ts';
 import { ANCHOR_MARGIN_US, cursorOf, NOW_MARGIN_US } from '../logs/sweep.ts';
 import type { IntakeParts } from '../parts.ts';
-import { createFailureLogReader } from './failure-log.ts';
 import {
   type Findings,
   FlightFinder,
@@ -37,19 +36,20 @@ import {
   type Reading,
 } from './flight-findings.ts';
 import { FlightGaps, isTouching, type UnreadWindow } from './flight-gaps.ts';
+import { createFailureLogReader } from './flight-logs.ts';
 import { FlightRescans, type FlightScope } from './flight-rescan.ts';
-import { type FlightRows, noRows } from './flight-rows.ts';
-import { FlightWindows } from './flight-windows.ts';
+import { type FlightRows, FlightWindows, noRows } from './flight-windows.ts';
 import {
   endsInLog,
   forgottenUntilUs,
+  isOfRegion,
   type KnownFlights,
   latestSuccessUs,
   NO_FLIGHTS,
+  OpenFlights,
   recordsOf,
   widenedFromUs,
-} from './known-flights.ts';
-import { isOfRegion, OpenFlights } from './open-flights.ts';
+} from './open-flights.ts';
 
 interface FlightWatchOptions extends FlightFinderOptions, Omit<IntakeParts, 'region' | 'poll'> {
   /** The largest page size to request. */

@@ -3,15 +3,18 @@
  * others are still read, and `trouble` says which Nests were left out. Malformed list items are set aside, like
  * malformed entries.
  */
+
+import { activeMembers, memberRecipients } from '../../domain/grouping/member-recipients.ts';
 import { codeOf, NestwatchError } from '../../errors.ts';
+import type { Report } from '../../report.ts';
 import type { ServiceClient } from '../../service/client.ts';
 import type { Bird, Nest, Parsed, User } from '../../service/resources.ts';
-import type { BirdRecord, NestRecord } from '../../store/inventory-store.ts';
+import type { BirdRecord, NestMembers, NestRecord } from '../../store/inventory-store.ts';
+import type { Store } from '../../store/store.ts';
 import type { QuarantinedEntry } from '../../store/stream-store.ts';
+import { matchesGlob } from '../../text/glob.ts';
 import { plainText } from '../../text/plain-text.ts';
 import type { IntakeParts } from '../parts.ts';
-import type { MemberBook } from './nest-members.ts';
-import type { NestSelection } from './nest-selection.ts';
 
 export type SeenBird = Omit<BirdRecord, 'statusSinceUs' | 'hasFirstStatus' | 'newsSinceUs'>;
 
@@ -241,4 +244,95 @@ function troubleOf(failure: NestwatchError, failed: readonly ListedNest[], all: 
     `Birds of ${failed.length} of ${all} Nests could not be listed, of ${which.join(', ')}: ${failure.message}`,
     { cause: failure, facts: failure.facts },
   );
+}
+
+/** Decides which Nests of a region are watched, by the configuration's globs for their names and ids. */
+
+export interface NestGlobs {
+  readonly include: readonly string[];
+  readonly exclude: readonly string[];
+}
+
+interface NamedNest {
+  readonly id: string;
+  readonly name: string;
+}
+
+export class NestSelection {
+  readonly #globs: NestGlobs;
+  /** The names of the Nests that the service has and the configuration excludes, by id. */
+  #excluded: ReadonlyMap<string, string> = new Map();
+
+  constructor(globs: NestGlobs) {
+    this.#globs = globs;
+  }
+
+  isWatched({ id, name }: NamedNest): boolean {
+    const fits = (glob: string) => matchesGlob(glob, name) || matchesGlob(glob, id);
+    return this.#globs.include.some(fits) && !this.#globs.exclude.some(fits);
+  }
+
+  /** Remembers which of the service's Nests are excluded. `listed` must be all of them. Returns the others. */
+  select<T extends NamedNest>(listed: readonly T[]): T[] {
+    const watched = listed.filter((nest) => this.isWatched(nest));
+    this.#excluded = new Map(
+      listed.filter((nest) => !this.isWatched(nest)).map(({ id, name }) => [id, name]),
+    );
+    return watched;
+  }
+
+  /** How many Nests of the service are excluded; 0 until it has listed them. */
+  excluded(): number {
+    return this.#excluded.size;
+  }
+
+  /** The name of an excluded Nest; undefined if it is not excluded, or not known to be. */
+  excludedName(nestId: string): string | undefined {
+    return this.#excluded.get(nestId);
+  }
+}
+
+export interface MemberBook {
+  /**
+   * Stores the members of these Nests, and writes only what has changed. Where the service does not list them, those before
+   * stay. `isAll`: there are no other Nests.
+   */
+  keep(nests: readonly Nest[], isAll?: boolean): Promise<void>;
+}
+
+/**
+ * Creates the book that stores the active members of a region's Nests, for receivers that notify them and for rules that
+ * ask for them. Who cannot be mailed is stored too, so that each mail can say so, and is reported.
+ */
+export function createMemberBook(region: string, store: Store, report: Report): MemberBook {
+  let known: Map<string, string> | undefined;
+
+  return {
+    async keep(nests, isAll = true) {
+      const stored = known ?? (await read(region, store));
+      const now = new Map<string, readonly string[]>();
+      for (const [nestId, addresses] of stored) now.set(nestId, isAll ? [] : JSON.parse(addresses));
+      for (const { id, members, lacksMembers } of nests) {
+        const before = stored.get(id);
+        if (lacksMembers && (before !== undefined || members.length === 0)) {
+          if (before !== undefined) now.set(id, JSON.parse(before));
+          continue;
+        }
+        const active = activeMembers(members);
+        now.set(id, active);
+        const { leftOut } = memberRecipients(active);
+        for (const one of leftOut) report({ what: 'left_out', ...one, region, nestId: id });
+      }
+      const changed = [...now]
+        .filter(([nestId, addresses]) => stored.get(nestId) !== JSON.stringify(addresses))
+        .map(([nestId, addresses]): NestMembers => ({ region, nestId, addresses }));
+      if (changed.length > 0) await store.transaction((tx) => tx.inventory.putNestMembers(changed));
+      known = new Map([...now].map(([nestId, addresses]) => [nestId, JSON.stringify(addresses)]));
+    },
+  };
+}
+
+async function read(region: string, store: Store): Promise<Map<string, string>> {
+  const stored = await store.transaction((tx) => tx.inventory.nestMembers(region));
+  return new Map(stored.map(({ nestId, addresses }) => [nestId, JSON.stringify(addresses)]));
 }

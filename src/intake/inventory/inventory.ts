@@ -23,25 +23,33 @@ import type { IntakeParts } from '../parts.ts';
 import {
   type ComparisonContext,
   compareBird,
+  createNotice,
   enteringNests,
   eventsOfBird,
   goneNests,
+  type Notice,
+  type Noticing,
   placeOf,
 } from './compare-listed.ts';
-import { createNotice, type Notice, type Noticing } from './inventory-events.ts';
 import {
   InventoryReader,
   type InventoryReading,
   type ListedSoFar,
+  type MemberBook,
+  type NestGlobs,
+  NestSelection,
   type SeenBird,
   seenBird,
 } from './inventory-reading.ts';
-import { isYoungerThan, ListedNests, type NestChanges, type ShownNest } from './listed-nests.ts';
-import type { MemberBook } from './nest-members.ts';
-import { type NestGlobs, NestSelection } from './nest-selection.ts';
-import { Newcomers } from './newcomers.ts';
-import { People, type WantedPeople } from './people.ts';
-import { connectionsLostBefore, endedUnwatched } from './unwatched-before.ts';
+import {
+  isYoungerThan,
+  ListedNests,
+  type NestChanges,
+  People,
+  type ShownNest,
+  type WantedPeople,
+} from './listed-before.ts';
+import { connectionsLostBefore, endedUnwatched, Newcomers } from './newcomers.ts';
 
 interface InventoryOptions extends Omit<IntakeParts, 'poll' | 'retentionMs' | 'random'> {
   readonly nests: NestGlobs;

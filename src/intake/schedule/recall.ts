@@ -5,8 +5,7 @@
 import { isOwnFeed } from '../../domain/alert/event.ts';
 import type { Store } from '../../store/store.ts';
 import { flightsName, logName } from '../stream-name.ts';
-import { MEMORY_MS } from './arrival-rate.ts';
-import { QUIET_ENTRY } from './news-worth.ts';
+import { MEMORY_MS, QUIET_ENTRY } from './poll-value.ts';
 import type { Seen } from './schedule.ts';
 
 /**

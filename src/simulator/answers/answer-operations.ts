@@ -18,8 +18,7 @@ import {
 } from '../world/simulated-record.ts';
 import { firstFrom } from '../world/state.ts';
 import type { World } from '../world/world.ts';
-import { type PageRequest, pageOf, rangeOf, readPageRequest } from './entry-page.ts';
-import { openQuery, type Query } from './request-query.ts';
+import { openQuery, type PageRequest, pageOf, type Query, rangeOf, readPageRequest } from './entry-page.ts';
 import { type Route, route, routed } from './routing.ts';
 import { emptyAnswer, invalidAnswer, jsonAnswer, problemAnswer } from './simulated-answer.ts';
 import {

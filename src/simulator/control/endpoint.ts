@@ -4,10 +4,10 @@ import { NestwatchError } from '../../errors.ts';
 import { ERROR_TYPES } from '../../service/resources.ts';
 import { messageOf } from '../../text/mistake-words.ts';
 import { nearest } from '../../text/nearest.ts';
+import type { Clock } from '../../time/clock.ts';
 import { LONGEST_MS, parseDuration } from '../../time/duration.ts';
 import { parseInstant } from '../../time/instant.ts';
 import type { World } from '../world/world.ts';
-import type { MovableClock } from './movable-clock.ts';
 
 export interface Stage {
   readonly world: World;
@@ -135,5 +135,21 @@ export const word = z.string().min(1);
 export function given<Fields extends object>(fields: Fields) {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
     [Key in keyof Fields]?: Exclude<Fields[Key], undefined>;
+  };
+}
+
+/** A clock whose wall time can be set; timers and durations are those of the clock below. */
+interface MovableClock extends Clock {
+  moveTo(us: number): void;
+}
+
+export function createMovableClock(clock: Clock): MovableClock {
+  let aheadUs = 0;
+  return {
+    ...clock,
+    nowUs: () => clock.nowUs() + aheadUs,
+    moveTo(us) {
+      aheadUs = us - clock.nowUs();
+    },
   };
 }

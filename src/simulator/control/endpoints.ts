@@ -2,12 +2,19 @@
 import * as z from 'zod';
 import { NestwatchError } from '../../errors.ts';
 import { BIRD_STATUSES, FLIGHT_STATUSES, TRIGGER_TYPES } from '../../service/resources.ts';
+import { nearest } from '../../text/nearest.ts';
 import { formatInstant } from '../../time/instant.ts';
 import { OPERATIONS } from '../answers/answer-operations.ts';
-import { readBehaviours } from '../answers/read-behaviours.ts';
 import { birdJson, flightJson, nestJson } from '../answers/wire.ts';
-import { DEFAULT_BEHAVIOURS } from '../world/behaviours.ts';
-import { type EntryRecord, endOf, type FlightRecord } from '../world/simulated-record.ts';
+import { DEFAULT_BEHAVIOURS, readBehaviours } from '../world/behaviours.ts';
+import {
+  type BirdRecord,
+  type EntryRecord,
+  endOf,
+  type FlightRecord,
+  type NestRecord,
+  type UserRecord,
+} from '../world/simulated-record.ts';
 import { CONNECTIONS, FAILURES } from '../world/vocabulary.ts';
 import type { World } from '../world/world.ts';
 import {
@@ -22,7 +29,6 @@ import {
   telling,
   word,
 } from './endpoint.ts';
-import { findBird, findFlight, findNest, findUser } from './find.ts';
 
 const BIRD = word.describe('id or name of a Bird');
 const NEST = word.describe('id or name of a Nest');
@@ -354,3 +360,43 @@ export const ENDPOINTS: readonly Endpoint[] = [
     return { deleted: id };
   }),
 ];
+
+/** Finds what a request names, by id or by name. Throws `not_found`, and `usage` for a name that several have. */
+
+function findBird(world: World, text: string): BirdRecord {
+  const birds = [...world.birds.values()].filter(({ deletedAtUs }) => deletedAtUs === undefined);
+  return found('Bird', birds, ({ name }) => name, text);
+}
+
+function findNest(world: World, text: string): NestRecord {
+  return found('Nest', [...world.nests.values()], ({ name }) => name, text);
+}
+
+function findUser(world: World, text: string): UserRecord {
+  return found('User', [...world.users.values()], ({ email }) => email, text);
+}
+
+function findFlight(world: World, id: string): FlightRecord {
+  const flight = world.flights.get(id.toLowerCase());
+  if (!flight) throw new NestwatchError('not_found', `there is no Flight ${id}`);
+  return flight;
+}
+
+function found<Item extends { readonly id: string }>(
+  what: string,
+  items: readonly Item[],
+  nameOf: (item: Item) => string,
+  text: string,
+): Item {
+  const byId = items.find(({ id }) => id === text);
+  if (byId) return byId;
+  const [first, ...others] = items.filter((item) => nameOf(item) === text);
+  if (!first) {
+    const meant = nearest(text, items.map(nameOf));
+    const hint = meant === undefined ? '' : `; did you mean ${JSON.stringify(meant)}?`;
+    throw new NestwatchError('not_found', `there is no ${what} ${JSON.stringify(text)}${hint}`);
+  }
+  if (others.length === 0) return first;
+  const ids = [first, ...others].map(({ id }) => id).join(', ');
+  throw new NestwatchError('usage', `several have the name ${JSON.stringify(text)}: give an id (${ids})`);
+}

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { gapsAfter, reportedGaps } from '../../../src/intake/audit/gaps.ts';
+import { gapsAfter, reportedGaps } from '../../../src/intake/audit/audit-window.ts';
 import type { GapRecord } from '../../../src/store/audit-store.ts';
 
 const WINDOW = { fromUs: 100, toUs: 200 };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { findEdge, windowEdge } from '../../../src/intake/audit/window-edge.ts';
+import { findEdge, windowEdge } from '../../../src/intake/audit/audit-window.ts';
 import { ANCHOR_MARGIN_US } from '../../../src/intake/logs/sweep.ts';
 
 const SECOND_US = 1_000_000;

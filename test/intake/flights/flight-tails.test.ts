@@ -1,7 +1,7 @@
 /** The ends of logs, from the service's answer to the Flight's row. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { NestwatchError } from '../../../src/errors.ts';
-import { createFlightTails, type FlightTails } from '../../../src/intake/flights/flight-tails.ts';
+import { createFlightTails, type FlightTails } from '../../../src/intake/flights/flight-logs.ts';
 import { formatInstant } from '../../../src/time/instant.ts';
 import { TEST_START_US } from '../../virtual-clock.ts';
 import { type FlightStage, HOUR_US, MINUTE_US, openFlightStage, SECOND_US } from './flight-stage.ts';

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { noRows } from '../../../src/intake/flights/flight-rows.ts';
-import { FlightWindows } from '../../../src/intake/flights/flight-windows.ts';
+import { FlightWindows, noRows } from '../../../src/intake/flights/flight-windows.ts';
 import type { ServiceClient } from '../../../src/service/client.ts';
 import type { Flight } from '../../../src/service/resources.ts';
 import { createVirtualClock, TEST_START_US } from '../../virtual-clock.ts';

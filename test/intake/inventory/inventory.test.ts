@@ -4,7 +4,7 @@ import type { Event } from '../../../src/domain/alert/event.ts';
 import { NestwatchError } from '../../../src/errors.ts';
 import { type Commit, createCommit } from '../../../src/intake/commit.ts';
 import { Inventory } from '../../../src/intake/inventory/inventory.ts';
-import { wantedPeople } from '../../../src/intake/inventory/people.ts';
+import { wantedPeople } from '../../../src/intake/inventory/listed-before.ts';
 import type { ServiceClient } from '../../../src/service/client.ts';
 import { readBird, readNest } from '../../../src/service/resources.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';

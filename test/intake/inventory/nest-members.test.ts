@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { createMemberBook } from '../../../src/intake/inventory/nest-members.ts';
+import { createMemberBook } from '../../../src/intake/inventory/inventory-reading.ts';
 import type { Happening } from '../../../src/report.ts';
 import type { Nest, User } from '../../../src/service/resources.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';

@@ -5,7 +5,7 @@ import {
   MEMORY_MS,
   noEvidence,
   presentRate,
-} from '../../../src/intake/schedule/arrival-rate.ts';
+} from '../../../src/intake/schedule/poll-value.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fairLimits } from '../../../src/intake/schedule/fair-limits.ts';
+import { fairLimits } from '../../../src/intake/schedule/schedule.ts';
 
 const MINUTE = 60_000;
 const fairLimitsMs = (...args: Parameters<typeof fairLimits>) =>

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Event, Feed } from '../../../src/domain/alert/event.ts';
-import { newsWorth, QUIET_ENTRY } from '../../../src/intake/schedule/news-worth.ts';
+import { newsWorth, QUIET_ENTRY } from '../../../src/intake/schedule/poll-value.ts';
 import { event } from '../../store/contract/sample-records.ts';
 
 const of = (type: string, message = ''): Event => ({

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createShares } from '../../../src/intake/schedule/shares.ts';
+import { createShares } from '../../../src/intake/schedule/schedule.ts';
 
 type Shares = ReturnType<typeof createShares>;
 

@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { NestwatchError } from '../../../src/errors.ts';
 import { createExchange } from '../../../src/simulator/answers/faults.ts';
-import { readBehaviours } from '../../../src/simulator/answers/read-behaviours.ts';
-import { type Behaviours, DEFAULT_BEHAVIOURS } from '../../../src/simulator/world/behaviours.ts';
+import {
+  type Behaviours,
+  DEFAULT_BEHAVIOURS,
+  readBehaviours,
+} from '../../../src/simulator/world/behaviours.ts';
 import { createTrial, TOKEN } from '../ask.ts';
 import { simulatorTransport } from '../simulator-transport.ts';
 
