@@ -363,9 +363,9 @@ describe('the house', () => {
       'delivery/repeat-alerts.ts: const repeats = channels[integration.kind]?.repeats;',
       'document/check.ts: return (value as Record<string | number, unknown>)[step];',
       'simulator/answers/faults.ts: }[retryAfter];',
+      'simulator/answers/wire.ts: const digits = { microsecond: 6, millisecond: 3, second: 0 }[shownPrecision];',
       'simulator/world/behaviours.ts: const result = BEHAVIOURS.shape[known].safeParse(isScalar(value) ? value.value : undefined, {',
       'simulator/world/behaviours.ts: else if (result.success) behaviours[known] = result.data;',
-      'simulator/answers/wire.ts: const digits = { microsecond: 6, millisecond: 3, second: 0 }[shownPrecision];',
       'store/sqlite/connection.ts: const value = row[column];',
       "store/sqlite/connection.ts: if (typeof value === 'string') row[column] = decodeText(value);",
     ]);

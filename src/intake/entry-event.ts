@@ -21,18 +21,11 @@ export function notificationEvent(
   const birdId = entry.entityType === 'Flow' ? entry.entityId : '';
   const nestId = entry.nestId || names.nestOf(birdId);
   return {
-    key: `${region}/notification/${entry.id}`,
-    region,
-    feed: 'notification',
-    type: `notification.${entry.eventType}`,
-    occurredAt: entry.createdAt.text,
-    occurredAtUs: entry.createdAt.us,
-    observedAtUs,
+    ...logged(region, 'notification', entry, observedAtUs),
     nestId,
     nest: names.nest(nestId),
     birdId,
     bird: birdId ? names.bird(birdId) || entry.entityName : '',
-    message: entry.message,
     attributes: present({
       entity_type: entry.entityType,
       entity_id: entry.entityId,
@@ -50,23 +43,35 @@ export function birdLogEvent(
 ): Event {
   const nestId = entry.nestId || names.nestOf(birdId);
   return {
-    key: `${region}/bird_log/${entry.id}`,
-    region,
-    feed: 'bird_log',
-    type: `bird_log.${entry.eventType}`,
-    occurredAt: entry.createdAt.text,
-    occurredAtUs: entry.createdAt.us,
-    observedAtUs,
+    ...logged(region, 'bird_log', entry, observedAtUs),
     nestId,
     nest: names.nest(nestId),
     birdId,
     bird: names.bird(birdId),
-    message: entry.message,
     attributes: present({
       event_failed_by: entry.eventFailedBy,
       error_type: entry.errorType,
       initiator: entry.initiator,
     }),
+  };
+}
+
+function logged(
+  region: string,
+  feed: 'notification' | 'bird_log',
+  { id, eventType, createdAt, message }: NotificationEntry | BirdLogEntry,
+  observedAtUs: number,
+) {
+  const [type, occurredAt, occurredAtUs] = [`${feed}.${eventType}`, createdAt.text, createdAt.us];
+  return {
+    key: `${region}/${feed}/${id}`,
+    region,
+    feed,
+    type,
+    occurredAt,
+    occurredAtUs,
+    observedAtUs,
+    message,
   };
 }
 

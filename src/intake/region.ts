@@ -4,7 +4,7 @@
  */
 import type { RegionConfig } from '../config/sections/regions-section.ts';
 import { isStoreFailure } from '../errors.ts';
-import type { FeedProgress, FeedReads, FirstPass, Unlisted } from '../region-progress.ts';
+import type { FeedProgress } from '../region-progress.ts';
 import type { RegionHealth, ServiceClient } from '../service/client.ts';
 import { type Bell, createBell, sleep } from '../time/clock.ts';
 import { AuditRound } from './audit/audit-round.ts';
@@ -51,127 +51,78 @@ const LONGEST_MS = 86_400_000;
 
 export class RegionIntake {
   readonly inventory: Inventory;
+  readonly streams: Streams;
+  readonly polls: Polls;
+  readonly audits: AuditRound;
+  readonly reads: ReadProgress;
+  readonly serviceClock: ServiceClock;
   /** The page size that the service accepts, as far as known. */
   readonly pageSize: () => number;
   readonly #options: RegionIntakeOptions;
-  readonly #serviceClock: ServiceClock;
   readonly #client: ServiceClient;
   readonly #bell: Bell;
   readonly #schedule: Schedule;
-  readonly #audits: AuditRound;
   readonly #tails: FlightTails;
   /** Absent unless the region may be acted on. */
   readonly #flying: Flying | undefined;
-  readonly #streams: Streams;
-  readonly #polls: Polls;
   readonly #health: HealthWatch;
   readonly #lag: LagWatch;
-  readonly #reads: ReadProgress;
   readonly #rate: KeptRate;
 
   constructor(options: RegionIntakeOptions) {
     this.#options = options;
     const { poll, store, clock } = options;
     const { name: region, nests } = options.region;
-    this.#serviceClock = createServiceClock(region, options.client, store, clock);
-    const { client } = this.#serviceClock;
+    this.serviceClock = createServiceClock(region, options.client, store, clock);
+    const { client } = this.serviceClock;
     const watchedSinceUs = (birdId: string) =>
-      Math.max(this.#serviceClock.watchedSinceUs(), this.inventory.newsSinceUs(birdId));
+      Math.max(this.serviceClock.watchedSinceUs(), this.inventory.newsSinceUs(birdId));
     this.#client = client;
     this.#bell = createBell(clock);
     this.#schedule = new Schedule({ ...poll, allowedPerSecond: () => client.rate() });
     const leftOut = options.mailsMembers ? options.report : () => {};
     const members = options.keepsMembers ? createMemberBook(region, store, leftOut) : undefined;
-    const nestsListed = () => this.#polls.nestsListed();
-    const birdsAdded = () => this.#polls.birdsAdded();
+    const nestsListed = () => this.polls.nestsListed();
+    const birdsAdded = () => this.polls.birdsAdded();
     this.inventory = new Inventory({ ...options, region, nests, client, members, nestsListed, birdsAdded });
     const parts = { ...options, region, client, inventory: this.inventory, schedule: this.#schedule };
     const openPauseMs = () => (this.#schedule.isAimKept() ? 0 : poll.intervalMs);
     const feeds = createFeeds({ ...parts, watchedSinceUs, openPauseMs });
     this.pageSize = feeds.pageSize;
-    this.#audits = new AuditRound({ ...parts, ...feeds, auditIntervalMs: poll.auditIntervalMs });
+    this.audits = new AuditRound({ ...parts, ...feeds, auditIntervalMs: poll.auditIntervalMs });
     const nestOf = (birdId: string) => this.inventory.nestOf(birdId);
     this.#tails = createFlightTails({ ...parts, nestOf, pageSize: feeds.pageSize });
-    this.#streams = new Streams({ ...parts, feeds, audits: this.#audits });
+    this.streams = new Streams({ ...parts, feeds, audits: this.audits });
     this.#flying = options.region.fly
       ? createFlying({
           ...parts,
           hinted: () => this.#bell.ring(),
-          flightsReadUs: (birdId) => this.flightsReadUs(birdId),
-          aheadUs: () => this.clockAheadUs(),
+          flightsReadUs: (birdId) => this.streams.flightsReadUs(birdId),
+          aheadUs: () => this.serviceClock.aheadUs(),
         })
       : undefined;
     this.#health = new HealthWatch(parts);
-    this.#polls = new Polls({
+    this.polls = new Polls({
       ...parts,
-      streams: this.#streams,
+      streams: this.streams,
       hints: createHints({ ...parts, watchedSinceUs }),
       health: this.#health,
-      serviceClock: this.#serviceClock,
+      serviceClock: this.serviceClock,
       bell: this.#bell,
     });
     this.#lag = new LagWatch({
       ...parts,
       maxIntervalMs: poll.maxIntervalMs,
-      describe: (name) => this.#streams.describe(name),
-      failureOf: (name) => this.#polls.failureOf(name),
+      describe: (name) => this.streams.describe(name),
+      failureOf: (name) => this.polls.failureOf(name),
     });
-    this.#reads = new ReadProgress(parts);
+    this.reads = new ReadProgress(parts);
     this.#rate = new KeptRate(parts);
   }
 
+  /** How far each feed has been read and verified. Visits every stream. */
   feeds(): readonly FeedProgress[] {
-    return this.#streams.progress(this.#polls.lastSuccessUs());
-  }
-
-  /** True after the first reading of the inventory, even if some Nests could not be read. */
-  started(): boolean {
-    return this.#polls.isInventoryRead();
-  }
-
-  /** Why its Nests and Birds could not be listed since the start, although it answers; undefined if they were. */
-  unlisted(): Unlisted | undefined {
-    return this.#polls.unlisted();
-  }
-
-  /** How recently the streams of each feed were read. Visits every stream. */
-  reads(): readonly FeedReads[] {
-    return this.#reads.feeds();
-  }
-
-  /** The progress of the first reading of all streams since the start; undefined when it is done. */
-  firstPass(): FirstPass | undefined {
-    return this.#reads.firstPass();
-  }
-
-  /** When this run began to read. */
-  beganUs(): number {
-    return this.#reads.beganUs();
-  }
-
-  /** How far the service's clock is ahead of ours; 0 if not known yet. */
-  clockAheadUs(): number {
-    return this.#serviceClock.aheadUs();
-  }
-
-  /** How late the audits are; 0 if they keep their interval. */
-  auditLagMs(): number {
-    return this.#audits.lagMs();
-  }
-
-  /** The number of streams whose last poll failed. */
-  failing(): number {
-    return this.#polls.failingCount();
-  }
-
-  /** When the last successful poll of a Bird's Flights began; undefined if there was none since the start. */
-  flightsReadUs(birdId: string): number | undefined {
-    return this.#streams.flightsReadUs(birdId);
-  }
-
-  /** The same for all Birds that have such a poll. */
-  flightReads(): Iterable<readonly [birdId: string, us: number]> {
-    return this.#streams.flightReads();
+    return this.streams.progress(this.polls.lastSuccessUs());
   }
 
   /** Sends a request to the service at once, even if it is down and only probed from time to time. */
@@ -189,15 +140,15 @@ export class RegionIntake {
   async run(signal: AbortSignal, { once }: { readonly once: boolean } = { once: false }): Promise<void> {
     await this.#begin(signal, once);
     if (signal.aborted) return;
-    this.#streams.auditNotifications();
+    this.streams.auditNotifications();
     this.#addRegularStreams(once);
     this.#client.onHealthChange((health) => this.#healthChanged(health));
-    this.#polls.followInventory();
+    this.polls.followInventory();
     const watching = once ? undefined : this.#watch(signal);
     const flying = once ? undefined : this.#flying?.run(signal);
     const polling = await this.#pollAll(signal, once);
     await Promise.all([...polling, watching, flying]);
-    if (once) await this.#reads.keep().catch((error) => this.#reportTrouble(error));
+    if (once) await this.reads.keep().catch((error) => this.#reportTrouble(error));
   }
 
   /** Restores the state of earlier runs. If the store fails this is retried, except with `once`. */
@@ -214,11 +165,11 @@ export class RegionIntake {
   }
 
   async #load(): Promise<void> {
-    await this.#serviceClock.load();
+    await this.serviceClock.load();
     await this.inventory.load();
-    await this.#audits.load();
-    await this.#reads.load();
-    await this.#streams.load();
+    await this.audits.load();
+    await this.reads.load();
+    await this.streams.load();
     await this.#rate.load();
   }
 
@@ -247,7 +198,7 @@ export class RegionIntake {
       if ('name' in turn) {
         const beside = this.#beside(turn.name);
         const release = slots.take(beside ? turn.name : feedOf(turn.name), nowMs);
-        const reading = beside?.() ?? this.#polls.poll(turn.name, signal, once);
+        const reading = beside?.() ?? this.polls.poll(turn.name, signal, once);
         const work = reading.finally(() => {
           underWay.delete(work);
           release(clock.monotonicMs());
@@ -263,7 +214,7 @@ export class RegionIntake {
 
   /** What is read besides streams and scheduled like one; undefined for a stream. */
   #beside(name: string): (() => Promise<void>) | undefined {
-    if (name === AUDIT) return () => this.#takeTurn(name, () => this.#audits.turn());
+    if (name === AUDIT) return () => this.#takeTurn(name, () => this.audits.turn());
     if (name === FLIGHT_LOGS) return () => this.#takeTurn(name, () => this.#readTails());
     return undefined;
   }
@@ -299,7 +250,7 @@ export class RegionIntake {
 
   #hintFailing(): void {
     const nowMs = this.#options.clock.monotonicMs();
-    for (const name of this.#polls.failing()) this.#schedule.hint(name, nowMs);
+    for (const name of this.polls.failing()) this.#schedule.hint(name, nowMs);
     this.#bell.ring();
   }
 
@@ -311,7 +262,7 @@ export class RegionIntake {
       try {
         await this.#health.commit();
         await this.#lag.report();
-        await this.#reads.keep();
+        await this.reads.keep();
         await this.#rate.keep();
         await this.#lookForLogs();
       } catch (error) {

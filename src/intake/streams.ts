@@ -8,13 +8,12 @@ import type { Event, Feed } from '../domain/alert/event.ts';
 import type { FeedProgress } from '../region-progress.ts';
 import { plainText } from '../text/plain-text.ts';
 import type { Clock } from '../time/clock.ts';
-import type { AuditRound } from './audit/audit-round.ts';
+import { type AuditRound, createVerifiedUntil } from './audit/audit-round.ts';
 import type { Feeds } from './feeds.ts';
 import type { FlightWatch } from './flights/flight-watch.ts';
 import type { Inventory } from './inventory/inventory.ts';
 import type { LogStream } from './logs/log-stream.ts';
 import type { IntakeParts } from './parts.ts';
-import { createVerifiedUntil, feedProgress } from './read-progress.ts';
 import { recallSeen } from './schedule/recall.ts';
 import type { Schedule, Seen } from './schedule/schedule.ts';
 import { birdIdOf, feedOf, flightsName, logName, NOTIFICATIONS } from './stream-name.ts';
@@ -157,16 +156,41 @@ export class Streams {
     return feedOf(name) === 'bird_log' ? `the log of Bird ${bird}` : `the Flights of Bird ${bird}`;
   }
 
-  /** How far each feed has been read and verified. */
+  /**
+   * How far each feed has been read and verified. A large region has tens of thousands of streams and this runs every few
+   * seconds, so each stream is visited only once.
+   */
   progress(lastSuccessUs: ReadonlyMap<Feed, number>): readonly FeedProgress[] {
-    return feedProgress({
-      notifications: this.#notifications,
-      birds: this.#birds,
-      isPolled: (name) => this.#schedule.has(name),
-      lastSuccessUs,
-      verifiedUntilUs: (feed) => this.#audits.verifiedUntilUs(feed),
-      flightsVerifiedUntil: this.#flightsVerifiedUntil,
+    const verifiedUs: number[] = [];
+    let [openFlights, oldestLogUs, oldestFlightUs] = [0, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+    for (const { log, flights, flightsName } of this.#birds.values()) {
+      oldestLogUs = Math.min(oldestLogUs, log.cursorUs() || oldestLogUs);
+      oldestFlightUs = Math.min(oldestFlightUs, flights.cursorUs() || oldestFlightUs);
+      openFlights += flights.openCount();
+      if (this.#schedule.has(flightsName)) verifiedUs.push(flights.verifiedUs());
+    }
+    const progressOf = (feed: Feed, streams: number, cursorUs: number) => ({
+      feed,
+      streams,
+      cursorUs: Number.isFinite(cursorUs) ? cursorUs : 0,
+      lastSuccessUs: lastSuccessUs.get(feed) ?? 0,
     });
+    const ofLogs = (feed: Feed, streams: number, cursorUs: number): FeedProgress => ({
+      ...progressOf(feed, streams, cursorUs),
+      polled: streams,
+      verifiedUntilUs: this.#audits.verifiedUntilUs(feed),
+      openFlights: 0,
+    });
+    return [
+      ofLogs('notification', 1, this.#notifications.cursorUs()),
+      ofLogs('bird_log', this.#birds.size, oldestLogUs),
+      {
+        ...progressOf('flight', this.#birds.size, oldestFlightUs),
+        polled: verifiedUs.length,
+        verifiedUntilUs: this.#flightsVerifiedUntil(verifiedUs),
+        openFlights,
+      },
+    ];
   }
 
   #mayRest({ flights }: BirdStreams, birdId: string): boolean {

@@ -98,18 +98,18 @@ export function createWatchedRegion(options: WatchedRegionOptions): WatchedRegio
   }
 
   function progress(): RegionProgress {
-    const unlisted = intake.unlisted();
+    const unlisted = intake.polls.unlisted();
     return {
       region: name,
       health: client.health(),
       requestsPerSecond: client.rate(),
       nests: intake.inventory.nests().length,
       birds: intake.inventory.birds().length,
-      started: intake.started(),
+      started: intake.polls.isInventoryRead(),
       unlisted: unlisted && { ...unlisted, address: setting.region.baseUrl },
-      auditsBehindMs: intake.auditLagMs(),
+      auditsBehindMs: intake.audits.lagMs(),
       feeds: intake.feeds(),
-      reads: intake.reads(),
+      reads: intake.reads.feeds(),
     };
   }
 
@@ -121,15 +121,15 @@ export function createWatchedRegion(options: WatchedRegionOptions): WatchedRegio
       const gone = goneForGood();
       await read(signal, true, gone.signal).finally(gone.release);
       const isLeft = gone.signal.aborted;
-      return { isLeft, unread: isLeft ? 0 : intake.failing() };
+      return { isLeft, unread: isLeft ? 0 : intake.polls.failingCount() };
     },
     probe: () => intake.probe(),
     act: () => intake.act(),
     flightLog: createFlightLogReading(client, intake.pageSize, clock),
-    flightsReadUs: (birdId) => intake.flightsReadUs(birdId),
-    flightReads: () => intake.flightReads(),
+    flightsReadUs: (birdId) => intake.streams.flightsReadUs(birdId),
+    flightReads: () => intake.streams.flightReads(),
     inventoryRead: () => intake.inventory.read(),
-    serviceAheadUs: () => intake.clockAheadUs(),
+    serviceAheadUs: () => intake.serviceClock.aheadUs(),
     progress,
     snapshot() {
       // This visits every stream and runs every few seconds, so it is computed once.
@@ -138,9 +138,9 @@ export function createWatchedRegion(options: WatchedRegionOptions): WatchedRegio
         ...known,
         excludedNests: intake.inventory.excludedNests(),
         include: setting.region.nests.include,
-        clockAheadUs: intake.clockAheadUs(),
-        beganUs: intake.beganUs(),
-        firstPass: intake.firstPass(),
+        clockAheadUs: intake.serviceClock.aheadUs(),
+        beganUs: intake.reads.beganUs(),
+        firstPass: intake.reads.firstPass(),
         proofs: polled(known.feeds),
       };
     },

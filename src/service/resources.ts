@@ -221,83 +221,61 @@ const MAX_EMAIL_LENGTH = 320;
 const emailAddress = (value: unknown) => text(value).slice(0, MAX_EMAIL_LENGTH);
 
 /**
- * Reads what every entry of a log or of the notifications must have: what identifies it and gives its place in order.
+ * Reads an entry of a log or of the notifications. Every one must have what identifies it and gives its place in order;
+ * `read` reads the rest.
  */
-function readStamp(
+function stamped<T>(
   value: unknown,
   { cut }: Within,
-): Parsed<{ id: string; createdAt: Instant; fields: Json }> {
+  read: (fields: Json) => T,
+): Parsed<T & { readonly id: string; readonly createdAt: Instant }> {
   if (!isRecord(value)) return malformed(value, 'not an object');
   const ownId = entryId(value.id, cut);
   const createdAt = instant(value.createdAt);
   if (createdAt === null) return malformed(value, ownId === '' ? 'no usable id' : 'no readable createdAt');
   if (ownId === '') return { ...malformed(value, 'no usable id'), createdAt };
-  return { ok: true, entry: { id: ownId, createdAt, fields: value } };
+  return { ok: true, entry: { id: ownId, createdAt, ...read(value) } };
 }
 
 export function readBirdLogEntry(value: unknown, within: Within): Parsed<BirdLogEntry> {
-  const stamp = readStamp(value, within);
-  if (!stamp.ok) return stamp;
-  const { id: ownId, createdAt, fields } = stamp.entry;
-  return {
-    ok: true,
-    entry: {
-      id: ownId,
-      createdAt,
-      nestId: id(fields.workspaceId) || (within.nestId ?? ''),
-      birdId: id(fields.workflowId) || (within.birdId ?? ''),
-      eventType: word(fields.eventType, within),
-      message: message(fields.message, within),
-      eventFailedBy: name(fields.eventFailedBy, within),
-      errorType: errorType(fields.errorType, within),
-      initiator: name(fields.initiator, within),
-    },
-  };
+  return stamped(value, within, (fields) => ({
+    nestId: id(fields.workspaceId) || (within.nestId ?? ''),
+    birdId: id(fields.workflowId) || (within.birdId ?? ''),
+    eventType: word(fields.eventType, within),
+    message: message(fields.message, within),
+    eventFailedBy: name(fields.eventFailedBy, within),
+    errorType: errorType(fields.errorType, within),
+    initiator: name(fields.initiator, within),
+  }));
 }
 
 export function readFlightLogEntry(value: unknown, within: Within): Parsed<FlightLogEntry> {
-  const stamp = readStamp(value, within);
-  if (!stamp.ok) return stamp;
-  const { id: ownId, createdAt, fields } = stamp.entry;
-  return {
-    ok: true,
-    entry: {
-      id: ownId,
-      createdAt,
-      nestId: id(fields.workspaceId) || (within.nestId ?? ''),
-      flightId: foldedGuid(id(fields.flowInstanceId) || (within.flightId ?? '')),
-      initiator: name(fields.initiator, within),
-      message: message(fields.message, within),
-      eventType: number(fields.eventType) ?? word(fields.eventType, within),
-      durationSeconds: number(fields.durationInSeconds),
-      eventFailedBy: name(fields.eventFailedBy, within),
-      isSkipped: bool(fields.isSkipped, false),
-      isRetried: bool(fields.isRetried, false),
-      sdkLogType: word(fields.sdkLogType, within),
-      stepId: name(fields.stepId, within),
-      scope: name(fields.scope, within),
-      errorType: errorType(fields.errorType, within),
-    },
-  };
+  return stamped(value, within, (fields) => ({
+    nestId: id(fields.workspaceId) || (within.nestId ?? ''),
+    flightId: foldedGuid(id(fields.flowInstanceId) || (within.flightId ?? '')),
+    initiator: name(fields.initiator, within),
+    message: message(fields.message, within),
+    eventType: number(fields.eventType) ?? word(fields.eventType, within),
+    durationSeconds: number(fields.durationInSeconds),
+    eventFailedBy: name(fields.eventFailedBy, within),
+    isSkipped: bool(fields.isSkipped, false),
+    isRetried: bool(fields.isRetried, false),
+    sdkLogType: word(fields.sdkLogType, within),
+    stepId: name(fields.stepId, within),
+    scope: name(fields.scope, within),
+    errorType: errorType(fields.errorType, within),
+  }));
 }
 
 export function readNotification(value: unknown, within: Within = {}): Parsed<NotificationEntry> {
-  const stamp = readStamp(value, within);
-  if (!stamp.ok) return stamp;
-  const { id: ownId, createdAt, fields } = stamp.entry;
-  return {
-    ok: true,
-    entry: {
-      id: ownId,
-      createdAt,
-      nestId: id(fields.workspaceId),
-      entityId: id(fields.entityId),
-      entityName: name(fields.entityName, within),
-      entityType: word(fields.entityType, within),
-      eventType: word(fields.eventType, within),
-      message: message(fields.message, within),
-    },
-  };
+  return stamped(value, within, (fields) => ({
+    nestId: id(fields.workspaceId),
+    entityId: id(fields.entityId),
+    entityName: name(fields.entityName, within),
+    entityType: word(fields.entityType, within),
+    eventType: word(fields.eventType, within),
+    message: message(fields.message, within),
+  }));
 }
 
 /** Reads one resource; undefined if it is not even an object. */

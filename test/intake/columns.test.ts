@@ -2,34 +2,6 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createColumns } from '../../src/intake/columns.ts';
 
-test('a new row has the first value of each column', () => {
-  const table = createColumns();
-  const [zero, none] = [table.add(0), table.add(Number.NaN)];
-  const row = table.addRow();
-  expect([zero.get(row), none.get(row)]).toEqual([0, Number.NaN]);
-});
-
-test('a released row is used again, and remembers nothing', () => {
-  const table = createColumns();
-  const column = table.add(7);
-  const [first, second] = [table.addRow(), table.addRow()];
-  column.set(first, 1);
-  column.set(second, 2);
-  table.removeRow(first);
-  const third = table.addRow();
-  expect(third).toBe(first);
-  expect([column.get(third), column.get(second)]).toEqual([7, 2]);
-});
-
-test('thousands of rows keep their own numbers', () => {
-  const table = createColumns();
-  const column = table.add(-1);
-  const rows = Array.from({ length: 5_000 }, () => table.addRow());
-  expect(new Set(rows).size).toBe(5_000);
-  for (const row of rows) if (row % 2 === 0) column.set(row, row);
-  expect(rows.filter((row) => column.get(row) !== (row % 2 === 0 ? row : -1))).toEqual([]);
-});
-
 test('whatever is added, set and released, each row keeps its own numbers', () => {
   const step = fc.oneof(
     { weight: 3, arbitrary: fc.constant({ act: 'add' } as const) },

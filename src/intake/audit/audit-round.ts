@@ -21,7 +21,6 @@ import { MOST_OVERLAP_US } from '../lateness.ts';
 import type { LogStream } from '../logs/log-stream.ts';
 import { ANCHOR_MARGIN_US } from '../logs/sweep.ts';
 import type { IntakeParts } from '../parts.ts';
-import { createVerifiedUntil } from '../read-progress.ts';
 import { retentionHorizonUs } from '../retention-horizon.ts';
 import { Audit, type AuditedStream, type AuditOutcome } from './audit.ts';
 import { findEdge, gapsAfter, reportedGaps, type Window } from './audit-window.ts';
@@ -477,5 +476,27 @@ function sidesOf(store: Store, { log, stream }: AuditTarget): AuditedStream {
       return (await log.keep(items.filter((item) => !item.ok || !known.has(item.entry.id)))).length;
     },
     pageSize: () => pageSize,
+  };
+}
+
+/**
+ * Computes up to when a whole feed is verified from the instants of its streams, where 0 means not verified yet. The
+ * result is the earliest of them, once every stream was verified. A stream that is added later does not reset it to
+ * 0.
+ */
+type VerifiedUntil = (streamsUs: Iterable<number>) => number;
+
+export function createVerifiedUntil(): VerifiedUntil {
+  let wasWhole = false;
+  return (streamsUs) => {
+    let leastUs = Number.POSITIVE_INFINITY;
+    let isWhole = true;
+    for (const us of streamsUs) {
+      if (us === 0) isWhole = false;
+      else leastUs = Math.min(leastUs, us);
+    }
+    if (leastUs === Number.POSITIVE_INFINITY) return 0;
+    wasWhole ||= isWhole;
+    return wasWhole ? leastUs : 0;
   };
 }

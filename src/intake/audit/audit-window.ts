@@ -99,7 +99,7 @@ interface Edge {
  * The instant in [lowUs, highUs] nearest to the target that has no entry within the margin, if there is one.
  * `instantsUs` are those of the entries from one margin before the range to one margin after it, in ascending order.
  */
-export function windowEdge(
+function windowEdge(
   instantsUs: readonly number[],
   targetUs: number,
   { lowUs, highUs }: { readonly lowUs: number; readonly highUs: number },

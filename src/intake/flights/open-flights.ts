@@ -23,7 +23,7 @@ export class OpenFlights {
   constructor(options: FlightReadingOptions, windows: FlightWindows) {
     this.#options = options;
     this.#windows = windows;
-    this.#missing = createMissingFlights(options.clock);
+    this.#missing = new MissingFlights(options.clock);
   }
 
   /**
@@ -106,6 +106,12 @@ export function isOfRegion(error: unknown, client: Pick<ServiceClient, 'health'>
   return error.code === 'rate_limited' && !error.facts.isAlone;
 }
 
+/** The least time between two such answers that are believed. */
+const APART_MS = 60_000;
+
+const FIRST_PUT_OFF_MS = 30_000;
+const MOST_PUT_OFF_MS = 3_600_000;
+
 /**
  * Keeps track of open Flights for which the service does not answer properly when they are requested separately.
  *
@@ -114,49 +120,43 @@ export function isOfRegion(error: unknown, client: Pick<ServiceClient, 'health'>
  * while requests for others succeed, the Flight stays open and is requested ever more rarely, so that it does not
  * delay its Bird.
  */
-
-interface MissingFlights {
-  /** Whether a request for it failed recently, so that it is not requested now. */
-  isPutOff(flightId: string): boolean;
-  /** The service says that it does not have it. Returns whether to believe that. */
-  isGone(flightId: string): boolean;
-  /** A request for it failed. */
-  failed(flightId: string): void;
-  /** Forgets what was noted about it: it was seen, or its Bird is no longer watched. */
-  seen(flightId: string): void;
-}
-
-/** The least time between two such answers that are believed. */
-const APART_MS = 60_000;
-
-const FIRST_PUT_OFF_MS = 30_000;
-const MOST_PUT_OFF_MS = 3_600_000;
-
-function createMissingFlights(clock: Pick<Clock, 'monotonicMs'>): MissingFlights {
+class MissingFlights {
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
   /** When it was first said to be missing. */
-  const missingSinceMs = new Map<string, number>();
-  const putOff = new Map<string, { readonly untilMs: number; readonly forMs: number }>();
-  return {
-    isPutOff: (flightId) => clock.monotonicMs() < (putOff.get(flightId)?.untilMs ?? 0),
-    isGone(flightId) {
-      const nowMs = clock.monotonicMs();
-      const sinceMs = missingSinceMs.get(flightId) ?? nowMs;
-      const isBelieved = nowMs - sinceMs >= APART_MS;
-      if (isBelieved) missingSinceMs.delete(flightId);
-      else missingSinceMs.set(flightId, sinceMs);
-      putOff.delete(flightId);
-      return isBelieved;
-    },
-    failed(flightId) {
-      const lastMs = putOff.get(flightId)?.forMs ?? FIRST_PUT_OFF_MS / 2;
-      const forMs = Math.min(MOST_PUT_OFF_MS, 2 * lastMs);
-      putOff.set(flightId, { untilMs: clock.monotonicMs() + forMs, forMs });
-    },
-    seen(flightId) {
-      missingSinceMs.delete(flightId);
-      putOff.delete(flightId);
-    },
-  };
+  readonly #missingSinceMs = new Map<string, number>();
+  readonly #putOff = new Map<string, { readonly untilMs: number; readonly forMs: number }>();
+
+  constructor(clock: Pick<Clock, 'monotonicMs'>) {
+    this.#clock = clock;
+  }
+
+  /** Whether a request for it failed recently, so that it is not requested now. */
+  isPutOff(flightId: string): boolean {
+    return this.#clock.monotonicMs() < (this.#putOff.get(flightId)?.untilMs ?? 0);
+  }
+
+  /** The service says that it does not have it. Returns whether to believe that. */
+  isGone(flightId: string): boolean {
+    const nowMs = this.#clock.monotonicMs();
+    const sinceMs = this.#missingSinceMs.getOrInsert(flightId, nowMs);
+    this.#putOff.delete(flightId);
+    if (nowMs - sinceMs < APART_MS) return false;
+    this.#missingSinceMs.delete(flightId);
+    return true;
+  }
+
+  /** A request for it failed. */
+  failed(flightId: string): void {
+    const lastMs = this.#putOff.get(flightId)?.forMs ?? FIRST_PUT_OFF_MS / 2;
+    const forMs = Math.min(MOST_PUT_OFF_MS, 2 * lastMs);
+    this.#putOff.set(flightId, { untilMs: this.#clock.monotonicMs() + forMs, forMs });
+  }
+
+  /** Forgets what was noted about it: it was seen, or its Bird is no longer watched. */
+  seen(flightId: string): void {
+    this.#missingSinceMs.delete(flightId);
+    this.#putOff.delete(flightId);
+  }
 }
 
 /**

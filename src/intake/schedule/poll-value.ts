@@ -1,5 +1,11 @@
-/** Learns from the polls of each stream how many requests one takes and how many entries the next will find. */
-
+/**
+ * Learns from the polls of each stream how many requests one takes and how many entries the next will find.
+ *
+ * A rate is the mean of a Gamma posterior. There are three levels, and each is the prior of the next: the feed's average,
+ * what the stream showed over hours, and what it showed in the last minutes. So an unknown stream counts as average
+ * rather than quiet, a Bird that becomes active is followed from its first entries, and one that becomes quiet is soon
+ * left alone.
+ */
 import type { Event } from '../../domain/alert/event.ts';
 import { mayRaise } from '../../domain/evaluate/choose-rule.ts';
 import type { Column, Columns } from '../columns.ts';
@@ -17,26 +23,6 @@ interface Lesson {
   readonly historyMs?: number | undefined;
 }
 
-/** The value of polling each stream. A stream is known by its row in the schedule's columns. */
-export interface PollValues {
-  /** The row was just added, for a stream of this feed. */
-  add(row: number, feed: string): void;
-  /** An earlier run saw this many entries of the stream in `coveredMs`. */
-  recall(row: number, entries: number, coveredMs: number, nowMs: number): void;
-  /** The number of requests that a poll of the stream takes, averaged over the last few. */
-  cost(row: number): number;
-  /** λ/(2·cost): the expected new entries per millisecond and request. */
-  worth(row: number): number;
-  /** The same for a stream in which an entry has arrived or is likely to arrive soon. */
-  hintedWorth(row: number): number;
-  /** The same for an unknown stream of the feed. */
-  freshWorth(feed: string): number;
-  /** The expected new entries of a stream of the feed per millisecond. */
-  averageRate(feed: string): number;
-  /** Learns from a poll. */
-  learn(row: number, lesson: Lesson): void;
-}
-
 /** The weight of one poll in the average cost. */
 const COST_GAIN = 1 / 4;
 
@@ -49,98 +35,110 @@ const HINTED_PER_MS = 1 / 60_000;
  */
 const FRESH_GAIN = 4;
 
-/** The evidence of each row, in columns. */
-class EvidenceColumns {
-  readonly #entries: Column<number>;
-  readonly #coveredMs: Column<number>;
+/** The value of polling each stream. A stream is known by its row in the schedule's columns. */
+export class PollValues {
+  /** The average rate of a feed is learned from all of its streams together. */
+  readonly #feeds = new Map<string, Evidence>();
+  readonly #feedOf: Column<Evidence>;
+  /** When the evidence of the row was last faded. */
   readonly #fadedMs: Column<number>;
-  readonly #memoryMs: number;
+  readonly #hours: readonly [entries: Column<number>, coveredMs: Column<number>];
+  readonly #minutes: readonly [entries: Column<number>, coveredMs: Column<number>];
+  readonly #cost: Column<number>;
+  /** Entries since `#countedMs`, up to which all were counted; NaN before the first complete poll. */
+  readonly #uncounted: Column<number>;
+  readonly #countedMs: Column<number>;
 
-  /** `fadedMs`: when the evidence was last faded. */
-  constructor(columns: Columns, memoryMs: number, fadedMs: Column<number>) {
-    this.#entries = columns.addRough(0);
-    this.#coveredMs = columns.addRough(0);
-    this.#fadedMs = fadedMs;
-    this.#memoryMs = memoryMs;
+  constructor(columns: Columns) {
+    this.#feedOf = columns.addChoice(noEvidence(0));
+    this.#fadedMs = columns.add(0);
+    this.#hours = [columns.addRough(0), columns.addRough(0)];
+    this.#minutes = [columns.addRough(0), columns.addRough(0)];
+    this.#cost = columns.addRough(1);
+    this.#uncounted = columns.addRough(0);
+    this.#countedMs = columns.add(Number.NaN);
   }
 
-  of(row: number): Evidence {
-    const [entries, coveredMs, atMs] = [this.#entries, this.#coveredMs, this.#fadedMs];
-    return { entries: entries.get(row), coveredMs: coveredMs.get(row), atMs: atMs.get(row) };
+  /** The row was just added, for a stream of this feed. */
+  add(row: number, feed: string): void {
+    this.#feedOf.set(row, this.#ofFeed(feed));
   }
 
-  /** Then `fadedMs` is to be set to `nowMs`. */
-  count(row: number, newEntries: number, coveredNowMs: number, nowMs: number): void {
-    const evidence = this.of(row);
-    addEvidence(evidence, newEntries, coveredNowMs, nowMs, this.#memoryMs);
-    this.#entries.set(row, evidence.entries);
-    this.#coveredMs.set(row, evidence.coveredMs);
+  /** An earlier run saw this many entries of the stream in `coveredMs`. */
+  recall(row: number, entries: number, coveredMs: number, nowMs: number): void {
+    this.#count(row, this.#hours, MEMORY_MS.hours, entries, coveredMs, nowMs);
+    this.#fadedMs.set(row, nowMs);
+    addEvidence(this.#feedOf.get(row), entries, coveredMs, nowMs);
+  }
+
+  /** The number of requests that a poll of the stream takes, averaged over the last few. */
+  cost(row: number): number {
+    return this.#cost.get(row);
+  }
+
+  /** λ/(2·cost): the expected new entries per millisecond and request. */
+  worth(row: number): number {
+    return this.#rate(row) / (2 * this.#cost.get(row));
+  }
+
+  /** The same for a stream in which an entry has arrived or is likely to arrive soon. */
+  hintedWorth(row: number): number {
+    return (this.#rate(row) + HINTED_PER_MS) / (2 * this.#cost.get(row));
+  }
+
+  /** The same for an unknown stream of the feed. */
+  freshWorth(feed: string): number {
+    return (FRESH_GAIN * this.averageRate(feed)) / 2;
+  }
+
+  /** The expected new entries of a stream of the feed per millisecond. */
+  averageRate(feed: string): number {
+    return expectedRate(this.#ofFeed(feed));
+  }
+
+  learn(row: number, { beganMs, nowMs, requests, newEntries, complete, historyMs }: Lesson): void {
+    const cost = this.#cost.get(row);
+    this.#cost.set(row, cost + (Math.max(1, requests) - cost) * COST_GAIN);
+    const all = this.#uncounted.get(row) + newEntries;
+    this.#uncounted.set(row, complete ? 0 : all);
+    if (!complete) return;
+    const countedMs = this.#countedMs.get(row);
+    // The first complete poll returns a history, which only counts if the time it covers is known.
+    const coveredMs = Number.isNaN(countedMs) ? historyMs : beganMs - countedMs;
+    if (coveredMs !== undefined) {
+      this.#count(row, this.#minutes, MEMORY_MS.minutes, all, coveredMs, nowMs);
+      this.recall(row, all, coveredMs, nowMs);
+    }
+    this.#countedMs.set(row, beganMs);
+  }
+
+  #ofFeed(feed: string): Evidence {
+    return this.#feeds.getOrInsertComputed(feed, () => noEvidence(0));
+  }
+
+  #rate(row: number): number {
+    const longPerMs = expectedRate(this.#evidence(row, this.#hours), expectedRate(this.#feedOf.get(row)));
+    return presentRate(this.#evidence(row, this.#minutes), longPerMs);
+  }
+
+  #evidence(row: number, [entries, coveredMs]: readonly [Column<number>, Column<number>]): Evidence {
+    return { entries: entries.get(row), coveredMs: coveredMs.get(row), atMs: this.#fadedMs.get(row) };
+  }
+
+  #count(
+    row: number,
+    columns: readonly [Column<number>, Column<number>],
+    memoryMs: number,
+    newEntries: number,
+    coveredNowMs: number,
+    nowMs: number,
+  ): void {
+    const evidence = this.#evidence(row, columns);
+    addEvidence(evidence, newEntries, coveredNowMs, nowMs, memoryMs);
+    columns[0].set(row, evidence.entries);
+    columns[1].set(row, evidence.coveredMs);
   }
 }
-
-/** The average rate of a feed is learned from all of its streams together. */
-export function createPollValues(columns: Columns): PollValues {
-  const feeds = new Map<string, Evidence>();
-  const feedOf = columns.addChoice(noEvidence(0));
-  const fadedMs = columns.add(0);
-  const hours = new EvidenceColumns(columns, MEMORY_MS.hours, fadedMs);
-  const minutes = new EvidenceColumns(columns, MEMORY_MS.minutes, fadedMs);
-  const cost = columns.addRough(1);
-  /** Entries since `countedMs`, up to which all were counted; NaN before the first complete poll. */
-  const uncounted = columns.addRough(0);
-  const countedMs = columns.add(Number.NaN);
-
-  function evidenceOf(feed: string): Evidence {
-    const evidence = feeds.get(feed) ?? noEvidence(0);
-    feeds.set(feed, evidence);
-    return evidence;
-  }
-
-  function rate(row: number): number {
-    return presentRate(minutes.of(row), expectedRate(hours.of(row), expectedRate(feedOf.get(row))));
-  }
-
-  function count(row: number, newEntries: number, coveredNowMs: number, nowMs: number): void {
-    hours.count(row, newEntries, coveredNowMs, nowMs);
-    minutes.count(row, newEntries, coveredNowMs, nowMs);
-    fadedMs.set(row, nowMs);
-    addEvidence(feedOf.get(row), newEntries, coveredNowMs, nowMs);
-  }
-
-  return {
-    add(row, feed) {
-      feedOf.set(row, evidenceOf(feed));
-    },
-    recall(row, newEntries, coveredNowMs, nowMs) {
-      hours.count(row, newEntries, coveredNowMs, nowMs);
-      fadedMs.set(row, nowMs);
-      addEvidence(feedOf.get(row), newEntries, coveredNowMs, nowMs);
-    },
-    cost: (row) => cost.get(row),
-    worth: (row) => rate(row) / (2 * cost.get(row)),
-    hintedWorth: (row) => (rate(row) + HINTED_PER_MS) / (2 * cost.get(row)),
-    freshWorth: (feed) => (FRESH_GAIN * expectedRate(evidenceOf(feed))) / 2,
-    averageRate: (feed) => expectedRate(evidenceOf(feed)),
-    learn(row, { beganMs, nowMs, requests, newEntries, complete, historyMs }) {
-      cost.set(row, cost.get(row) + (Math.max(1, requests) - cost.get(row)) * COST_GAIN);
-      const all = uncounted.get(row) + newEntries;
-      uncounted.set(row, complete ? 0 : all);
-      if (!complete) return;
-      const isFirst = Number.isNaN(countedMs.get(row));
-      // The first complete poll returns a history, which only counts if the time it covers is known.
-      const coveredMs = isFirst ? historyMs : beganMs - countedMs.get(row);
-      if (coveredMs !== undefined) count(row, all, coveredMs, nowMs);
-      countedMs.set(row, beganMs);
-    },
-  };
-}
-
-/**
- * Estimates how often entries arrive in a stream, from what its polls found. A rate is the mean of a Gamma posterior.
- * There are three levels, and each is the prior of the next: the feed's average, what the stream showed over hours,
- * and what it showed in the last minutes. So an unknown stream counts as average rather than quiet, a Bird that
- * becomes active is followed from its first entries, and one that becomes quiet is soon left alone.
- */
 
 /** How many entries arrived, and in how much time. Both fade with age. */
 interface Evidence {
@@ -165,7 +163,7 @@ const RECENT_PRIOR_ENTRIES = 0.5;
 /** The assumed rate of a feed before any of its streams has shown anything: one entry an hour. */
 const FIRST_GUESS_PER_MS = 1 / 3_600_000;
 
-export function noEvidence(nowMs: number): Evidence {
+function noEvidence(nowMs: number): Evidence {
   return { entries: 0, coveredMs: 0, atMs: nowMs };
 }
 
@@ -173,7 +171,7 @@ export function noEvidence(nowMs: number): Evidence {
  * Adds entries that arrived during `coveredMs`. A time longer than the memory counts as one of the memory's length
  * with the same rate.
  */
-export function addEvidence(
+function addEvidence(
   evidence: Evidence,
   entries: number,
   coveredMs: number,
@@ -188,12 +186,12 @@ export function addEvidence(
 }
 
 /** The rate over hours, in entries per millisecond. Without evidence it is `averagePerMs`. */
-export function expectedRate(evidence: Evidence, averagePerMs: number = FIRST_GUESS_PER_MS): number {
+function expectedRate(evidence: Evidence, averagePerMs: number = FIRST_GUESS_PER_MS): number {
   return (PRIOR_ENTRIES + evidence.entries) / (PRIOR_ENTRIES / averagePerMs + evidence.coveredMs);
 }
 
 /** The current rate, in entries per millisecond, from the rate over hours and the evidence of the last minutes. */
-export function presentRate(recent: Evidence, longPerMs: number): number {
+function presentRate(recent: Evidence, longPerMs: number): number {
   return (RECENT_PRIOR_ENTRIES + recent.entries) / (RECENT_PRIOR_ENTRIES / longPerMs + recent.coveredMs);
 }
 

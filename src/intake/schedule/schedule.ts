@@ -31,7 +31,8 @@
  * rate is too low even for that, the limit is stretched as far as needed, and `lag` reports it.
  */
 import { type Column, type Columns, createColumns } from '../columns.ts';
-import { createPollValues, type PollValues } from './poll-value.ts';
+import { PollValues } from './poll-value.ts';
+import { type Account, fairLimits, Shares } from './shares.ts';
 
 export interface ScheduleOptions {
   /** A stream is never polled sooner after its last poll, whatever the hints. */
@@ -232,14 +233,14 @@ export class Schedule {
   readonly #feedOf: Column<Feed | undefined> = this.#columns.addChoice<Feed | undefined>(undefined);
   readonly #feeds = new Map<string, Feed>();
   readonly #regulars = new Map<Row, Regular>();
-  readonly #values: PollValues = createPollValues(this.#columns);
+  readonly #values = new PollValues(this.#columns);
   /** Streams that no poll has read completely. */
   readonly #unread = new Set<Row>();
   /** Streams whose last successful poll left something to read. */
   readonly #behind = new Set<Row>();
   /** The account that the poll of a taken stream is charged to. */
   readonly #payers = new Map<Row, Account>();
-  readonly #shares: Shares = createShares();
+  readonly #shares = new Shares();
   readonly #timedAccount: Account = this.#shares.open(TIMED_SHARE);
   readonly #backlogAccount: Account = this.#shares.open(BACKLOG_SHARE);
 
@@ -623,118 +624,4 @@ function isPressing({ streams, waited }: FeedLook, oldestPart: number): boolean 
 /** So that streams of about the same worth are polled in turn: the estimates are no more precise. */
 function rounded(worth: number): number {
   return Math.exp(Math.round(Math.log(worth) / ALIKE) * ALIKE);
-}
-
-/**
- * Divides requests into shares. An account that used more than its share is in debt, and the requests of all others
- * pay the debt off. Unused shares are not saved up. So a stream that waits for its share gets it within a bounded
- * time, and never more than its share while others wait.
- */
-
-interface Account {
-  /** Between 0 and 1. */
-  readonly share: number;
-  debt: number;
-}
-
-interface Shares {
-  open(share: number): Account;
-  close(account: Account): void;
-  /** A poll begins and is expected to take this many requests. `payer` is undefined if it has no account. */
-  begin(payer: Account | undefined, expected: number): void;
-  /**
-   * The poll took this many requests. They pay off the debts of other accounts only now, because a payment could not
-   * be undone for an account without debt.
-   */
-  end(payer: Account | undefined, expected: number, requests: number): void;
-}
-
-/** How many requests others have to use before these are no more than the account's share. */
-function owed({ share }: Account, requests: number): number {
-  return (requests * (1 - share)) / share;
-}
-
-export function createShares(): Shares {
-  const accounts = new Set<Account>();
-  return {
-    open(share) {
-      const account = { share, debt: 0 };
-      accounts.add(account);
-      return account;
-    },
-    close(account) {
-      accounts.delete(account);
-    },
-    begin(payer, expected) {
-      if (payer && accounts.has(payer)) payer.debt += owed(payer, expected);
-    },
-    end(payer, expected, requests) {
-      for (const account of accounts) {
-        const change = account === payer ? owed(payer, requests - expected) : -requests;
-        account.debt = Math.max(0, account.debt + change);
-      }
-    },
-  };
-}
-
-/**
- * Computes the longest wait of the streams in each feed, so that a wrong guess about one costs a bounded time. It is
- * a multiple of the interval that the feed's streams would have if they were polled in turn, with the requests
- * divided among the feeds by the square-root law: if all streams of a feed have the same interval Tᵢ, Σ λᵢ·Tᵢ/2 is
- * least if Tᵢ is proportional to √(cost/λᵢ).
- */
-
-/** All streams of a feed, as averages. */
-interface FeedLoad {
-  readonly streams: number;
-  /** The requests of one poll. */
-  readonly cost: number;
-  /** The expected new entries of a stream per millisecond. */
-  readonly ratePerMs: number;
-}
-
-/**
- * The multiple of that interval. At 1.5 the mean delay is at most a few percent longer than possible, whatever the
- * rates are. At 1 nothing would be left for streams where new entries are expected.
- */
-const FAIR_WAIT = 1.5;
-
-interface FairLimit {
-  readonly limitMs: number;
-  /** Whether so few entries are expected that by the law it would be polled even more rarely. */
-  readonly isQuiet: boolean;
-}
-
-/**
- * The limit of each feed, at most `mostMs`, if the feeds get `requestsPerMs`. If these requests are too few for
- * `mostMs`, each feed gets `mostMs`.
- */
-export function fairLimits(
-  feeds: readonly FeedLoad[],
-  requestsPerMs: number,
-  mostMs: number,
-): readonly FairLimit[] {
-  let leftPerMs = requestsPerMs;
-  const atMost = new Set<FeedLoad>();
-  for (;;) {
-    const shared = feeds.filter((feed) => !atMost.has(feed));
-    const total = shared.reduce(
-      (sum, { streams, cost, ratePerMs }) => sum + streams * Math.sqrt(cost * ratePerMs),
-      0,
-    );
-    const inTurnMs = ({ cost, ratePerMs }: FeedLoad) => (total / leftPerMs) * Math.sqrt(cost / ratePerMs);
-    // Feeds whose limit would be too long get more than the law gives them, which leaves less to the others.
-    const slow = shared.filter((feed) => inTurnMs(feed) > mostMs);
-    if (slow.length === 0) {
-      return feeds.map((feed) => {
-        const isQuiet = atMost.has(feed);
-        return { isQuiet, limitMs: isQuiet ? mostMs : Math.min(mostMs, FAIR_WAIT * inTurnMs(feed)) };
-      });
-    }
-    for (const feed of slow) {
-      atMost.add(feed);
-      leftPerMs -= (feed.streams * feed.cost) / mostMs;
-    }
-    if (leftPerMs <= 0) return feeds.map(() => ({ isQuiet: false, limitMs: mostMs }));
-  }
 }

@@ -52,12 +52,6 @@ describe('a poll of Flights', () => {
     expect(seen).toEqual([24, 0, 24, 0, 24]);
   });
 
-  test('that failed is not a rescan: the next one looks back again', () => {
-    poll();
-    rescans.scope(bird, agoUs(120_000));
-    expect(poll().hoursBack).toBe(24);
-  });
-
   test('that the service failed to answer postpones one part after another of what it looked at', async () => {
     poll();
     await clock.advance(HOUR_MS);
@@ -93,14 +87,6 @@ describe('a poll of Flights', () => {
     }
     expect(wholeAt).toEqual([1, 23.5, 46, 68.5]);
   });
-
-  test('looks at what was before the watch began only for what failed since', async () => {
-    open({ chance: 0, watchedForDays: 0.5 });
-    poll();
-    const { scope } = poll();
-    expect(scope.fromUs).toBe(agoUs(DAY_MS / 2));
-    expect(scope.wholeFromUs).toBeLessThan(agoUs(28 * DAY_MS));
-  });
 });
 
 describe('the first poll of a Bird', () => {
@@ -132,13 +118,6 @@ describe('the first poll of a Bird', () => {
     poll();
     await clock.advance(HOUR_MS / 2);
     expect(parts()).toEqual([true, true]);
-  });
-
-  test('does not ask again for what is active if only the rest failed', async () => {
-    rescans.failed(bird.row, rescans.scope(bird, agoUs(120_000)), agoUs(120_000));
-    expect([poll().scope.active, poll().scope.active]).toEqual([true, false]);
-    await clock.advance(HOUR_MS / 2);
-    expect([poll().scope.wholeFromUs, poll().scope.wholeFromUs]).toEqual([expect.any(Number), undefined]);
   });
 
   test('keeps the Bird from resting until it has succeeded', () => {

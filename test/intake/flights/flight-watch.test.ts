@@ -172,13 +172,6 @@ describe('a failed Flight', () => {
     });
   });
 
-  test('ends by its log with the failure if no line says that it ended', async () => {
-    stage.answers.log = [line('5', 10, { message: 'Segment limit' })];
-    stage.show('a', -20, { status: 'failed', durationSeconds: 9 });
-    const [event] = (await stage.watch.poll()).fresh;
-    expect(event?.occurredAtUs).toBe(stage.clock.nowUs() - 10 * SECOND_US);
-  });
-
   test('never ends before it began, even if our clock is behind and the service does not give its time', async () => {
     await stage.pass(60);
     stage.answers.tellsTime = false;
@@ -456,39 +449,6 @@ describe('a poll', () => {
     ]);
   });
 
-  test('halves an answer that may be cut off, and one that is too large', async () => {
-    for (let at = 0; at < 60; at += 1)
-      stage.show(`${at}`, at * 50, { status: 'succeeded', durationSeconds: 1 });
-    stage.world.behaviours.flightsCap = 25;
-    expect((await stage.watch.poll()).fresh).toHaveLength(60);
-    for (let at = 0; at < 60; at += 1)
-      stage.show(`n${at}`, at * 0.2, { status: 'succeeded', durationSeconds: 0 });
-    stage.answers.receivable = 20;
-    expect((await stage.watch.poll()).fresh).toHaveLength(60);
-    expect(stage.happenings).not.toContainEqual(expect.objectContaining({ what: 'missing' }));
-    stage.answers.trouble = { list: new NestwatchError('timeout', 'no answer') };
-    await expect(stage.watch.poll()).rejects.toThrow('no answer');
-    stage.answers.trouble = { list: new TypeError('a bug') };
-    await expect(stage.watch.poll()).rejects.toThrow('a bug');
-  });
-
-  test('finds within hours what a cut answer lacked, if longer ones had come before', async () => {
-    for (let at = 0; at < 60; at += 1)
-      stage.show(`${at}`, at * 50, { status: 'succeeded', durationSeconds: 1 });
-    expect((await stage.watch.poll()).fresh).toHaveLength(60);
-    stage.world.behaviours.flightsOrder = 'newest_first';
-    stage.world.behaviours.flightsCap = 25;
-    await stage.pass(600);
-    for (let at = 0; at < 40; at += 1)
-      stage.show(`n${at}`, at * 10, { status: 'succeeded', durationSeconds: 1 });
-    const seen: string[] = [];
-    for (let poll = 0; poll < 10; poll += 1) {
-      seen.push(...(await stage.poll()));
-      await stage.pass(1_200);
-    }
-    expect(seen.sort()).toEqual(Array.from({ length: 40 }, (_, at) => `flight.succeeded n${at}`).sort());
-  });
-
   test('requests one or two open Flights that the list lacks by their ids, more of them by their status', async () => {
     for (const id of ['a', 'b', 'c']) stage.show(id, 20);
     await stage.watch.poll();
@@ -623,37 +583,6 @@ describe('a poll', () => {
     stage.ends('a', { status: 'cancelled' });
     await stage.pass(60);
     expect(await stage.poll()).toEqual(['flight.cancelled a']);
-  });
-
-  test('finds more open Flights than one answer holds without requesting each', async () => {
-    for (let at = 0; at < 60; at += 1) stage.show(`${at}`, 86_400 + at * 3_600);
-    stage.world.behaviours.flightsCap = 25;
-    await stage.watch.poll();
-    expect(stage.watch.openCount()).toBe(60);
-    await stage.pass(60);
-    stage.takeAsked();
-    await stage.watch.poll();
-    expect(stage.asked).not.toContain('get');
-    expect(stage.asked.length).toBeLessThan(12);
-  });
-
-  test('requests all that is active if the start of an open Flight is not known', async () => {
-    for (const id of ['a', 'b', 'c']) stage.show(id, null);
-    await stage.watch.poll();
-    stage.answers.unlisted = new Set(['a', 'b', 'c']);
-    stage.takeAsked();
-    await stage.watch.poll();
-    expect(stage.asked).toEqual(['list', 'list active', 'get', 'get', 'get']);
-  });
-
-  test('of a service that gives no time uses our clock', async () => {
-    stage.answers.tellsTime = false;
-    stage.show('a', 20);
-    await stage.watch.poll();
-    expect(stage.watch.cursorUs()).toBe(stage.clock.nowUs() - 20 * SECOND_US);
-    stage.answers.unlisted = new Set([...stage.answers.unlisted, 'a']);
-    stage.ends('a', { status: 'cancelled' });
-    expect((await stage.watch.poll()).fresh[0]?.occurredAtUs).toBe(stage.clock.nowUs());
   });
 
   test('begins no earlier than the first reading did, even for an open Flight', async () => {
@@ -901,28 +830,11 @@ describe('a Bird at rest', () => {
     expect([stage.watch.cursorUs(), stage.watch.openCount()]).toEqual([daysAgo(2), 0]);
   });
 
-  test('is not known since when by what failed or is active alone', async () => {
-    stage.show('active', 3 * 86_400);
-    stage.show('failed', 2 * 86_400, { ...done, status: 'failed', errorMessages: 'No quota' });
-    stage.show('last', 86_400, done);
-    await stage.store.transaction((tx) => tx.inventory.putBirds([recordOfBird()]));
-    stage.answers.receivable = 2;
-    await stage.poll();
-    expect([stage.watch.cursorUs(), stage.watch.openCount()]).toEqual([0, 1]);
-  });
-
   test('is known since when even if the answer may be cut off, if it shows the last one', async () => {
     for (let day = 1; day <= 40; day += 1) stage.show(`${day}`, day * 86_400, done);
     await stage.poll();
     expect(stage.asked).toEqual(['list', 'list', 'list active', 'list', 'list failed']);
     expect(stage.watch.cursorUs()).toBe(daysAgo(1));
-  });
-
-  test('is not known since when if the answer is cut off before the last one', async () => {
-    for (let day = 1; day <= 40; day += 1) stage.show(`${day}`, day * 86_400, done);
-    stage.world.behaviours.flightsCap = 25;
-    await stage.poll();
-    expect(stage.watch.cursorUs()).toBe(0);
   });
 });
 
@@ -1038,14 +950,6 @@ describe('Flights too dense for an answer', () => {
     expect(gaps()).toEqual([1, 0]);
   });
 
-  test('at one moment are found by their status', async () => {
-    stage.answers.receivable = 25;
-    burst('large', 20, 0);
-    for (let at = 0; at < 20; at += 1) stage.show(`s${at}`, 600, { status: 'succeeded', durationSeconds: 0 });
-    expect((await stage.watch.poll()).fresh).toHaveLength(40);
-    expect(gaps()).toEqual([0]);
-  });
-
   test('at one moment are no gap if nothing shows that answers are cut off', async () => {
     burst('many', 30, 0);
     expect((await stage.watch.poll()).fresh).toHaveLength(30);
@@ -1081,16 +985,6 @@ describe('Flights too dense for an answer', () => {
       expect(gaps()).toEqual([1]);
     },
   );
-
-  test('of a service that compares whole seconds are no gap if nothing shows that answers are cut off', async () => {
-    stage.world.behaviours.comparedPrecision = 'second';
-    burst('many', 30, SECOND_US / 2);
-    expect((await stage.watch.poll()).fresh).toHaveLength(30);
-    stage.answers.isExclusive = true;
-    await stage.pass(3_600);
-    await stage.watch.poll();
-    expect(gaps()).toEqual([0]);
-  });
 
   test('among all active ones are reported as missing as well', async () => {
     stage.answers.receivable = 25;

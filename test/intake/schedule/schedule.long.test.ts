@@ -81,14 +81,6 @@ describe('a feed that is excluded from a turn', () => {
     expect(names(40_000, 'bird_log')).toEqual(['flights', Number.POSITIVE_INFINITY]);
     expect(names(40_000)).toEqual(['log', Number.POSITIVE_INFINITY]);
   });
-
-  test('does not hold up a timed stream of another feed', () => {
-    const schedule = scheduleOf();
-    schedule.add({ name: 'flights', feed: 'flight' }, 0);
-    expect(names(0, undefined, schedule)).toEqual(['flights', Number.POSITIVE_INFINITY]);
-    schedule.done('flights', 100, { delayMs: 400 });
-    expect(names(600, 'bird_log', schedule)).toEqual(['flights', Number.POSITIVE_INFINITY]);
-  });
 });
 
 describe('a stream of a Bird', () => {
@@ -108,18 +100,6 @@ describe('a stream of a Bird', () => {
     expect(schedule.take(50 * MINUTE)).toEqual(NEVER);
   });
 
-  test('is added once, and never due after it was removed', () => {
-    const schedule = scheduleOf();
-    addBirds(schedule, ['a', 'b', 'a']);
-    expect(schedule.size).toBe(2);
-    schedule.remove('a');
-    schedule.remove('never there');
-    expect(schedule.take(0)).toEqual({ name: 'b' });
-    schedule.remove('b');
-    schedule.done('b', 1, QUIET);
-    expect([schedule.take(HOUR), schedule.has('b'), schedule.size]).toEqual([NEVER, false, 0]);
-  });
-
   test('added again while its poll runs is fresh, whatever that poll results in', () => {
     const schedule = scheduleOf();
     addBirds(schedule, ['a']);
@@ -128,18 +108,6 @@ describe('a stream of a Bird', () => {
     addBirds(schedule, ['a'], 1_000);
     schedule.done('a', 1_000, { delayMs: MINUTE });
     expect(schedule.take(1_000)).toEqual({ name: 'a' });
-  });
-
-  test('removed while it waits or is timed is never due again', () => {
-    const schedule = scheduleOf();
-    addBirds(schedule, ['waits', 'timed']);
-    schedule.take(0);
-    schedule.take(0);
-    schedule.done('waits', 0, QUIET);
-    schedule.done('timed', 0, { delayMs: 5_000 });
-    schedule.remove('waits');
-    schedule.remove('timed');
-    expect(schedule.take(HOUR)).toEqual(NEVER);
   });
 
   test.each<[string, number, number]>([
@@ -153,24 +121,6 @@ describe('a stream of a Bird', () => {
     schedule.done('a', 500, { delayMs });
     if (delayMs > 0) expect(schedule.take(500)).toEqual({ waitMs: delayMs });
     expect(schedule.take(dueMs)).toEqual({ name: 'a' });
-  });
-
-  test('a result for a removed stream is not taken for that of a new one', () => {
-    const schedule = scheduleOf();
-    const removed = ['fresh', 'waits', 'timed', 'taken'];
-    addBirds(schedule, removed.slice(1));
-    for (const name of removed.slice(1)) expect(schedule.take(0)).toEqual({ name });
-    schedule.hint('taken', 0);
-    schedule.done('waits', 0, { ...QUIET, requests: 5, newEntries: 100 });
-    schedule.done('timed', 0, { delayMs: 20 * SECOND });
-    addBirds(schedule, removed.slice(0, 1));
-    for (const name of removed) schedule.remove(name);
-
-    addBirds(schedule, ['a', 'b', 'c', 'd']);
-    schedule.done('taken', 0, QUIET);
-    const polls = serve(schedule, { untilMs: MINUTE, perSecond: 50 });
-    for (const name of ['a', 'b', 'c', 'd']) expect(timesOf(polls, name)).toHaveLength(2);
-    expect(polls).toHaveLength(8);
   });
 
   test('that is not to be polled again stays so, whatever is hinted', () => {
@@ -338,45 +288,6 @@ describe('a regular stream', () => {
     expect(share).toBeLessThan(0.28);
   });
 
-  test('pays for what its first poll really took', () => {
-    const schedule = scheduleOf({ allowedPerSecond: () => 1 });
-    addBirds(
-      schedule,
-      Array.from({ length: 200 }, (_, at) => `${at}`),
-    );
-    schedule.add({ name: 'inventory', intervalMs: MINUTE, share: 0.25 }, 0);
-    const polls = serve(schedule, { untilMs: HOUR, perSecond: 1 }, (name) =>
-      name === 'inventory' ? { requests: 101 } : QUIET,
-    );
-    const [first, second] = polls.flatMap(({ name }, at) => (name === 'inventory' ? [at] : []));
-    expect(second! - first!).toBeGreaterThanOrEqual(300);
-  });
-
-  test('may use more than its share of what nobody else wants', () => {
-    const schedule = scheduleOf();
-    addBirds(schedule, ['a']);
-    schedule.add({ name: 'inventory', intervalMs: MINUTE, share: 0.25 }, 0);
-    const polls = serve(schedule, { untilMs: HOUR, perSecond: 2 }, (name) =>
-      name === 'inventory' ? { requests: 60 } : QUIET,
-    );
-    expect(timesOf(polls, 'inventory')).toHaveLength(60);
-  });
-
-  test('owes nothing for what nobody else wanted, once others want their turns', () => {
-    const schedule = scheduleOf({ allowedPerSecond: () => 1 });
-    schedule.add({ name: 'notifications', intervalMs: 30 * SECOND, share: 0.25 }, 0);
-    serve(schedule, { untilMs: 4 * HOUR, perSecond: 1 });
-    addBirds(
-      schedule,
-      Array.from({ length: 1_000 }, (_, at) => `${at}`),
-      4 * HOUR,
-    );
-    const polls = serve(schedule, { fromMs: 4 * HOUR, untilMs: 5 * HOUR, perSecond: 1 });
-    expect(Math.max(...gapsOf([4 * HOUR, ...timesOf(polls, 'notifications')]))).toBeLessThanOrEqual(
-      31 * SECOND,
-    );
-  });
-
   test('is still polled each interval while Birds want more than the rate allows', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 1 });
     addBirds(
@@ -386,31 +297,6 @@ describe('a regular stream', () => {
     schedule.add({ name: 'notifications', intervalMs: 30 * SECOND, share: 0.25 }, 0);
     const polls = serve(schedule, { untilMs: HOUR, perSecond: 1 });
     expect(Math.max(...gapsOf(timesOf(polls, 'notifications')))).toBeLessThanOrEqual(31 * SECOND);
-  });
-
-  test('is polled each interval beside Birds whose polls take less than expected', () => {
-    const schedule = scheduleOf({ allowedPerSecond: () => 1 });
-    addBirds(
-      schedule,
-      Array.from({ length: 200 }, (_, at) => `${at}`),
-    );
-    schedule.add({ name: 'notifications', intervalMs: 30 * SECOND, share: 0.25 }, 0);
-    const first = new Set<string>();
-    const polls = serve(schedule, { untilMs: HOUR, perSecond: 1 }, (name) => {
-      const isFirst = name !== 'notifications' && !first.has(name);
-      first.add(name);
-      return isFirst ? { ...QUIET, requests: 3 } : QUIET;
-    });
-    const gaps = gapsOf(timesOf(polls, 'notifications'));
-    expect(gaps.length).toBeGreaterThan(HOUR / (33 * SECOND));
-    expect(Math.max(...gaps)).toBeLessThanOrEqual(33 * SECOND);
-  });
-
-  test('removed is never due again', () => {
-    const schedule = scheduleOf();
-    schedule.add({ name: 'inventory', intervalMs: MINUTE, share: 0.25 }, 0);
-    schedule.remove('inventory');
-    expect(schedule.take(HOUR)).toEqual(NEVER);
   });
 });
 
@@ -470,19 +356,6 @@ describe('the choice between Birds', () => {
     expect(gaps[Math.floor(0.9 * gaps.length)]).toBeLessThanOrEqual(70 * SECOND);
   });
 
-  test('but however low its rate, a stream waits at most 1.5 times as long as if all were polled in turn', () => {
-    const schedule = scheduleOf({ allowedPerSecond: () => 1 });
-    const names = Array.from({ length: 100 }, (_, at) => `${at}`);
-    addBirds(schedule, names);
-    const polls = serve(schedule, { untilMs: 2 * HOUR, perSecond: 1 }, (name) => ({
-      ...QUIET,
-      newEntries: Number(name) < 10 ? 5 : 0,
-    }));
-    const gaps = names.map((name) => Math.max(...gapsOf(timesOf(polls, name))));
-    expect(Math.max(...gaps)).toBeLessThanOrEqual(1.5 * 100 * SECOND + SECOND);
-    expect(Math.max(...gapsOf(timesOf(polls, '3').slice(5)))).toBeLessThan(70 * SECOND);
-  });
-
   test.each([
     // By the square root alone it would be 1.4, and a fifth of the entries there would be late.
     ['a third', 2, 0.95, 1.3],
@@ -540,24 +413,6 @@ describe('the choice between Birds', () => {
     expect(polled(HOUR)).toBeGreaterThan(polled(undefined));
   });
 
-  test('a stream whose polls cost four requests is polled half as often', () => {
-    const schedule = scheduleOf({ allowedPerSecond: () => 1, maxIntervalMs: HOUR });
-    const names = Array.from({ length: 40 }, (_, at) => `${at}`);
-    addBirds(schedule, names);
-    // Nothing happens in the others.
-    const isBusy = (name: string) => Number(name) < 10;
-    const lastMs = new Map<string, number>();
-    const polls = serve(schedule, { untilMs: 4 * HOUR, perSecond: 1 }, (name, nowMs) => {
-      const newEntries = isBusy(name) ? Math.round((nowMs - (lastMs.get(name) ?? nowMs)) / SECOND) : 0;
-      lastMs.set(name, nowMs);
-      return { ...QUIET, newEntries, requests: isBusy(name) && Number(name) % 2 === 0 ? 4 : 1 };
-    });
-    const late = polls.filter(({ name, atMs }) => atMs > HOUR && isBusy(name));
-    const dear = late.filter(({ name }) => Number(name) % 2 === 0).length;
-    expect(dear / (late.length - dear)).toBeGreaterThan(0.45);
-    expect(dear / (late.length - dear)).toBeLessThan(0.6);
-  });
-
   test('a new Bird is polled at once, and then like an average one of its feed', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 1, maxIntervalMs: HOUR });
     const names = Array.from({ length: 60 }, (_, at) => `${at}`);
@@ -570,37 +425,6 @@ describe('the choice between Birds', () => {
     const [busy, fresh, quiet] = ['0', 'new', '5'].map((name) => timesOf(polls, name).length);
     expect(fresh).toBeGreaterThan(quiet!);
     expect(fresh).toBeLessThan(busy!);
-  });
-
-  test('history that takes several polls to read is not news', () => {
-    const schedule = scheduleOf({ allowedPerSecond: () => 1, maxIntervalMs: HOUR });
-    const names = Array.from({ length: 60 }, (_, at) => `${at}`);
-    addBirds(schedule, names);
-    let left = 6;
-    const polls = serve(schedule, { untilMs: 2 * HOUR, perSecond: 1 }, (name) => {
-      if (name !== '0' || left === 0) return QUIET;
-      left -= 1;
-      return { requests: 1, newEntries: 2_000, complete: left === 0, ...(left > 0 && { delayMs: 0 }) };
-    });
-    const late = polls.filter(({ atMs }) => atMs > 10 * MINUTE);
-    expect(timesOf(late, '0').length).toBeLessThan(1.2 * timesOf(late, '1').length);
-  });
-
-  test('the entries of a poll that could not read everything count when the stream is read to its end', () => {
-    const counts = (first: Polled) => {
-      const schedule = scheduleOf({ allowedPerSecond: () => 1, maxIntervalMs: HOUR });
-      const names = Array.from({ length: 60 }, (_, at) => `${at}`);
-      addBirds(schedule, names);
-      let turn = 0;
-      const polls = serve(schedule, { untilMs: 2 * HOUR, perSecond: 1 }, (name) => {
-        if (name !== '0') return QUIET;
-        turn += 1;
-        return turn % 2 === 1 ? first : QUIET;
-      });
-      return timesOf(polls, '0').length;
-    };
-    const silent = counts(QUIET);
-    expect(counts({ requests: 1, newEntries: 20, complete: false, delayMs: 0 })).toBeGreaterThan(2 * silent);
   });
 });
 
@@ -668,19 +492,6 @@ describe('the longest interval', () => {
     const gaps = names.map((name) => Math.max(...gapsOf(timesOf(late, name))));
     expect(Math.max(...gaps)).toBeLessThanOrEqual(5 * MINUTE);
     expect(Math.max(...gapsOf(timesOf(late, '3')))).toBeLessThan(MINUTE * 4);
-  });
-
-  test('is not an aim: if it equals the interval, streams are polled a little before it', () => {
-    const schedule = scheduleOf({ intervalMs: MINUTE, maxIntervalMs: MINUTE, minIntervalMs: MINUTE });
-    const names = Array.from({ length: 30 }, (_, at) => `${at}`);
-    addBirds(schedule, names);
-    schedule.add({ name: 'inventory', intervalMs: 25 * SECOND, share: 0.25 }, 0);
-    const polls = serve(schedule, { untilMs: HOUR, perSecond: 1 }, (name) =>
-      name === 'inventory' ? { requests: 4 } : QUIET,
-    );
-    const gaps = names.flatMap((name) => gapsOf(timesOf(polls, name)));
-    expect(Math.max(...gaps)).toBeLessThanOrEqual(MINUTE);
-    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(0.9 * MINUTE);
   });
 
   test('is kept by streams that were polled all at once, when the rate falls afterwards', () => {
@@ -765,27 +576,6 @@ describe('the longest interval', () => {
     expect(schedule.lag(4 * HOUR)).toBeUndefined();
   });
 
-  test('also says whether the rate keeps the interval', () => {
-    let perSecond = 1;
-    const schedule = scheduleOf({ allowedPerSecond: () => perSecond });
-    addBirds(schedule, ['a', 'b', 'c']);
-    schedule.add({ name: 'inventory', intervalMs: 10 * SECOND, share: 0.1 }, 0);
-    perSecond = 0.2;
-    expect(schedule.isAimKept()).toBe(true);
-    perSecond = 0.19;
-    expect(schedule.isAimKept()).toBe(false);
-  });
-
-  test('needs as many requests as polls are known to take', () => {
-    const schedule = scheduleOf({ allowedPerSecond: () => 1 });
-    addBirds(
-      schedule,
-      Array.from({ length: 300 }, (_, at) => `${at}`),
-    );
-    serve(schedule, { untilMs: 8 * HOUR, perSecond: 1 }, () => ({ ...QUIET, requests: 3 }));
-    expect(schedule.neededPerSecond()).toBeCloseTo(3, 1);
-  });
-
   test('is also missed by streams that were never polled, whose polls fail, or whose poll does not end', () => {
     const schedule = scheduleOf();
     addBirds(schedule, ['a']);
@@ -816,20 +606,6 @@ describe('the longest interval', () => {
     // Twice its own interval.
     expect(schedule.lag(16 * MINUTE)).toBeUndefined();
     expect(schedule.lag(16 * MINUTE + 1)).toMatchObject({ name: 'inventory', streams: 1 });
-  });
-
-  test('is missed by what was read in part, whose requests are still known', () => {
-    const schedule = scheduleOf();
-    schedule.add({ name: 'inventory', intervalMs: MINUTE, share: 0.1 }, 0);
-    const partly = { requests: 60, isPartial: true };
-    serve(schedule, { untilMs: 30 * MINUTE, perSecond: 50 }, () => partly);
-    expect(schedule.neededPerSecond()).toBeCloseTo(1, 1);
-    expect(schedule.lag(30 * MINUTE)).toEqual({
-      name: 'inventory',
-      oldestMs: 30 * MINUTE,
-      isBehind: false,
-      streams: 1,
-    });
   });
 
   longStory('where it cannot be kept, a part of the rate still goes to where entries are expected', () => {
