@@ -42,6 +42,10 @@ export const SUBJECT_LABELS = [
   'error',
   'receiver',
   'integration',
+  'feed',
+  'reason',
+  'objective',
+  'type',
 ];
 
 /** What a silence because of an alert is usually about: all of its Bird, or else alerts like it. */

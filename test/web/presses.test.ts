@@ -5,6 +5,7 @@ import { slackBody } from '../../src/channels/slack/slack-body.ts';
 import { buttonValues } from '../../src/channels/slack/slack-buttons.ts';
 import type { SlackIntegration } from '../../src/channels/slack/slack-channel.ts';
 import { createSlackPresses } from '../../src/channels/slack/slack-press.ts';
+import { formatMatcher } from '../../src/domain/matchers/matcher.ts';
 import { LIMITS } from '../../src/limits.ts';
 import type { Store } from '../../src/store/store.ts';
 import { group, alert as notified } from '../channels/sample-notifications.ts';
@@ -16,7 +17,11 @@ import { serve } from './served.ts';
 const RESPONSE_URL = 'https://hooks.slack.com/actions/T01/1/1';
 const PATH = '/slack/interactivity';
 
-async function pressed(fly: boolean, outcome: Outcome = { kind: 'accepted' }) {
+async function pressed(
+  fly: boolean,
+  outcome: Outcome = { kind: 'accepted' },
+  labels: Readonly<Record<string, string>> = notified().labels,
+) {
   const { receivers } = load(`${REGION}web: { external_url: "https://watch.example.com" }
 route: { receiver: ops }
 receivers:
@@ -29,7 +34,7 @@ receivers:
   });
   const alerting = anAlertingConfig({ regions: [{ name: 'eu', ...(fly && { fly }) }] });
   const served = await serve({ presses, alerting });
-  const { id, labels } = notified();
+  const { id } = notified();
   const firing = anAlert({ id, labels });
   await putAlert(served.store, firing);
   const slack = receivers[0]!.integrations[0] as SlackIntegration;
@@ -123,6 +128,17 @@ test('two people who have to approve a start do not do it in Slack, where one ma
   await press('Fly again');
   expect(hints).toEqual(['Two people have to approve this, each logged in by their own name.']);
   expect(await store.transaction((tx) => tx.actions.find('p'))).toMatchObject({ state: 'proposed', by: [] });
+});
+
+test('a silence of an alert about the watch itself mutes only that impairment', async () => {
+  const labels = { alertname: 'WatchImpaired', severity: 'warning', region: 'eu', reason: 'clock_wrong' };
+  const { press, hints, store } = await pressed(true, undefined, labels);
+  await press('Silence for 2 h');
+  const [silence] = await store.transaction((tx) => tx.silences.list());
+  expect(silence!.matchers.map(formatMatcher)).toEqual([
+    ...['alertname="WatchImpaired"', 'region="eu"', 'reason="clock_wrong"'],
+  ]);
+  expect(hints).toHaveLength(1);
 });
 
 test('what was done stays done, and the log says so, if Slack does not show it', async () => {
