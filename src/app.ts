@@ -9,7 +9,8 @@ import { closeChannels, openChannels } from './channels/registry.ts';
 import { hasButtons } from './channels/slack/slack-channel.ts';
 import type { Config } from './config/config.ts';
 import { createServiceLinks } from './config/service-links.ts';
-import { createDaemon, type Daemon, type Setup } from './daemon.ts';
+import type { Setup } from './daemon.ts';
+import { createDaemon, type Daemon } from './daemon.ts';
 import { createDeliveryMessages } from './delivery/delivery-message.ts';
 import { HEARTBEAT_TIMEOUT_MS } from './delivery/heartbeat.ts';
 import { countSilences } from './domain/muting/silence.ts';
@@ -36,8 +37,7 @@ import { tableChanges } from './store/versions/table-changes.ts';
 import { exactTime } from './text/instant-words.ts';
 import type { Clock } from './time/clock.ts';
 import { VERSION } from './version.ts';
-import { createSigner } from './web/access/sessions.ts';
-import { openFilesAllowed } from './web/connections.ts';
+import { createSigner } from './web/access/oidc.ts';
 import { type Door, openDoor, type Web } from './web/server.ts';
 
 /** The size limit of the watchdog's response, of which only the status matters. */
@@ -104,7 +104,6 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
   const door = await openDoor(
     {
       config: options.config.web,
-      openFiles: openFilesAllowed(),
       clock: edge.clock,
       report: (happening) => report(happening),
     },
@@ -295,7 +294,6 @@ async function assemble(
       signer: createSigner(secret(linkKey)),
       ...webOf(setup, browsers),
       presses: await openPresses(setup),
-      openFiles: openFilesAllowed(),
       store: promptStore,
       isShared: replica !== undefined,
       status: () => ({

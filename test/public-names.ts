@@ -10,7 +10,7 @@ import { ERRORS } from '../src/errors.ts';
 import { IMPAIRMENTS } from '../src/health/impairment.ts';
 import { BIRD_METRICS, METRICS } from '../src/observe/metric-catalogue.ts';
 import { SAMPLE_VARIABLES } from '../src/templates/variables.ts';
-import { keepHealth } from '../src/web/answer-health.ts';
+import { keepHealth } from '../src/web/monitoring.ts';
 import { createPush } from '../src/web/push.ts';
 import { createApp } from '../src/web/routes.ts';
 import { nestwatch } from './cli/test-io.ts';
@@ -95,7 +95,7 @@ async function addresses(): Promise<string[]> {
     health: keepHealth(options),
     publicStore: store,
   };
-  return createApp(options, state, createPush(clock, 1024))
+  return createApp(options, state, createPush(clock))
     .routes.filter(({ method }) => method !== 'ALL')
     .map(({ method, path }) => `address ${method} ${path}`);
 }

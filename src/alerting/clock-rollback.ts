@@ -4,11 +4,10 @@
  * they merely come early. What is written after the clock was set back already has the new time and must not be moved,
  * so the clock is checked before every transaction.
  *
- * Where several replicas share a store, all times are on the store's clock (`time/store-clock.ts`), and the replica
+ * Where several replicas share a store, all times are on the store's clock (`time/clock.ts`), and the replica
  * that alerts moves them. The store notes its clock every minute. A replica that takes over learns from that whether
  * the clock was set back since, as happens when another database server takes the place of the first.
  */
-
 import { codeOf } from '../errors.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { aheadOf, type Clock, type ClockReading, LEAST_STEP_US, readClock } from '../time/clock.ts';

@@ -12,7 +12,6 @@
  * The material is read in many short transactions, so that no other stage waits for it. The last transaction queues the
  * notification and records how far the digest has come, both or neither.
  */
-
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import type { Integration, Receiver } from '../channels/receiver.ts';
 import type { Config } from '../config/config.ts';
@@ -48,10 +47,10 @@ import { type Month, readMonth, reportOf } from '../store/report/month-report.ts
 import type { Store, Transaction } from '../store/store.ts';
 import { unusualFlights } from '../store/unusual-flights.ts';
 import { exactZoneTime } from '../text/instant-words.ts';
-import type { Period } from '../time/calendar-period.ts';
 import { type Clock, sleep } from '../time/clock.ts';
 import { type Cron, createCron } from '../time/cron.ts';
 import { pausing } from '../time/pause-after.ts';
+import type { Period } from '../time/zone-format.ts';
 import { destinationsOf, newDelivery, queue } from './destination.ts';
 
 interface Digests {

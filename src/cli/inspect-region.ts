@@ -1,13 +1,11 @@
 /** Finds out what nestwatch would watch in a region, and how often it could read that, before it is watched. */
-
 import type { PollConfig } from '../config/sections/poll-section.ts';
 import type { RegionConfig } from '../config/sections/regions-section.ts';
 import type { Place } from '../domain/alert/fact.ts';
 import { ERRORS, type ErrorCode, type NestwatchError } from '../errors.ts';
 import { NestSelection } from '../intake/inventory/inventory-reading.ts';
 import type { ServiceClient } from '../service/client.ts';
-import { howMany } from '../text/counts.ts';
-import { durationWords } from '../text/duration-words.ts';
+import { durationWords, howMany } from '../text/duration-words.ts';
 import { plainText } from '../text/plain-text.ts';
 
 interface Inspected {

@@ -1,7 +1,8 @@
 import type { ConnectionSettings } from '../http/http-settings.ts';
 import { openTransport } from '../http/transport.ts';
 import type { Edge } from '../process-io.ts';
-import { createServiceClient, type ServiceClient, type ServiceRegion } from '../service/client.ts';
+import type { ServiceRegion } from '../service/client.ts';
+import { createServiceClient, type ServiceClient } from '../service/client.ts';
 
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 

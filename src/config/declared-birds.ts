@@ -6,7 +6,7 @@ import { ConfigError, type Path } from '../document/problem.ts';
 import { readList } from '../document/read-list.ts';
 import { words } from '../document/value-shape.ts';
 import type { DeclaredBird } from '../domain/alert/rule.ts';
-import { nearest } from '../text/nearest.ts';
+import { nearest } from '../text/mistake-words.ts';
 
 const birdShape = z.strictObject({
   region: words,

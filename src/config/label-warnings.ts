@@ -9,7 +9,7 @@ import { EVENT_FEEDS, EVENT_TYPES } from '../domain/alert/event.ts';
 import { ALERT_KINDS, KINDS, kindOf } from '../domain/kinds/kinds.ts';
 import { formatMatcher, type Matcher, parseMatchers } from '../domain/matchers/matcher.ts';
 import type { Route } from '../domain/routing/route.ts';
-import { nearest } from '../text/nearest.ts';
+import { nearest } from '../text/mistake-words.ts';
 import type { Config } from './config.ts';
 
 /** The label names that something can have, and all values of labels with a closed set. */

@@ -1,4 +1,4 @@
-import { nearest } from '../text/nearest.ts';
+import { nearest } from '../text/mistake-words.ts';
 import type { Check } from './check.ts';
 import type { Path } from './problem.ts';
 

@@ -1,6 +1,6 @@
 /** Which keys a shape has at a path, for messages about those that it has not. */
 import * as z from 'zod';
-import { nearest } from '../text/nearest.ts';
+import { nearest } from '../text/mistake-words.ts';
 import type { Path } from './problem.ts';
 import { isRefused } from './refused-key.ts';
 

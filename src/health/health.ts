@@ -12,10 +12,9 @@ import type { Store, StoreSpace } from '../store/store.ts';
 import { plainText } from '../text/plain-text.ts';
 import { type Clock, sleep } from '../time/clock.ts';
 import { type Impairment, impairmentKey } from './impairment.ts';
-import { isDiskLow, judgeHealth } from './judge-health.ts';
+import { type HealthSnapshot, isDiskLow, judgeHealth, type ReplicaSnapshot } from './judge-health.ts';
 import { NOTHING_KEPT, readKept } from './read-kept.ts';
-import type { HealthSnapshot, ReplicaSnapshot, StoreRefusal } from './snapshot.ts';
-import { createStoreRoom } from './store-room.ts';
+import { createStoreRoom, type StoreRefusal } from './readiness.ts';
 import { createWatchFacts, type WatchFact } from './watch-facts.ts';
 
 export interface HealthAnswer {
@@ -62,12 +61,6 @@ interface HealthOptions {
 
 /** An impairment is notified after two checks: with the usual `group_wait` that is within a minute. */
 const LOOK_EVERY_MS = 10_000;
-/**
- * How many checks are skipped while another replica alerts and the store works. Anyone who asks triggers a check
- * anyway.
- */
-const LOOKS_SPARED = 2;
-
 /**
  * Alerting looks by itself once a minute. Until then it must be told about new impairments, and about those that will
  * soon have lasted long enough to fire.
@@ -173,13 +166,9 @@ export function createHealth(options: HealthOptions): Health {
     storeRefusal: () => refusal(store.space()),
     hear,
     async run(signal) {
-      for (let spared = LOOKS_SPARED; !signal.aborted; spared += 1) {
-        const isUrgent = isAlerting() || refusal(store.space()) !== undefined;
+      while (!signal.aborted) {
         try {
-          if (isUrgent || spared >= LOOKS_SPARED) {
-            await read();
-            spared = -1;
-          }
+          await read();
         } catch (error) {
           report({ what: 'trouble', stage: 'store', error });
         }

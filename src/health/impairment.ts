@@ -5,8 +5,7 @@
 import type { Feed } from '../domain/alert/event.ts';
 import type { AlertKind } from '../domain/kinds/kinds.ts';
 import { dayAndTime } from '../text/instant-words.ts';
-import { type Finding, type Said, sayFinding } from './finding.ts';
-import { ENGLISH_FINDINGS } from './finding-words.ts';
+import { ENGLISH_FINDINGS, type Finding, type Said, sayFinding } from './finding.ts';
 
 interface Meaning {
   readonly means: string;

@@ -2,23 +2,17 @@
  * Gives the one answer to "is all well?": a pure function from the state of the watch to its impairments. The page,
  * `status`, the API, the heartbeat and the metrics all show this answer and no other.
  */
-
-import type { RefusedFile } from '../store/ownership-store.ts';
+import type { RegionSnapshot } from '../region-progress.ts';
+import type { FailingIntegration } from '../store/outbox-store.ts';
+import type { RefusedFile, ReplicaRecord } from '../store/ownership-store.ts';
+import type { StoreSpace } from '../store/store.ts';
+import type { QuarantinedFeed } from '../store/stream-store.ts';
 import { dayAndTime } from '../text/instant-words.ts';
 import { plainText } from '../text/plain-text.ts';
-import { type Finding, sayFinding } from './finding.ts';
-import { ENGLISH_FINDINGS } from './finding-words.ts';
+import { ENGLISH_FINDINGS, type Finding, sayFinding } from './finding.ts';
 import { byGravity, type Impairment, impairment } from './impairment.ts';
 import { judgeRegion } from './judge-region.ts';
-import type {
-  HealthSnapshot,
-  KeptSnapshot,
-  ReplicaSnapshot,
-  RouteSnapshot,
-  StoreRefusal,
-  StoreSnapshot,
-} from './snapshot.ts';
-import { refusalOf } from './store-room.ts';
+import { refusalOf, type StoreRefusal } from './readiness.ts';
 
 const MIB = 1024 * 1024;
 
@@ -184,4 +178,56 @@ function judgeEntries({ quarantined, faults }: KeptSnapshot): Impairment[] {
   const facts = { count: faults.count, first: plainText(faults.first, MAX_TEXT_LENGTH) };
   const rest = { severity: 'warning', sinceUs: faults.sinceUs, stopsHeartbeat: false } as const;
   return [...unread, impairment({ sort: 'set_aside', facts }, { reason: 'faults_set_aside', ...rest })];
+}
+
+export interface HealthSnapshot {
+  readonly nowUs: number;
+  readonly regions: readonly RegionSnapshot[];
+  /** How recently every feed should have been proven complete. */
+  readonly proofMs: number;
+  readonly route: RouteSnapshot;
+  readonly store: StoreSnapshot;
+  /** Why the configuration file is not in force; undefined if it is. */
+  readonly refusedConfig: RefusedFile | undefined;
+  /** The secrets whose file cannot be read again, by key, and why; their last values stay in use. */
+  readonly unreadSecrets?: ReadonlyMap<string, string> | undefined;
+  /** The replicas that share the store, including this one; empty if this process has its own store. */
+  readonly replicas: readonly ReplicaSnapshot[];
+  /** What the store last said. */
+  readonly kept: KeptSnapshot;
+}
+
+interface RouteSnapshot {
+  /** Whether any route leads to a receiver that notifies somebody. */
+  readonly isAnybodyNotified: boolean;
+  /** Whether events are forwarded somewhere. Such a setup may have no use for alerts. */
+  readonly isForwarded: boolean;
+  readonly routes: readonly { readonly path: string; readonly receiver: string }[];
+}
+
+interface StoreSnapshot {
+  readonly space: StoreSpace | undefined;
+  /** Why the store accepts nothing, and since when; undefined while it works. */
+  readonly refusal: StoreRefusal | undefined;
+}
+
+export type ReplicaSnapshot = Pick<ReplicaRecord, 'name' | 'refused' | 'version' | 'config'>;
+
+interface NamedFailure extends FailingIntegration {
+  /** For people; without secrets. */
+  readonly name: string;
+  /** How many integrations its receiver has. */
+  readonly among: number;
+}
+
+export interface KeptSnapshot {
+  /** Configured integrations that have failed for two attempts and a second, or for ten seconds. */
+  readonly failing: readonly NamedFailure[];
+  /** Whether receivers of alerts were tried and none of them works. */
+  readonly isNobodyReached: boolean;
+  /** Deliveries of the last seven days that were given up. */
+  readonly dead: readonly { readonly receiver: string; readonly count: number }[];
+  /** Of the last hour. */
+  readonly quarantined: readonly QuarantinedFeed[];
+  readonly faults: { readonly count: number; readonly first: string; readonly sinceUs: number };
 }

@@ -4,7 +4,7 @@ import { takesAlerts, traitsOf } from '../channels/traits.ts';
 import type { Config } from '../config/config.ts';
 import type { FailingIntegration } from '../store/outbox-store.ts';
 import type { Transaction } from '../store/store.ts';
-import type { KeptSnapshot } from './snapshot.ts';
+import type { KeptSnapshot } from './judge-health.ts';
 
 const DEAD_FOR_US = 7 * 86_400_000_000;
 const QUARANTINED_FOR_US = 3_600_000_000;

@@ -1,43 +1,19 @@
-/** Reads everything known about one alert, even after it has been deleted and only its episodes remain. */
-import type { Alert, Note } from '../domain/alert/alert.ts';
-import { contextOf, type Finding } from '../domain/context/findings.ts';
+/** Reads everything known about one alert, even after it has been deleted and only its episodes remain, and what happened around it. */
+import type { Alert } from '../domain/alert/alert.ts';
+import type { Event } from '../domain/alert/event.ts';
+import { contextOf } from '../domain/context/findings.ts';
 import type { Episode } from '../domain/digest/digest.ts';
-import type { Link } from '../domain/evaluate/decide.ts';
 import type { Muting } from '../domain/muting/muting.ts';
-import type { Silence } from '../domain/muting/silence.ts';
-import { isPutOff, type Suppression } from '../domain/muting/suppression.ts';
+import { isPutOff } from '../domain/muting/suppression.ts';
 import { routesFor } from '../domain/routing/route.ts';
-import type { SentNotification } from '../store/outbox-store.ts';
+import type { FlightOverview } from '../store/bird-store.ts';
 import { readPast } from '../store/read-context.ts';
+import { failuresOf } from '../store/report/episode-messages.ts';
 import type { Transaction } from '../store/store.ts';
 import { pausing } from '../time/pause-after.ts';
-import type { AlertingConfig } from './routed-alert.ts';
+import type { AlertingConfig } from './read-alerts.ts';
 
-export interface AlertRecord {
-  readonly alert: Alert;
-  /** False if only its episodes are known. */
-  readonly isKept: boolean;
-  /** The silences that mute it now. */
-  readonly silencedBy: readonly Silence[];
-  /** The acknowledgements of any of its episodes that are still kept. */
-  readonly acknowledgements: readonly Silence[];
-  /** What people wrote about any of its episodes, newest first. */
-  readonly notes: readonly Note[];
-  /** Fingerprints of the alerts that inhibit it now. */
-  readonly inhibitedBy: readonly string[];
-  /** The receivers that it is routed to. */
-  readonly receivers: readonly string[];
-  /** Why it fires now and who can act: what was looked for. Empty if nothing was. */
-  readonly findings: readonly Finding[];
-  /** Newest first. */
-  readonly events: readonly Link[];
-  /** Episodes that have ended, latest first. */
-  readonly episodes: readonly Episode[];
-  /** Newest first. */
-  readonly notifications: readonly SentNotification[];
-  /** What nobody was or will be notified of, latest first. */
-  readonly suppressions: readonly Suppression[];
-}
+export type AlertRecord = NonNullable<Awaited<ReturnType<typeof readAlertRecord>>>;
 
 const SHOWN_EVENTS = 50;
 const SHOWN_EPISODES = 50;
@@ -52,7 +28,7 @@ export async function readAlertRecord(
   id: string,
   { route, context }: AlertingConfig,
   muting: Muting,
-): Promise<AlertRecord | undefined> {
+) {
   const episodes = await tx.alerts.episodes(id, SHOWN_EPISODES);
   const [last] = episodes;
   const kept = await tx.alerts.find(id);
@@ -62,13 +38,18 @@ export async function readAlertRecord(
   const suppressions = (await tx.suppressions.ofAlert(id)).filter((one) => !isPutOff(one));
   return {
     alert,
+    // False if only its episodes are known.
     isKept: kept !== undefined,
+    // The silences that mute it now, and the acknowledgements of any of its episodes that are still kept.
     silencedBy,
     acknowledgements: (await tx.silences.list()).filter(({ alertId }) => alertId === alert.id),
     notes: await tx.notes.ofAlert(id, SHOWN_NOTES),
+    // Fingerprints of the alerts that inhibit it now.
     inhibitedBy,
     receivers: [...new Set(routesFor(route, alert.labels).map(({ receiver }) => receiver))],
+    // Why it fires now and who can act: what was looked for.
     findings: await contextOf(alert, context.show, readPast(tx)),
+    // These lists are the newest first.
     events: await tx.alerts.events(id, 0, SHOWN_EVENTS, alert.lastSeq),
     episodes,
     notifications: await tx.outbox.notificationsOfAlert(id, SHOWN_NOTIFICATIONS),
@@ -94,4 +75,35 @@ export function alertOfEpisode({ alertId, events, ending, ...episode }: Episode)
     memory: null,
     dueAtUs: null,
   };
+}
+
+export type AlertSurroundings = Awaited<ReturnType<typeof readAlertSurroundings>>;
+
+const FLIGHTS = 60;
+const LOG = 200;
+const FAILURES = 20;
+
+export async function readAlertSurroundings(tx: Transaction, { alert, isKept }: AlertRecord) {
+  const { region = '', nest_id: nestId, bird_id: birdId } = alert.labels;
+  const members = nestId === undefined ? [] : await tx.inventory.nestMembers(region);
+  const beforeUs = alert.state === 'firing' ? undefined : alert.endsAtUs + 1;
+  const flights = birdId === undefined ? [] : await tx.birds.latestFlights(region, birdId, FLIGHTS, beforeUs);
+  return {
+    flights,
+    changes: birdId === undefined ? [] : await birdChanges(tx, region, birdId, flights),
+    members: members.find((one) => one.nestId === nestId)?.addresses ?? [],
+    failures: isKept ? [] : await failuresOf(tx, alert, FAILURES),
+  };
+}
+
+/** What people did to a Bird, or the service to protect itself, since the first of these Flights; newest first. */
+export async function birdChanges(
+  tx: Transaction,
+  region: string,
+  birdId: string,
+  flights: readonly FlightOverview[],
+): Promise<Event[]> {
+  const fromUs = flights.findLast(({ startedAtUs }) => startedAtUs > 0)?.startedAtUs ?? 0;
+  const log = await tx.birds.log(region, birdId, LOG);
+  return log.filter(({ type, occurredAtUs }) => type !== 'bird_log.EventError' && occurredAtUs >= fromUs);
 }

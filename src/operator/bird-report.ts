@@ -1,53 +1,16 @@
-/** Reads everything known about one Bird, for the page, the API and commands. */
-import type { Action } from '../domain/action/action.ts';
+/** Reads everything known about one Bird or one Flight, for the page, the API and commands. */
 import type { Alert } from '../domain/alert/alert.ts';
-import type { Event } from '../domain/alert/event.ts';
 import { birdScope } from '../domain/alert/fact.ts';
-import {
-  type Cause,
-  causesOf,
-  percentile,
-  type Rhythm,
-  rhythmOf,
-} from '../domain/statistics/flight-statistics.ts';
-import type { FlightCounts, FlightOverview } from '../store/bird-store.ts';
-import { type DeadlineConfig, loadDeadlines, type RuleDeadlines } from '../store/load-deadlines.ts';
-import type { Store } from '../store/store.ts';
-import { type UnusualFlights, type UnusualSetting, unusualFlights } from '../store/unusual-flights.ts';
-import { type ShownBird, showBirds } from './acknowledged-birds.ts';
-import { birdChanges } from './alert-surroundings.ts';
+import { acknowledgementsByAlert, isAcknowledgementOver, type Silence } from '../domain/muting/silence.ts';
+import { causesOf, percentile, rhythmOf } from '../domain/statistics/flight-statistics.ts';
+import type { BirdOverview, FlightOverview } from '../store/bird-store.ts';
+import { type DeadlineConfig, loadDeadlines } from '../store/load-deadlines.ts';
+import type { Store, Transaction } from '../store/store.ts';
+import { type UnusualSetting, unusualFlights } from '../store/unusual-flights.ts';
+import { birdChanges } from './alert-record.ts';
+import { actionsOf } from './explain.ts';
 
-export interface BirdReport {
-  readonly bird: ShownBird;
-  /** Its last Flights, latest first. */
-  readonly flights: readonly FlightOverview[];
-  /** How its Flights ended within each of `COUNTED_HOURS`, in that order. */
-  readonly counts: readonly (FlightCounts & { readonly hours: number })[];
-  /** The median and 95th percentile of the duration of those of `flights` that succeeded. */
-  readonly durations: { readonly count: number; readonly p50Us: number; readonly p95Us: number } | undefined;
-  /** Why its last Flights failed, most frequent cause first; covers the last `FAILURES` failures. */
-  readonly causes: readonly Cause<FlightOverview>[];
-  /** Alerts about it: those that fire, then those that ended recently; newest first. */
-  readonly alerts: readonly Alert[];
-  /** What was done to it since the first of `flights`, newest first. */
-  readonly changes: readonly Event[];
-  /** When it first failed after its last success, if it did; absent if that Flight is not among `flights`. */
-  readonly failingSince: FlightOverview | undefined;
-  /** The last entries of its own log, newest first. */
-  readonly log: readonly Event[];
-  /** When its next Flight is due; only for an active Bird with a scheduled trigger. */
-  readonly rhythm: Rhythm | undefined;
-  /** If the Bird is not active, the log entry that says who or what switched it off, if there is one. */
-  readonly switchedOff: Event | undefined;
-  /** What nestwatch last did, or was to do, to it. */
-  readonly action: Action | undefined;
-  /** When its region was first watched; 0 if it never was. */
-  readonly sinceUs: number;
-  /** Of each rule that gives it deadlines, with the last 14. */
-  readonly deadlines: readonly RuleDeadlines[];
-  /** What was unusual about its Flights within the last day. */
-  readonly unusual: readonly UnusualFlights[];
-}
+export type BirdReport = NonNullable<Awaited<ReturnType<typeof readBirdReport>>>;
 
 /** The last day, week and 30 days. */
 const COUNTED_HOURS = [24, 7 * 24, 30 * 24] as const;
@@ -67,7 +30,7 @@ export async function readBirdReport(
   birdId: string,
   config: DeadlineConfig & Omit<UnusualSetting, 'timezone'>,
   nowUs: number,
-): Promise<BirdReport | undefined> {
+) {
   const read = await store.transaction(async (tx) => {
     const found = await tx.birds.find(region, birdId);
     if (!found) return undefined;
@@ -78,7 +41,9 @@ export async function readBirdReport(
     const judged = await tx.overdue.bird(region, birdId);
     return {
       bird,
+      // Of each rule that gives it deadlines, with the last 14.
       deadlines: judged ? await loadDeadlines(tx, judged, config, DEADLINES, nowUs) : [],
+      // These lists are the newest first.
       flights,
       counts: await tx.birds.countFlights(region, birdId, since),
       failures: await tx.birds.failures(region, birdId, FAILURES),
@@ -86,8 +51,10 @@ export async function readBirdReport(
       changes: await birdChanges(tx, region, birdId, flights),
       log: await tx.birds.log(region, birdId, LOG),
       unusual: await unusualFlights(tx, found, { ...config, timezone: 'UTC' }, nowUs - 24 * HOUR_US, nowUs),
+      // What nestwatch last did, or was to do, to it.
       action: (await tx.actions.ofBird(region, birdId, 1))[0],
       sinceUs: (await tx.inventory.knownSince(region)) ?? 0,
+      // The log entry that says who or what switched it off, if there is one.
       switchedOff: isOff ? await tx.birds.lastOfTypes(region, birdId, SWITCHED_OFF) : undefined,
     };
   });
@@ -112,13 +79,13 @@ export function durationUs({ startedAtUs, endedAtUs }: FlightOverview): number |
 }
 
 /** `flights` are latest first. */
-export function failingSince(flights: readonly FlightOverview[]): FlightOverview | undefined {
+function failingSince(flights: readonly FlightOverview[]): FlightOverview | undefined {
   const ended = flights.filter(({ status }) => status === 'failed' || status === 'succeeded');
   const landed = ended.findIndex(({ status }) => status === 'succeeded');
   return landed > 0 ? ended[landed - 1] : undefined;
 }
 
-function durationsOf(flights: readonly FlightOverview[]): BirdReport['durations'] {
+function durationsOf(flights: readonly FlightOverview[]) {
   const known = flights.flatMap((one) => (one.status === 'succeeded' ? (durationUs(one) ?? []) : []));
   if (known.length === 0) return undefined;
   return { count: known.length, p50Us: percentile(known, 0.5)!, p95Us: percentile(known, 0.95)! };
@@ -129,3 +96,59 @@ function firingFirst(a: Alert, b: Alert): number {
 }
 
 const changedUs = ({ state, startsAtUs, endsAtUs }: Alert) => (state === 'firing' ? startsAtUs : endsAtUs);
+
+export type FlightReport = NonNullable<Awaited<ReturnType<typeof readFlightReport>>>;
+
+/** Undefined for an unknown Flight. */
+export async function readFlightReport(tx: Transaction, region: string, flightId: string) {
+  const flight = await tx.birds.findFlight(region, flightId);
+  if (!flight) return undefined;
+  const { eventKey, birdId, startedAtUs } = flight;
+  const [previous] = startedAtUs > 0 ? await tx.birds.latestFlights(region, birdId, 1, startedAtUs) : [];
+  const next = startedAtUs > 0 ? await tx.birds.nextFlight(region, birdId, startedAtUs) : undefined;
+  const beside = { flight, previous, next };
+  if (eventKey === '')
+    return { ...beside, event: undefined, alerts: [], deliveries: [], suppressions: [], actions: [] };
+  const linked = await tx.alerts.ofEvent(eventKey);
+  const notifications = await tx.outbox.notificationsOfEvent(eventKey);
+  // Of its last end, with the full error.
+  const event = await tx.events.find(eventKey);
+  return {
+    ...beside,
+    event,
+    actions: event ? await actionsOf(tx, event) : [],
+    alerts: linked.filter(({ alert, seq }) => seq <= alert.lastSeq).map(({ alert }) => alert),
+    deliveries: notifications.flatMap((one) => one.deliveries),
+    suppressions: await tx.suppressions.ofEvent(eventKey),
+  };
+}
+
+export interface ShownBird extends BirdOverview {
+  /** Whether alerts about it fire and each is acknowledged. */
+  readonly isAcknowledged: boolean;
+}
+
+export async function showBirds(
+  tx: Transaction,
+  birds: readonly BirdOverview[],
+  nowUs: number,
+): Promise<ShownBird[]> {
+  const scopes = birds.flatMap((one) => (one.firing > 0 ? [birdScope(one.region, one.birdId)] : []));
+  if (scopes.length === 0) return birds.map((one) => ({ ...one, isAcknowledged: false }));
+  const byScope = Map.groupBy(await tx.alerts.ofScopes(scopes), ({ scope }) => scope);
+  const acknowledgements = acknowledgementsByAlert(await tx.silences.list(nowUs));
+  return birds.map((one) => ({
+    ...one,
+    isAcknowledged: areAcknowledged(byScope.get(birdScope(one.region, one.birdId)) ?? [], acknowledgements),
+  }));
+}
+
+function areAcknowledged(
+  alerts: readonly Alert[],
+  acknowledgements: ReadonlyMap<string, readonly Silence[]>,
+): boolean {
+  const firing = alerts.filter(({ state }) => state === 'firing');
+  const isAcknowledged = (alert: Alert) =>
+    acknowledgements.get(alert.id)?.some((one) => !isAcknowledgementOver(one, alert));
+  return firing.length > 0 && firing.every(isAcknowledged);
+}

@@ -1,5 +1,4 @@
 /** Explains what became of one event, step by step, with the reason if a step stopped it. */
-
 import type { Config } from '../config/config.ts';
 import type { Action } from '../domain/action/action.ts';
 import type { Alert } from '../domain/alert/alert.ts';
@@ -7,7 +6,7 @@ import { BEFORE_WATCH, type Event } from '../domain/alert/event.ts';
 import type { Fact } from '../domain/alert/fact.ts';
 import { eventLabels } from '../domain/alert/labels.ts';
 import { nameOfRule } from '../domain/alert/rule.ts';
-import { contextOf, type Finding } from '../domain/context/findings.ts';
+import { contextOf } from '../domain/context/findings.ts';
 import { rulesConcerning, scopesOfEvent } from '../domain/evaluate/choose-rule.ts';
 import { lastLinkedSeq } from '../domain/evaluate/flapping.ts';
 import { timedRoute } from '../domain/grouping/apply-mutes.ts';
@@ -18,55 +17,17 @@ import { matchesAll } from '../domain/matchers/matcher.ts';
 import type { Muting } from '../domain/muting/muting.ts';
 import { isPutOff, type Suppression } from '../domain/muting/suppression.ts';
 import { type Route, routeOfGroup } from '../domain/routing/route.ts';
-import { type Deadline, MOST_LOOKED_AT } from '../domain/statistics/deadlines.ts';
+import { MOST_LOOKED_AT } from '../domain/statistics/deadlines.ts';
 import { type DeadlineConfig, loadDeadlines } from '../store/load-deadlines.ts';
 import type { Delivery } from '../store/outbox-store.ts';
 import { readPast } from '../store/read-context.ts';
 import type { Transaction } from '../store/store.ts';
 import { pausing } from '../time/pause-after.ts';
-import { alsoCounted, type NoAlert, whyNoAlert } from './no-alert.ts';
+import { alsoCounted, whyNoAlert } from './no-alert.ts';
 
 export type ExplainConfig = Pick<Config, 'rules' | 'route' | 'forward' | 'context'> & DeadlineConfig;
 
-export interface Explanation {
-  readonly event: Event;
-  /** Whether it happened before nestwatch first watched the region or the Bird. */
-  readonly isHistoric: boolean;
-  /**
-   * The kinds of alerts that it can raise, each with the index of the rule that now decides, and its name if it has one;
-   * null if no rule does.
-   */
-  readonly rules: readonly (ReturnType<typeof rulesConcerning>[number] & {
-    readonly name?: string | undefined;
-  })[];
-  /** The alerts that it belongs to. An alert that ended long ago is no longer kept, but its notifications still are. */
-  readonly alerts: readonly {
-    readonly alert: Alert;
-    readonly seq: number;
-    /** Why it fires now and who can act: what was looked for. */
-    readonly findings: readonly Finding[];
-  }[];
-  /**
-   * Why it belongs to no alert; null when it does, or a notification contains it. Then it is said only of the rules on
-   * request that count it.
-   */
-  readonly noAlert: NoAlert | null;
-  /** Groups that have not notified of it yet. */
-  readonly waiting: readonly Waiting[];
-  readonly notifications: readonly Mention[];
-  readonly suppressions: readonly Withheld[];
-  readonly forwards: readonly Forwarding[];
-  /** Of a Flight's event: the deadlines that were judged for which a success of the Flight counts. */
-  readonly deadlines: readonly ExplainedDeadline[];
-  /** What nestwatch did, or was to do, about the Flight of the event. */
-  readonly actions: readonly Action[];
-}
-
-/** A deadline, and the rule that gives it. */
-interface ExplainedDeadline extends Deadline {
-  readonly rule: string;
-  readonly zone: string;
-}
+export type Explanation = NonNullable<Awaited<ReturnType<typeof explain>>>;
 
 interface Waiting {
   readonly alertId: string;
@@ -87,18 +48,6 @@ export interface Mention {
   readonly deliveries: readonly Delivery[];
 }
 
-interface Withheld extends Suppression {
-  /** Whether the receiver was notified of it afterwards, or will be. */
-  readonly isNotifiedLater: boolean;
-}
-
-interface Forwarding {
-  readonly receiver: string;
-  /** If empty, the event still waits, or the receiver takes no events. */
-  readonly deliveries: readonly Delivery[];
-  readonly isWaiting: boolean;
-}
-
 /** Undefined for an event that is not kept. */
 export async function explain(
   tx: Transaction,
@@ -106,7 +55,7 @@ export async function explain(
   config: ExplainConfig,
   muting: Muting,
   nowUs: number,
-): Promise<Explanation | undefined> {
+) {
   const event = await tx.events.find(key);
   if (!event) return undefined;
   const isOfRegionsPast = event.occurredAtUs < ((await tx.inventory.knownSince(event.region)) ?? nowUs);
@@ -131,12 +80,16 @@ export async function explain(
   const waiting = await waitingGroups(tx, alerts, config, muting);
   return {
     event,
+    // Whether it happened before nestwatch first watched the region or the Bird.
     isHistoric,
+    // The kinds of alerts that it can raise, each with the rule that now decides; null if none does.
     rules: rules.map((one) => ({
       ...one,
       ...(one.rule !== null && { name: nameOfRule(config.rules[one.rule]!) }),
     })),
+    // An alert that ended long ago is no longer kept, but its notifications still are.
     alerts,
+    // If it belongs to one, only what rules on request count is said.
     noAlert: (isKnown ? alsoCounted : whyNoAlert)(event, isHistoric, rules, {
       awaiting: awaiting.map(({ alert }) => alert),
       ofScope: await tx.alerts.ofScopes(scopesOfEvent(event, config.rules)),
@@ -146,6 +99,7 @@ export async function explain(
     notifications,
     suppressions: suppressions.map((one) => ({
       ...one,
+      // Or will be.
       isNotifiedLater: isPutOff(one) && isNotifiedLater(one, notifications, waiting),
     })),
     forwards: await forwardsOf(tx, event, found, config),
@@ -183,7 +137,7 @@ async function deadlinesOf(
   { region, birdId, occurredAtUs, attributes }: Event,
   config: ExplainConfig,
   nowUs: number,
-): Promise<ExplainedDeadline[]> {
+) {
   const bird = await tx.overdue.bird(region, birdId);
   const startedUs = Number(attributes.started_at_us ?? occurredAtUs);
   const span = { afterUs: startedUs - 1, most: MOST_LOOKED_AT };
@@ -213,7 +167,7 @@ function isNotifiedLater(
 
 async function waitingGroups(
   tx: Transaction,
-  alerts: Explanation['alerts'],
+  alerts: readonly { readonly alert: Alert; readonly seq: number }[],
   { route: root }: ExplainConfig,
   muting: Muting,
 ): Promise<Waiting[]> {
@@ -260,7 +214,7 @@ async function forwardsOf(
   event: Event,
   found: Awaited<ReturnType<Transaction['outbox']['notificationsOfEvent']>>,
   { forward }: ExplainConfig,
-): Promise<Forwarding[]> {
+) {
   const done = found.flatMap(({ notification, deliveries }) =>
     notification.kind === 'forward'
       ? [{ receiver: notification.receiver, deliveries, isWaiting: false }]

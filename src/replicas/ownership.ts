@@ -36,7 +36,7 @@
  *   settles nothing.
  * - *Ending.* A replica that ends finishes its work in order. It gives back each duty when its work has ended, settles
  *   its deliveries, and then removes itself. It wakes the others at each step, so nothing waits until it expires.
- * - *Times* are the store's (`time/store-clock.ts`), so what one replica has written comes due for all at once.
+ * - *Times* are the store's (`time/clock.ts`), so what one replica has written comes due for all at once.
  * - *Wakes* between replicas may be lost (`Wakes`). So every turn looks by itself, and a replica that notices that
  *   another one is gone takes care of whatever that one left without waking anybody.
  *

@@ -6,9 +6,10 @@
  * numbers, unknown values and extra keys all pass. An entry is malformed only if it is not an object, has no usable id,
  * or (if it is ordered by time) has no readable `createdAt`. Then its raw JSON is handed on.
  */
+
 import { createHash } from 'node:crypto';
 import { LIMITS, type LimitName } from '../limits.ts';
-import { foldedGuid } from '../text/guid.ts';
+import { foldedGuid } from '../text/short-names.ts';
 import { type Instant, parseInstant } from '../time/instant.ts';
 
 export const BIRD_STATUSES = ['active', 'unpublished', 'suspended'] as const;

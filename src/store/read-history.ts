@@ -2,14 +2,13 @@
  * Reads what is known of Birds for the kinds that judge it, within one transaction: their past, each part only if one asks
  * for it, and how they are now.
  */
-
 import { wireText } from '../domain/alert/event.ts';
 import { SWITCHES, switchedOffBy } from '../domain/kinds/bird-deactivated.ts';
 import type { ListedBird } from '../domain/kinds/inventory/compare-birds.ts';
 import type { BirdToJudge, History } from '../domain/kinds/judge.ts';
 import { KINDS } from '../domain/kinds/kinds.ts';
 import { isWithinAny, type TimeIntervals } from '../domain/muting/time-interval.ts';
-import type { Period } from '../time/calendar-period.ts';
+import type { Period } from '../time/zone-format.ts';
 import type { Transaction } from './store.ts';
 
 export interface HistoryOptions {

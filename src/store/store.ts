@@ -6,7 +6,6 @@
  * a store keeps comes back exactly: every text, and every instant to the microsecond. Each repository of a transaction
  * (`tx.events`, `tx.alerts`, …) is described in its own file. Every store passes `test/store/contract.ts` unchanged.
  */
-
 import type { Action } from '../domain/action/action.ts';
 import type { Note } from '../domain/alert/alert.ts';
 import type { Event } from '../domain/alert/event.ts';
@@ -15,7 +14,7 @@ import type { ReceiverPace } from '../domain/grouping/throttle.ts';
 import type { Silence } from '../domain/muting/silence.ts';
 import type { Suppression } from '../domain/muting/suppression.ts';
 import type { WriteRecord } from '../report.ts';
-import type { StoreClock } from '../time/store-clock.ts';
+import type { StoreClock } from '../time/clock.ts';
 import type { AlertStore } from './alert-store.ts';
 import type { AuditStore } from './audit-store.ts';
 import type { BirdStore } from './bird-store.ts';

@@ -6,7 +6,7 @@ import { findSlow, flightSlow, slowWords } from '../domain/kinds/flight-slow.ts'
 import { countFlights, flightsUnusual, unusualWords } from '../domain/kinds/flights-unusual.ts';
 import { defaultRule } from '../domain/kinds/kinds.ts';
 import type { TimeIntervals } from '../domain/muting/time-interval.ts';
-import { periodsOf } from '../time/calendar-period.ts';
+import { periodsOf } from '../time/zone-format.ts';
 import { createHistories } from './read-history.ts';
 import type { Transaction } from './store.ts';
 

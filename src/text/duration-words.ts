@@ -1,5 +1,3 @@
-import { howMany } from './counts.ts';
-
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
@@ -68,4 +66,9 @@ function largestUnit(fits: (unitMs: number) => boolean): (typeof UNITS)[number] 
 
 function inUnit(count: number, unit: string): string {
   return unit === 'd' ? howMany(count, 'day') : `${count} ${unit}`;
+}
+
+/** A count for people: `1 event`, `312 events`, `2 tries`. */
+export function howMany(count: number, one: string, many: string = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
 }

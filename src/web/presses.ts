@@ -3,6 +3,7 @@
  * of them can be done again without harm: an acknowledgement and a silence stay the same, and a Bird is started once for
  * each Flight that failed.
  */
+
 import { createHash } from 'node:crypto';
 import type { Context } from 'hono';
 import type { Press, Presses } from '../channels/press.ts';
@@ -10,9 +11,8 @@ import { sayAction } from '../domain/action/action.ts';
 import type { Alert } from '../domain/alert/alert.ts';
 import { formatMatcher } from '../domain/matchers/matcher.ts';
 import { NestwatchError } from '../errors.ts';
+import { findAlert, type Signature, type SilenceEditor } from '../operator/act-on-alerts.ts';
 import { askToFly } from '../operator/ask-to-fly.ts';
-import type { SilenceEditor } from '../operator/edit-silences.ts';
-import { findAlert, type Signature } from '../operator/find-alert.ts';
 import { dayAndTime } from '../text/instant-words.ts';
 import type { Admission } from './access/admission.ts';
 import { answerRefusal } from './access/refusals.ts';

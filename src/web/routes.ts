@@ -10,26 +10,30 @@ import { createRecurrences } from '../domain/muting/recurrence.ts';
 import { isStoreFailure, NestwatchError } from '../errors.ts';
 import { storeSentence } from '../health/judge-health.ts';
 import { LIMITS } from '../limits.ts';
-import { createNoteWriter } from '../operator/add-note.ts';
-import { createSilenceEditor } from '../operator/edit-silences.ts';
-import { createAlertResolver } from '../operator/resolve-alerts.ts';
+import { createAlertResolver, createNoteWriter, createSilenceEditor } from '../operator/act-on-alerts.ts';
 import type { Store } from '../store/store.ts';
 import { createAdmission } from './access/admission.ts';
 import { createOidc } from './access/oidc.ts';
 import { addOrigins, addRefusals, answerRefusal, onlyBoundedBodies } from './access/refusals.ts';
-import { addHealth, addOpeningHealth, HEALTH_PATHS, type KeptHealth, lines } from './answer-health.ts';
-import { answerScrape } from './answer-scrape.ts';
 import { createAlertmanagerApi } from './api/alertmanager-api.ts';
 import { createApi } from './api/api-v1.ts';
+import {
+  addHealth,
+  addOpeningHealth,
+  answerScrape,
+  HEALTH_PATHS,
+  type KeptHealth,
+  lines,
+} from './monitoring.ts';
 import { SUBSCRIBE_HASH } from './pages/browsers/browser-script.ts';
 import { pageOf } from './pages/frame/page.ts';
 import { noPage } from './pages/frame/page-frame.ts';
 import { SCRIPT_HASH } from './pages/frame/page-script.ts';
 import { STYLE_HASH } from './pages/frame/page-style.ts';
 import { createPages } from './pages/pages.ts';
-import { createPublicPages, PUBLIC_HEADERS } from './pages/public/public-routes.ts';
+import { createPublicPages, PUBLIC_HEADERS } from './pages/public/public-pages.ts';
 import type { Push } from './push.ts';
-import { BusyError } from './store-gate.ts';
+import { BusyError } from './take-turns.ts';
 import type { WebOptions } from './web-options.ts';
 
 const SECURITY_HEADERS: readonly (readonly [string, string])[] = [
@@ -115,7 +119,7 @@ export function createApp(options: WebOptions, state: ServerState, push: Push): 
   app.notFound((c) =>
     c.req.header('accept')?.includes('text/html') && !c.req.path.startsWith('/api/')
       ? c.html(noPage(pageOf(c, options.clock)), 404)
-      : answerRefusal(c, 404, `There is nothing at this address; there are: ${ADDRESSES.join(', ')}.`),
+      : answerRefusal(c, 404, `There is nothing at this address; there are: ${addressesOf(app)}.`),
   );
   app.onError((error, c) => {
     if (error instanceof NestwatchError && error.code === 'usage')
@@ -193,41 +197,7 @@ const NO_LIFECYCLE =
   'Not allowed: web.enable_lifecycle is not set. SIGHUP reads the configuration again, and so does a change of its file.';
 
 /** The addresses that exist, for a person with a wrong one. */
-const ADDRESSES = [
-  ...[
-    '/',
-    '/wall',
-    '/alerts',
-    '/alerts/{id}',
-    '/birds',
-    '/birds/{region}/{id}',
-    '/flights',
-    '/flights/{region}/{id}',
-  ],
-  ...[
-    '/nests',
-    '/report',
-    '/report.csv',
-    '/events',
-    '/events/{key}',
-    '/deliveries',
-    '/deliveries/{id}',
-    '/silences',
-    '/search',
-    '/config',
-    '/writes',
-    '/notifications',
-  ],
-  ...['/metrics', '/-/healthy', '/-/ready', '/-/reload'],
-  ...['/api/v1/health', '/api/v1/status', '/api/v1/stream', '/api/v1/writes'],
-  ...[
-    '/api/v1/alerts',
-    '/api/v1/alerts/{id}',
-    '/api/v1/birds',
-    '/api/v1/birds/{region}/{id}',
-    '/api/v1/inventory',
-    '/api/v1/nests',
-  ],
-  ...['/api/v1/flights', '/api/v1/flights/{region}/{id}', '/api/v1/events', '/api/v1/events/{key}/explain'],
-  ...['/api/v1/deliveries', '/api/v1/deliveries/{id}', '/api/v2/'],
-];
+function addressesOf({ routes }: Hono): string {
+  const paths = routes.filter(({ method }) => method === 'GET').map(({ path }) => path);
+  return [...new Set(paths)].join(', ');
+}

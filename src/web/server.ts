@@ -9,12 +9,11 @@ import type { ServerTls } from '../http/http-settings.ts';
 import { listenError } from '../http/web-address.ts';
 import type { Happening, Report } from '../report.ts';
 import type { Store } from '../store/store.ts';
-import { HEALTH_PATHS, keepHealth } from './answer-health.ts';
 import { boundConnections, CONNECTION_BOUNDS, countUnread } from './connections.ts';
+import { keepHealth } from './monitoring.ts';
 import { createPush, type Push } from './push.ts';
 import { createApp, createOpeningApp } from './routes.ts';
-import { createGate, type Gate } from './store-gate.ts';
-import { takeTurns } from './take-turns.ts';
+import { createGate, type Gate } from './take-turns.ts';
 import type { WebOptions } from './web-options.ts';
 
 export interface Web {
@@ -47,7 +46,7 @@ export async function openWeb(options: WebOptions): Promise<Web> {
  * already listens there. Port 0 chooses a free port.
  */
 export async function openDoor(
-  { config, openFiles, clock, report }: Pick<WebOptions, 'config' | 'openFiles' | 'clock' | 'report'>,
+  { config, clock, report }: Pick<WebOptions, 'config' | 'clock' | 'report'>,
   opening: () => string,
 ): Promise<Door> {
   let isClosing = false;
@@ -60,7 +59,7 @@ export async function openDoor(
     report,
   );
   const unreadBytes = countUnread(server);
-  boundConnections(server, openFiles, (limit) => report({ what: 'limit_reached', limit }));
+  boundConnections(server, (limit) => report({ what: 'limit_reached', limit }));
   server.listen(config.port, config.host);
   try {
     await once(server, 'listening');
@@ -89,7 +88,7 @@ export async function openDoor(
     serve(given) {
       const reached = () => report({ what: 'limit_reached', limit: 'waiting_requests' });
       const options = throughGate(given, reached);
-      const opened = createPush(clock, openFiles, options.isShared);
+      const opened = createPush(clock, options.isShared);
       push = opened;
       const state = {
         isClosing: () => isClosing,
@@ -138,12 +137,10 @@ function gatedStore(store: Store, gate: Gate): Store {
 function createServer(fetch: Hono['fetch'], tls: () => ServerTls | undefined, report: Report): Server {
   const first = tls();
   // Stands for the host that a request of HTTP/1.0 does not name, as those of some load balancers do not.
+  const answer = getRequestListener(fetch, { hostname: 'localhost' });
   const server = first
-    ? createHttpsServer({ ...CONNECTION_BOUNDS, ...certificateOf(first) })
-    : createHttpServer(CONNECTION_BOUNDS);
-  takeTurns(server, getRequestListener(fetch, { hostname: 'localhost' }), ({ url = '' }) =>
-    HEALTH_PATHS.has(url),
-  );
+    ? createHttpsServer({ ...CONNECTION_BOUNDS, ...certificateOf(first) }, answer)
+    : createHttpServer(CONNECTION_BOUNDS, answer);
   if (first) watchCertificate(server, () => tls() ?? first, report);
   return server;
 }

@@ -1,79 +1,100 @@
+/** Lets requests take turns with the watch and with each other, so that it does not wait behind thousands of them. */
+import { setImmediate } from 'node:timers/promises';
+import { LIMITS } from '../limits.ts';
+import type { Report } from '../report.ts';
+import type { Clock } from '../time/clock.ts';
+import { refuse } from './requests/query.ts';
+
+/** Runs work as soon as there is room. Rejects with `BusyError` if too much is waiting. Must not be nested. */
+export type Gate = <T>(work: () => Promise<T>) => Promise<T>;
+
 /**
- * Lets requests take turns with the watch, whatever their clients send at once. Node would parse and begin all requests
- * that came in one packet in one turn of the event loop, and there is room for more than a thousand. Here at most two
- * requests begin in each turn, and on each connection one is in progress. While others wait behind it (pipelining),
- * nothing more of the connection is read. Node must answer no request by itself: once it has too many answers to write,
- * it pauses the connection, and reading on would end the process.
+ * One in progress and one that is next. More would gain nothing, since the store runs one transaction after another.
  */
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+const AT_ONCE = 2;
 
-type Asked = readonly [request: IncomingMessage, response: ServerResponse];
+export class BusyError extends Error {
+  override readonly name = 'BusyError';
+}
 
-/** The most bytes of a connection that are parsed before it is known whether requests wait on it. */
-const SLICE_BYTES = 1_024;
+/** `reached` is called for each refused request. */
+export function createGate(reached: () => void): Gate {
+  const waiting: (() => void)[] = [];
+  let running = 0;
 
-/** Answers the requests to `server`. Of the two of each turn, the first is an urgent one. */
-export function takeTurns(
-  server: Server,
-  answer: RequestListener,
-  isUrgent: (request: IncomingMessage) => boolean,
-): void {
-  /** The requests behind the one in progress; absent while none is. */
-  const behind = new WeakMap<Socket, Asked[]>();
-  const urgent: Asked[] = [];
-  const others: Asked[] = [];
-
-  /** Whether this turn has begun its requests already. */
-  let isOver = false;
-
-  function beginNext(): void {
-    const begun = [urgent.shift(), others.shift()].filter((one) => one !== undefined);
-    isOver = begun.length > 0;
-    if (isOver) setImmediate(beginNext);
-    for (const [request, response] of begun) if (!response.destroyed) answer(request, response);
-  }
-
-  function enter(asked: Asked): void {
-    const [request, response] = asked;
-    const { socket } = request;
-    response.once('close', () => {
-      const next = behind.get(socket)?.shift();
-      if (next && !socket.destroyed) return enter(next);
-      behind.delete(socket);
-      socket.resume();
-    });
-    (isUrgent(request) ? urgent : others).push(asked);
-    if (!isOver) beginNext();
-  }
-
-  server.on('request', (request, response) => {
-    const waiting = behind.get(request.socket);
-    if (waiting) return void waiting.push([request, response]);
-    behind.set(request.socket, []);
-    enter([request, response]);
-  });
-  // Of a request with an `Expect` that Node does not know; unheard, Node refuses it by itself.
-  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
-
-  // With TLS, requests come on the second.
-  for (const opened of ['connection', 'secureConnection']) server.on(opened, readInSlices);
-
-  function readInSlices(socket: Socket): void {
-    // The server has added its parser when the connection was opened.
-    const [parse] = socket.listeners('data') as ((data: Buffer) => void)[];
-    if (!parse) return;
-    socket.off('data', parse);
-    socket.on('data', (data: Buffer) => {
-      let read = 0;
-      for (; read < data.length && !behind.get(socket)?.length; read += SLICE_BYTES) {
-        // After a mistake in a request, nothing more is read.
-        if (!socket.writable) return;
-        parse(data.subarray(read, read + SLICE_BYTES));
+  return async (work) => {
+    if (running >= AT_ONCE) {
+      if (waiting.length >= LIMITS.waiting_requests.most) {
+        reached();
+        throw new BusyError('Too many requests wait already: ask again in a moment.');
       }
-      if (read >= data.length) return;
-      socket.pause();
-      socket.unshift(data.subarray(read));
-    });
+      // The finished work passes its place on.
+      await new Promise<void>((resolve) => waiting.push(resolve));
+    } else running += 1;
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else running -= 1;
+    }
+  };
+}
+
+/** After this time other work gets a turn. */
+const TURN_MS = 20;
+
+/**
+ * The items that match, in their order. Other work runs in between. Throws `usage` if the evaluation exceeds its time
+ * limit.
+ */
+export async function select<T>(
+  items: readonly T[],
+  fits: (item: T) => boolean,
+  { clock, report }: { readonly clock: Clock; readonly report: Report },
+): Promise<T[]> {
+  const found: T[] = [];
+  let spentMs = 0;
+  let turnMs = clock.monotonicMs();
+  for (const item of items) {
+    if (fits(item)) found.push(item);
+    const lastedMs = clock.monotonicMs() - turnMs;
+    if (spentMs + lastedMs > LIMITS.matching_ms.most) {
+      report({ what: 'limit_reached', limit: 'matching_ms' });
+      throw refuse('these matchers take too long with the alerts that fire: use simpler regular expressions');
+    }
+    if (lastedMs < TURN_MS) continue;
+    await setImmediate();
+    spentMs += lastedMs;
+    turnMs = clock.monotonicMs();
   }
+  return found;
+}
+
+/**
+ * Shares one read among all who ask within `forMs`, even while it is in progress. After a failed read the previous
+ * value stays.
+ */
+export function kept<T>(clock: Clock, forMs: number, read: () => Promise<T>): () => Promise<T> {
+  let last: { readonly untilMs: number; readonly value: Promise<T> } | undefined;
+  let good: Promise<T> | undefined;
+  return () => {
+    // Measured on the monotonic clock: if the wall clock were set back, an answer would be cached for that much
+    // longer.
+    if (last && clock.monotonicMs() < last.untilMs) return last.value;
+    const before = good;
+    const value = read().then(
+      (found) => {
+        good = value;
+        return found;
+      },
+      (error: unknown) => {
+        last = undefined;
+        if (before) return before;
+        throw error;
+      },
+    );
+    last = { untilMs: clock.monotonicMs() + forMs, value };
+    return value;
+  };
 }

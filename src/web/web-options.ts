@@ -4,29 +4,31 @@ import type { WebConfig } from '../config/sections/web-section.ts';
 import type { ServiceLinks } from '../config/service-links.ts';
 import type { FlightLog, FlightPlace } from '../domain/alert/flight-step.ts';
 import type { ReportedObjective } from '../domain/digest/report-figures.ts';
+import type { GroupNotification } from '../domain/grouping/notification.ts';
 import type { Recurrences } from '../domain/muting/silence.ts';
 import type { HealthAnswer } from '../health/health.ts';
 import type { AcknowledgeLinks } from '../operator/acknowledge-link.ts';
-import type { NoteWriter } from '../operator/add-note.ts';
+import type { AlertResolver, NoteWriter, SilenceEditor } from '../operator/act-on-alerts.ts';
 import type { FlyConfig } from '../operator/ask-to-fly.ts';
-import type { SilenceEditor } from '../operator/edit-silences.ts';
 import type { ExplainConfig } from '../operator/explain.ts';
-import type { AlertResolver } from '../operator/resolve-alerts.ts';
-import type { AlertingConfig } from '../operator/routed-alert.ts';
+import type { AlertingConfig } from '../operator/read-alerts.ts';
+import type { RegionProgress } from '../region-progress.ts';
 import type { Report } from '../report.ts';
 import type { DeadlineConfig } from '../store/load-deadlines.ts';
+import type { ClaimedDelivery, Delivery } from '../store/outbox-store.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
-import type { Signer } from './access/sessions.ts';
-import type { Scrape } from './answer-scrape.ts';
-import type { DeliveryMessages } from './delivery-messages.ts';
+import type { Signer } from './access/oidc.ts';
 import type { Push } from './push.ts';
-import type { StatusView } from './status-view.ts';
+
+/** Renders all metrics, in parts. Rejects only before the first part. */
+export type Scrape = (format: 'text' | 'openmetrics') => Promise<{
+  readonly contentType: string;
+  readonly body: Iterable<string> | AsyncIterable<string>;
+}>;
 
 export interface WebOptions {
   readonly config: WebConfig;
-  /** How many files the process may have open at the same time. */
-  readonly openFiles: number;
   readonly alerting: AlertingConfig &
     ExplainConfig &
     DeadlineConfig &
@@ -108,4 +110,54 @@ interface Reloaded {
   readonly mistakes: readonly string[];
   /** Keys whose new values take effect only after a restart. */
   readonly needsRestart: readonly string[];
+}
+
+/** The name of a delivery's integration, told from others of its kind of the same receiver. */
+export type NameOf = (delivery: Delivery) => string;
+
+/** Names integrations, and shows and tests messages, by means of the configured channels, which the pages do not know. */
+interface DeliveryMessages {
+  readonly nameOf: NameOf;
+  /** The message as it is sent; undefined if it cannot be shown. */
+  messageOf(claimed: ClaimedDelivery): string | undefined;
+  /** A test notification for each integration of a receiver; none if the receiver notifies nobody or is unknown. */
+  testsOf(receiver: string, nowUs: number): { notification: GroupNotification; deliveries: Delivery[] }[];
+}
+
+/** What the page and the API show besides the store: the status of the watch itself. */
+export interface StatusView {
+  readonly version: string;
+  readonly startedAtUs: number;
+  readonly configuration: ConfigurationView;
+  readonly regions: readonly RegionProgress[];
+  /** The number of this process among the replicas; undefined if it has its store to itself. */
+  readonly replica?: number | undefined;
+}
+
+/** Which configuration is in force. */
+export interface ConfigurationView {
+  /** When it was read. */
+  readonly readAtUs: number;
+  /** When the last reload was tried; 0 for never. */
+  readonly triedAtUs: number;
+  /** Why that was refused, so that an older configuration is in force; empty if it was not. */
+  readonly mistakes: readonly string[];
+  /** Keys whose new values take effect only after a restart. */
+  readonly needsRestart: readonly string[];
+}
+
+/**
+ * `starting` until the region was read once, unless it is known to be in trouble; `unlisted` if it answers, but not
+ * with its Nests and Birds.
+ */
+export type RegionState = 'starting' | 'unlisted' | RegionProgress['health']['health'];
+
+export function stateOf({ health, started, unlisted }: RegionProgress): RegionState {
+  if (health.health !== 'up' || started) return health.health;
+  return unlisted ? 'unlisted' : 'starting';
+}
+
+/** Why the region is in that state, in a sentence by the service or by nestwatch. */
+export function reasonOf({ health, unlisted }: RegionProgress): string {
+  return (health.health === 'up' && unlisted?.said) || health.reason;
 }

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Config } from '../../src/config/config.ts';
 import { flightFailed } from '../../src/domain/kinds/failures/flight-failed.ts';
 import { createMatcher } from '../../src/domain/matchers/matcher.ts';
-import { createAlertResolver } from '../../src/operator/resolve-alerts.ts';
+import { createAlertResolver } from '../../src/operator/act-on-alerts.ts';
 import type { World } from '../../src/simulator/world/world.ts';
 import { load } from '../config/load.ts';
 import { rule } from '../domain/world.ts';

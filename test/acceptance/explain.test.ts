@@ -3,13 +3,12 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { DEFAULT_RULES, defaultRule } from '../../src/domain/kinds/kinds.ts';
 import { createMatcher, parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import { createRecurrences } from '../../src/domain/muting/recurrence.ts';
-import { createNoteWriter } from '../../src/operator/add-note.ts';
-import { createSilenceEditor } from '../../src/operator/edit-silences.ts';
+import { createNoteWriter, createSilenceEditor } from '../../src/operator/act-on-alerts.ts';
 import type { World } from '../../src/simulator/world/world.ts';
 import type { Transaction } from '../../src/store/store.ts';
 import { dayAndTime } from '../../src/text/instant-words.ts';
+import type { explanationJson } from '../../src/web/api/alert-json.ts';
 import { createApi } from '../../src/web/api/api-v1.ts';
-import type { explanationJson } from '../../src/web/api/explain-json.ts';
 import { createPush } from '../../src/web/push.ts';
 import type { ApiOptions } from '../../src/web/web-options.ts';
 import { OF_DEFAULT, rule } from '../domain/world.ts';
@@ -64,7 +63,7 @@ async function explain(key: string, change: Partial<ApiOptions['alerting']> = {}
     }),
     alertResolver: { resolve: async () => ({ ok: false, problem: 'not_found', message: '' }) },
     noteWriter: createNoteWriter({ ...stage, newId: () => 'unused', isPublicNest: () => false }),
-    push: createPush(stage.clock, 1024),
+    push: createPush(stage.clock),
     changed: () => {},
     act: () => {},
     newId: () => 'unused',

@@ -1,7 +1,7 @@
 /** An alert that only a person can know to be over, as people see it. */
 import { afterEach, expect, test } from 'vitest';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
-import { createAlertResolver } from '../../src/operator/resolve-alerts.ts';
+import { createAlertResolver } from '../../src/operator/act-on-alerts.ts';
 import { rule } from '../domain/world.ts';
 import { openStage, type Stage } from './stage.ts';
 import { stageConfig } from './stage-config.ts';

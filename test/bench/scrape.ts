@@ -10,7 +10,7 @@ import { Hono } from 'hono';
 import { createMetrics } from '../../src/observe/metrics.ts';
 import { OPERATIONS } from '../../src/service/operations.ts';
 import { systemClock } from '../../src/time/clock.ts';
-import { answerScrape } from '../../src/web/answer-scrape.ts';
+import { answerScrape } from '../../src/web/monitoring.ts';
 import { createLoopMeter } from '../hostile/loop-meter.ts';
 import { NOTHING } from '../observe/scraped.ts';
 import { median } from './ingest.ts';

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { IMPAIRMENT_REASONS, impairmentKey } from '../../src/health/impairment.ts';
-import { isDiskLow, judgeHealth } from '../../src/health/judge-health.ts';
+import { type HealthSnapshot, isDiskLow, judgeHealth } from '../../src/health/judge-health.ts';
 import { NOTHING_KEPT } from '../../src/health/read-kept.ts';
-import type { HealthSnapshot } from '../../src/health/snapshot.ts';
 import type { RegionSnapshot } from '../../src/region-progress.ts';
 import { aRegion, aReplica, aWell, MINUTE_US, NOW_US } from './well.ts';
 

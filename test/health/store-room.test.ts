@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { NestwatchError } from '../../src/errors.ts';
-import { createStoreRoom } from '../../src/health/store-room.ts';
+import { createStoreRoom } from '../../src/health/readiness.ts';
 import type { Happening } from '../../src/report.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 

@@ -1,5 +1,5 @@
+import type { HealthSnapshot, ReplicaSnapshot } from '../../src/health/judge-health.ts';
 import { NOTHING_KEPT } from '../../src/health/read-kept.ts';
-import type { HealthSnapshot, ReplicaSnapshot } from '../../src/health/snapshot.ts';
 import type { RegionSnapshot } from '../../src/region-progress.ts';
 import { TEST_START_US } from '../virtual-clock.ts';
 

@@ -2,7 +2,6 @@
  * Limits of what a store holds or a public page shows. Reaching them takes more Nests, Birds and writes than any
  * world has.
  */
-
 import { Hono } from 'hono';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -10,7 +9,7 @@ import { ANYBODY } from '../../src/web/access/identify.ts';
 import { addBrowsers } from '../../src/web/pages/browsers/browser-routes.ts';
 import { withWords } from '../../src/web/pages/frame/page.ts';
 import { ENGLISH } from '../../src/web/pages/frame/words.ts';
-import { createPublicStatus } from '../../src/web/pages/public/public-status.ts';
+import { createPublicStatus } from '../../src/web/pages/public/public-pages.ts';
 import { createBrowser } from '../channels/browser/sample-browser.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { aStatus, NOW_US } from '../web/sample.ts';

@@ -11,7 +11,7 @@ import { createMetrics } from '../../src/observe/metrics.ts';
 import type { Happening } from '../../src/report.ts';
 import { createPasswordCheck } from '../../src/web/access/identify.ts';
 import { createPush } from '../../src/web/push.ts';
-import { createGate } from '../../src/web/store-gate.ts';
+import { createGate } from '../../src/web/take-turns.ts';
 import { NOTHING, textOf } from '../observe/scraped.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 
@@ -160,11 +160,10 @@ export async function manyRequests(): Promise<string | undefined> {
   return refused === 0 ? `${MANY} requests waited for the store` : undefined;
 }
 
-/** Without a limit of their own, pages that follow changes may take half of the connections. */
 const MOST_FOLLOWERS = 100;
 
 export async function manyFollowers(): Promise<string | undefined> {
-  const push = createPush(createVirtualClock(), 1_000_000);
+  const push = createPush(createVirtualClock());
   const taken = numbers.filter(() => push.open() !== undefined).length;
   push.end();
   return taken > MOST_FOLLOWERS ? `${taken} pages followed at once` : undefined;

@@ -1,7 +1,8 @@
 /** Replicas in one process, with one store in memory, a virtual clock, and the two regions that they watch. */
 import { openWebhooks } from '../../src/channels/webhook/webhook-channel.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { createDaemon, type Setup } from '../../src/daemon.ts';
+import type { Setup } from '../../src/daemon.ts';
+import { createDaemon } from '../../src/daemon.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import type { Transport } from '../../src/http/transport.ts';
 import type { Happening } from '../../src/report.ts';
@@ -9,7 +10,7 @@ import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { createWorld } from '../../src/simulator/world/world.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Wakes, WakeUp } from '../../src/store/store.ts';
-import { createStoreClock } from '../../src/time/store-clock.ts';
+import { createStoreClock } from '../../src/time/clock.ts';
 import { simulatorTransport } from '../simulator/simulator-transport.ts';
 import { turnsBy } from '../store/turns-by.ts';
 import { createVirtualClock } from '../virtual-clock.ts';

@@ -8,7 +8,7 @@ import { createOwnership } from '../../src/replicas/ownership.ts';
 import { settingOf } from '../../src/stages.ts';
 import { regionDuty } from '../../src/store/ownership-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { createStoreClock } from '../../src/time/store-clock.ts';
+import { createStoreClock } from '../../src/time/clock.ts';
 import { turnsBy } from '../store/turns-by.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 

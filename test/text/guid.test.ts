@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { foldedGuid } from '../../src/text/guid.ts';
+import { foldedGuid } from '../../src/text/short-names.ts';
 
 describe('an id', () => {
   test.each([

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type PeriodSort, periodsOf } from '../../src/time/calendar-period.ts';
+import { type PeriodSort, periodsOf } from '../../src/time/zone-format.ts';
 
 const us = (text: string) => Date.parse(text) * 1000;
 const HOUR_US = 3_600_000_000;

@@ -5,13 +5,11 @@ import { createDigests } from '../../src/alerting/send-digests.ts';
 import { createMatcher, type Matcher } from '../../src/domain/matchers/matcher.ts';
 import { createRecurrences } from '../../src/domain/muting/recurrence.ts';
 import type { Silence } from '../../src/domain/muting/silence.ts';
+import { createSilenceEditor } from '../../src/operator/act-on-alerts.ts';
 import { readAlertRecord } from '../../src/operator/alert-record.ts';
-import { countFiring } from '../../src/operator/count-firing.ts';
-import { createSilenceEditor } from '../../src/operator/edit-silences.ts';
 import { explain } from '../../src/operator/explain.ts';
 import { silencesThatMeet } from '../../src/operator/find-silences.ts';
-import { readRoutedAlerts } from '../../src/operator/routed-alert.ts';
-import { readAlerts } from '../../src/operator/shown-alerts.ts';
+import { countFiring, readAlerts, readRoutedAlerts } from '../../src/operator/read-alerts.ts';
 import type { Happening } from '../../src/report.ts';
 import { loadMuting } from '../../src/store/load-muting.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
@@ -151,15 +149,12 @@ const ASKING: Readonly<Record<string, (tx: Transaction) => Promise<unknown>>> = 
   'the silences of a Flight are looked for': async (tx) =>
     silencesThatMeet(tx, await muting(tx), [], { flight: 'f1' }, NOW_US),
   'the first page is read': (tx) =>
-    readPageView(storeOf(tx), {
-      nowUs: NOW_US,
-      isLive: false,
-      isOpen: false,
-      status: aStatus(),
-      impairments: [],
-      alerting: base,
+    readPageView(
+      storeOf(tx),
+      { nowUs: NOW_US, isLive: false, isOpen: false, status: aStatus(), impairments: [] },
+      base,
       recurrences,
-    }),
+    ),
   async 'a digest is made'(tx) {
     const clock = createVirtualClock();
     const daily = { name: 'd', cron: '* * * * *', timezone: 'UTC', receiver: 'ops', skipEmpty: false };

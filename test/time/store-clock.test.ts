@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { createStoreClock, type StoreClock } from '../../src/time/store-clock.ts';
+import { createStoreClock, type StoreClock } from '../../src/time/clock.ts';
 import { createVirtualClock, TEST_START_US, type VirtualClock } from '../virtual-clock.ts';
 
 const SECOND_US = 1_000_000;

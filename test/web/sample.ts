@@ -8,8 +8,7 @@ import type { Said } from '../../src/health/finding.ts';
 import { type Impairment, impairment } from '../../src/health/impairment.ts';
 import type { Delivery } from '../../src/store/outbox-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import type { StatusView } from '../../src/web/status-view.ts';
-import type { WebOptions } from '../../src/web/web-options.ts';
+import type { StatusView, WebOptions } from '../../src/web/web-options.ts';
 import { TEST_START_US } from '../virtual-clock.ts';
 
 /** A route tree with two receivers: critical alerts also go to `pager`. */

@@ -5,7 +5,7 @@ import { createAcknowledgeLinks } from '../../src/operator/acknowledge-link.ts';
 import type { Happening } from '../../src/report.ts';
 import { secret } from '../../src/secret.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { createSigner } from '../../src/web/access/sessions.ts';
+import { createSigner } from '../../src/web/access/oidc.ts';
 import { openWeb } from '../../src/web/server.ts';
 import type { WebOptions } from '../../src/web/web-options.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
@@ -32,7 +32,6 @@ export async function serve(options: Partial<WebOptions> = {}) {
   const acted: string[] = [];
   let ids = 0;
   const used: WebOptions = {
-    openFiles: 1024,
     config: {
       host: '127.0.0.1',
       port: 0,

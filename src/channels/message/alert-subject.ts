@@ -7,7 +7,7 @@ import { kindOf } from '../../domain/kinds/kinds.ts';
 import { durationWords } from '../../text/duration-words.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
 import { plainText } from '../../text/plain-text.ts';
-import { regionName } from '../../text/region-name.ts';
+import { regionName } from '../../text/short-names.ts';
 
 export const NAME_CODE_POINTS = 80;
 

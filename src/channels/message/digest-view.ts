@@ -1,16 +1,14 @@
 /** Writes what a digest says to people: the day in two lines and a few figures, then the details. */
-
 import type { Guard } from '../../domain/action/action.ts';
 import { type Digest, digestTitle, type OpenAlert, type Watch } from '../../domain/digest/digest.ts';
 import type { Failures, Place } from '../../domain/digest/flight-tally.ts';
 import type { DigestNotification, GroupNotification } from '../../domain/grouping/notification.ts';
 import { outcomeWords } from '../../domain/statistics/deadlines.ts';
 import { alertPath, birdPath } from '../../http/page-path.ts';
-import { howMany } from '../../text/counts.ts';
-import { durationWords } from '../../text/duration-words.ts';
+import { durationWords, howMany } from '../../text/duration-words.ts';
 import { dayAndTime, exactZoneTime, instantsIn } from '../../text/instant-words.ts';
 import { plainText } from '../../text/plain-text.ts';
-import { regionName } from '../../text/region-name.ts';
+import { regionName } from '../../text/short-names.ts';
 import type { Tone } from './alert-clusters.ts';
 import { NAME_CODE_POINTS, placeOf, stateWords } from './alert-subject.ts';
 import { type EventLine, firstLine } from './event-line.ts';

@@ -7,10 +7,9 @@ import { signature } from '../../domain/alert/error-signature.ts';
 import { type Event, shortId } from '../../domain/alert/event.ts';
 import type { FlightOutcome } from '../../domain/grouping/notification.ts';
 import { durationWords } from '../../text/duration-words.ts';
-import { shortGuid } from '../../text/guid.ts';
 import { dayAndSecond } from '../../text/instant-words.ts';
 import { firstLines, plainText } from '../../text/plain-text.ts';
-import { regionName } from '../../text/region-name.ts';
+import { regionName, shortGuid } from '../../text/short-names.ts';
 import { parseInstant } from '../../time/instant.ts';
 import { NAME_CODE_POINTS } from './alert-subject.ts';
 

@@ -3,7 +3,6 @@
  * Everything in it is clean and capped, but not escaped. It depends on the notification alone, so every try of a
  * delivery says the same.
  */
-
 import { type Labels, labelOf } from '../../domain/alert/alert.ts';
 import { type Event, shortId } from '../../domain/alert/event.ts';
 import { CONTEXT_ANNOTATIONS, FLOWN_AGAIN } from '../../domain/context/findings.ts';
@@ -14,10 +13,9 @@ import {
   summaryTitle,
 } from '../../domain/grouping/notification.ts';
 import { kindOf } from '../../domain/kinds/kinds.ts';
-import { shortGuid } from '../../text/guid.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
 import { firstLines, plainText } from '../../text/plain-text.ts';
-import { regionName } from '../../text/region-name.ts';
+import { regionName, shortGuid } from '../../text/short-names.ts';
 import { type Cluster, clustersOf, eventsOf, messageOf, type Tone, toneOf } from './alert-clusters.ts';
 import {
   commonLabels,

@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { Event } from '../../domain/alert/event.ts';
-import { howMany } from '../../text/counts.ts';
+import { howMany } from '../../text/duration-words.ts';
 import { plainText } from '../../text/plain-text.ts';
 import type { Outcome } from '../channel.ts';
 

@@ -2,8 +2,7 @@
 import type { EventJson } from '../../domain/alert/event.ts';
 import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
-import { howMany } from '../../text/counts.ts';
-import { durationWords } from '../../text/duration-words.ts';
+import { durationWords, howMany } from '../../text/duration-words.ts';
 import type { birdReportJson } from '../../web/api/bird-json.ts';
 import { type PrintOptions, printAnswer } from '../daemon-client.ts';
 import { type Layout, layoutOf, shown, shownSentence, shownTime } from '../terminal-text.ts';

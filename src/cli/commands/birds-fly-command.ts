@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Edge } from '../../process-io.ts';
 import { sleep } from '../../time/clock.ts';
-import type { actionJson } from '../../web/api/action-json.ts';
+import type { actionJson } from '../../web/api/alert-json.ts';
 import { authorOf, isConfirmed } from '../at-terminal.ts';
 import { daemonJson, type PrintOptions, printAnswer } from '../daemon-client.ts';
 import { jsonText, shown, shownSentence } from '../terminal-text.ts';

@@ -8,7 +8,7 @@ import { KINDS } from '../../domain/kinds/kinds.ts';
 import { ERRORS, NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { secretsIn, withoutSecrets } from '../../secret.ts';
-import { howMany } from '../../text/counts.ts';
+import { howMany } from '../../text/duration-words.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { adviceOnLists, inspectRegion } from '../inspect-region.ts';
 import { withClient } from '../with-client.ts';

@@ -8,7 +8,7 @@ import type { Edge } from '../../process-io.ts';
 import type { RegionProgress } from '../../region-progress.ts';
 import type { Step } from '../../store/versions/steps.ts';
 import { createStormHeap } from '../../storm-heap.ts';
-import { howMany } from '../../text/counts.ts';
+import { howMany } from '../../text/duration-words.ts';
 import { sleep } from '../../time/clock.ts';
 import { VERSION } from '../../version.ts';
 import { findConfigFile, readFile } from '../config-file.ts';

@@ -2,13 +2,13 @@
 import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import type { DeliveryState } from '../../store/outbox-store.ts';
-import { howMany } from '../../text/counts.ts';
+import { howMany } from '../../text/duration-words.ts';
 import { ago } from '../../text/instant-words.ts';
 import { plainText } from '../../text/plain-text.ts';
 import type { Clock } from '../../time/clock.ts';
 import { parseInstant } from '../../time/instant.ts';
+import type { healthJson } from '../../web/api/alert-json.ts';
 import type { configurationJson, regionJson, replicaJson } from '../../web/api/api-v1.ts';
-import type { healthJson } from '../../web/api/health-json.ts';
 import { askAnyDaemon, type PrintOptions, printAnswer } from '../daemon-client.ts';
 import { jsonText, type Layout, layoutOf, shown, shownSentence, table } from '../terminal-text.ts';
 

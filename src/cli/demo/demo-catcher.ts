@@ -2,14 +2,13 @@
  * Catches what the demo's daemon sends: a mail server and a webhook receiver on loopback, and a web page with the
  * mails.
  */
-
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { html } from 'hono/html';
 import PostalMime from 'postal-mime';
 import { SMTPServer } from 'smtp-server';
-import { howMany } from '../../text/counts.ts';
+import { howMany } from '../../text/duration-words.ts';
 import { frame } from '../../web/pages/frame/page-frame.ts';
 import { ENGLISH } from '../../web/pages/frame/words.ts';
 

@@ -2,7 +2,6 @@
  * Runs the complete system on one machine: the simulated service in two regions, catchers for mail and webhooks, the
  * daemon.
  */
-
 import { type App, openApp } from '../../app.ts';
 import { loadConfig } from '../../config/load-config.ts';
 import { codeOf, NestwatchError } from '../../errors.ts';
@@ -13,8 +12,8 @@ import { OVERDUE_BIRD, playStory, SLOW_BIRD } from '../../simulator/story/story.
 import { seededRandom } from '../../simulator/world/seeded-random.ts';
 import type { TrueEvent } from '../../simulator/world/truth.ts';
 import { createWorld, type World } from '../../simulator/world/world.ts';
-import { howMany } from '../../text/counts.ts';
-import { regionName } from '../../text/region-name.ts';
+import { howMany } from '../../text/duration-words.ts';
+import { regionName } from '../../text/short-names.ts';
 import { type Clock, sleep } from '../../time/clock.ts';
 import { parseDuration } from '../../time/duration.ts';
 import { untilStopped } from '../at-terminal.ts';

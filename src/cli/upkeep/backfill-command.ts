@@ -7,7 +7,7 @@ import type { Edge } from '../../process-io.ts';
 import { createServiceClient } from '../../service/client.ts';
 import { openStore } from '../../store/open-store.ts';
 import type { Store } from '../../store/store.ts';
-import { howMany } from '../../text/counts.ts';
+import { howMany } from '../../text/duration-words.ts';
 import { formatInstant } from '../../time/instant.ts';
 import { instantOf, wrongUsage } from '../command-arguments.ts';
 import { findConfigFile } from '../config-file.ts';

@@ -4,7 +4,7 @@
  */
 import type { ServiceClient } from '../../service/client.ts';
 import type { Bird } from '../../service/resources.ts';
-import { howMany } from '../../text/counts.ts';
+import { howMany } from '../../text/duration-words.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { bad, type Finding, fine, note, unknown } from './examine-finding.ts';

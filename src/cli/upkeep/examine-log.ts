@@ -1,7 +1,6 @@
 /** Examines one paged stream: page sizes, instants, bounds, order and counts, and how late entries become visible. Only reads. */
 import type { PollConfig } from '../../config/sections/poll-section.ts';
-import { howMany } from '../../text/counts.ts';
-import { durationWords } from '../../text/duration-words.ts';
+import { durationWords, howMany } from '../../text/duration-words.ts';
 import { type Clock, sleep } from '../../time/clock.ts';
 import { bad, type Finding, fine, note, unknown } from './examine-finding.ts';
 import {

@@ -1,5 +1,4 @@
 /** Examines what a region's service allows and how it behaves, compared with what nestwatch assumes. Writes nothing. */
-
 import type { Integration } from '../../channels/receiver.ts';
 import { channelOf } from '../../channels/registry.ts';
 import type { PollConfig } from '../../config/sections/poll-section.ts';
@@ -12,8 +11,7 @@ import { LIMITS } from '../../limits.ts';
 import type { Edge } from '../../process-io.ts';
 import { createServiceClient, type ServiceClient } from '../../service/client.ts';
 import type { Bird, Nest } from '../../service/resources.ts';
-import { howMany } from '../../text/counts.ts';
-import { durationWords } from '../../text/duration-words.ts';
+import { durationWords, howMany } from '../../text/duration-words.ts';
 import type { Clock } from '../../time/clock.ts';
 import { reasonOf } from '../commands/check-online.ts';
 import { adviceOnLists } from '../inspect-region.ts';

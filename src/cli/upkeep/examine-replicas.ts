@@ -1,8 +1,7 @@
 /** Describes the replicas that share a store. */
 import { type ReplicaView, replicasOf } from '../../operator/read-replicas.ts';
 import { isClockApart, type OwnershipView, type ReplicaRecord } from '../../store/ownership-store.ts';
-import { howMany } from '../../text/counts.ts';
-import { durationWords } from '../../text/duration-words.ts';
+import { durationWords, howMany } from '../../text/duration-words.ts';
 import { type Finding, fine, note } from './examine-finding.ts';
 
 const STATES = {

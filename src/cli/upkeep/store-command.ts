@@ -8,7 +8,7 @@ import { checkStoreFile, copyStoreFile, migrateStoreFile } from '../../store/sql
 import type { StoreReport } from '../../store/upkeep-store.ts';
 import type { Step, TableChange } from '../../store/versions/steps.ts';
 import { tableChanges } from '../../store/versions/table-changes.ts';
-import { howMany } from '../../text/counts.ts';
+import { howMany } from '../../text/duration-words.ts';
 import { jsonText, shown } from '../terminal-text.ts';
 import { showCopy } from './store-copy-command.ts';
 import { type GivenStore, storePlace } from './store-place.ts';

@@ -5,7 +5,7 @@ import type { Edge } from '../../process-io.ts';
 import { type CopiedTable, copyStore } from '../../store/copy/copy-store.ts';
 import { filePath, openSource, openTarget, type StorePlace } from '../../store/copy/open-rows.ts';
 import type { RowSource, RowTarget } from '../../store/copy/table-rows.ts';
-import { howMany } from '../../text/counts.ts';
+import { howMany } from '../../text/duration-words.ts';
 import { jsonText, shownSentence } from '../terminal-text.ts';
 import { createProgressBar } from './progress-bar.ts';
 import { storePlace } from './store-place.ts';

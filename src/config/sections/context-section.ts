@@ -3,7 +3,7 @@ import type { Check } from '../../document/check.ts';
 import { readList } from '../../document/read-list.ts';
 import { duration } from '../../document/value-shape.ts';
 import { FINDING_SORTS, type FindingSort } from '../../domain/context/findings.ts';
-import { nearest } from '../../text/nearest.ts';
+import { nearest } from '../../text/mistake-words.ts';
 import { formatDuration } from '../../time/duration.ts';
 
 const BACK_AFTER_MS = 7 * 86_400_000;

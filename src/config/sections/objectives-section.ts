@@ -4,7 +4,7 @@ import { readList } from '../../document/read-list.ts';
 import { readMatchers } from '../../document/read-matchers.ts';
 import { duration, matcherList, words } from '../../document/value-shape.ts';
 import type { Matcher } from '../../domain/matchers/matcher.ts';
-import { nearest } from '../../text/nearest.ts';
+import { nearest } from '../../text/mistake-words.ts';
 import { formatDuration } from '../../time/duration.ts';
 
 const DAY_MS = 86_400_000;

@@ -21,7 +21,7 @@ import type { Kind } from '../../domain/kinds/kind.ts';
 import { ALERT_KINDS, DEFAULT_RULES, KINDS, kindOf } from '../../domain/kinds/kinds.ts';
 import type { Matcher } from '../../domain/matchers/matcher.ts';
 import { compileTemplate, type Template, TemplateError } from '../../templates/liquid.ts';
-import { nearest } from '../../text/nearest.ts';
+import { nearest } from '../../text/mistake-words.ts';
 import { formatDuration } from '../../time/duration.ts';
 import { readDeclaredBirds } from '../declared-birds.ts';
 import { checkTimeIntervalNames } from './time-intervals-section.ts';

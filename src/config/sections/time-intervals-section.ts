@@ -9,7 +9,7 @@ import {
   type TimeInterval,
   type TimeIntervals,
 } from '../../domain/muting/time-interval.ts';
-import { nearest } from '../../text/nearest.ts';
+import { nearest } from '../../text/mistake-words.ts';
 import { isTimezone, localTimezone } from '../../time/zone-format.ts';
 
 const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];

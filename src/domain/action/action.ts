@@ -14,8 +14,7 @@
  *
  * A Bird has at most one action that is open.
  */
-
-import { howMany } from '../../text/counts.ts';
+import { howMany } from '../../text/duration-words.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { formatInstant } from '../../time/instant.ts';
 import type { Event } from '../alert/event.ts';

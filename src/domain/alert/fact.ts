@@ -1,4 +1,4 @@
-import type { Period } from '../../time/calendar-period.ts';
+import type { Period } from '../../time/zone-format.ts';
 import type { Ending } from './alert.ts';
 import type { Event, Feed } from './event.ts';
 import type { FlightTail } from './flight-step.ts';

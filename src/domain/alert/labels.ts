@@ -1,6 +1,6 @@
 /** Builds the labels and annotations of events and alerts: short, on one line, never empty. */
 import { manyLines, plainText } from '../../text/plain-text.ts';
-import { regionName } from '../../text/region-name.ts';
+import { regionName } from '../../text/short-names.ts';
 import { type Labels, labelOf, type Severity } from './alert.ts';
 import type { Event } from './event.ts';
 import { birdOf, type Place } from './fact.ts';

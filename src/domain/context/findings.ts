@@ -3,8 +3,7 @@
  * true as it stands, and says nothing about causes: one that names the wrong reason is worse than none. What was looked
  * for and not found has a reason too.
  */
-import { howMany } from '../../text/counts.ts';
-import { durationWords } from '../../text/duration-words.ts';
+import { durationWords, howMany } from '../../text/duration-words.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
 import { plainText } from '../../text/plain-text.ts';
 import type { Alert } from '../alert/alert.ts';

@@ -1,8 +1,7 @@
 /** Whether an error is new in a region. Nothing is claimed while a region is learned, or about failures without a message. */
-
-import { howMany } from '../../text/counts.ts';
+import { howMany } from '../../text/duration-words.ts';
 import { ago } from '../../text/instant-words.ts';
-import { regionName } from '../../text/region-name.ts';
+import { regionName } from '../../text/short-names.ts';
 import type { Novelty } from '../alert/fact.ts';
 
 const DAY_US = 86_400_000_000;

@@ -1,7 +1,7 @@
 /** What a report of a month holds, and how its figures are written: the same on the page, in mails and as CSV. */
 import { durationWords } from '../../text/duration-words.ts';
 import { plainText } from '../../text/plain-text.ts';
-import type { Period } from '../../time/calendar-period.ts';
+import type { Period } from '../../time/zone-format.ts';
 import type { Labels } from '../alert/alert.ts';
 import { flightFailed } from '../kinds/failures/flight-failed.ts';
 import { kindOf } from '../kinds/kinds.ts';

@@ -1,6 +1,5 @@
 /** The service counts entries of a feed that it does not show, so nobody knows what they say. */
-
-import { regionName } from '../../text/region-name.ts';
+import { regionName } from '../../text/short-names.ts';
 import { resolve } from '../alert/alert.ts';
 import type { Feed } from '../alert/event.ts';
 import { defineKind, FEED_ENTRIES, fireMeasured } from './kind.ts';

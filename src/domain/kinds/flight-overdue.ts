@@ -6,7 +6,7 @@
  */
 import { durationWords } from '../../text/duration-words.ts';
 import { clockIn } from '../../text/instant-words.ts';
-import { regionName } from '../../text/region-name.ts';
+import { regionName } from '../../text/short-names.ts';
 import { createCron, cronProblem } from '../../time/cron.ts';
 import { fire, type Labels, resolve } from '../alert/alert.ts';
 import type { FactOf } from '../alert/fact.ts';

@@ -4,12 +4,10 @@
  * it is passed. A period in which the region could not be read completely, and one inside `except`, is neither judged nor
  * shows what is usual. Resolves after the next usual period.
  */
-
-import { howMany } from '../../text/counts.ts';
+import { howMany } from '../../text/duration-words.ts';
 import { clockIn, dayAndTime } from '../../text/instant-words.ts';
-import { regionName } from '../../text/region-name.ts';
-import { type Period, periodsOf } from '../../time/calendar-period.ts';
-import { createZoneFormats } from '../../time/zone-format.ts';
+import { regionName } from '../../text/short-names.ts';
+import { createZoneFormats, type Period, periodsOf } from '../../time/zone-format.ts';
 import { resolve } from '../alert/alert.ts';
 import type { Counted } from '../alert/fact.ts';
 import { birdName, whereabouts } from '../alert/labels.ts';

@@ -2,8 +2,7 @@
  * What time alone makes wrong: a kind may judge open Flights, or Birds, whatever their status. And what is wrong in the
  * inventory: it may judge a region as a whole, where something may be missing.
  */
-
-import type { Period } from '../../time/calendar-period.ts';
+import type { Period } from '../../time/zone-format.ts';
 import type { Alert } from '../alert/alert.ts';
 import type { Event } from '../alert/event.ts';
 import type { Fact, Place, SwitchedOff } from '../alert/fact.ts';

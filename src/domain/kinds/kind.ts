@@ -1,5 +1,5 @@
 import { durationWords } from '../../text/duration-words.ts';
-import { nearest } from '../../text/nearest.ts';
+import { nearest } from '../../text/mistake-words.ts';
 import { cronProblem } from '../../time/cron.ts';
 import { type Alert, type Change, clear, type Ending, fire, type Labels, resolve } from '../alert/alert.ts';
 import type { Event, Feed } from '../alert/event.ts';

@@ -2,8 +2,7 @@
 import * as z from 'zod';
 import { NestwatchError } from '../../errors.ts';
 import { ERROR_TYPES } from '../../service/resources.ts';
-import { messageOf } from '../../text/mistake-words.ts';
-import { nearest } from '../../text/nearest.ts';
+import { messageOf, nearest } from '../../text/mistake-words.ts';
 import type { Clock } from '../../time/clock.ts';
 import { LONGEST_MS, parseDuration } from '../../time/duration.ts';
 import { parseInstant } from '../../time/instant.ts';

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { NestwatchError } from '../../errors.ts';
 import { BIRD_STATUSES, FLIGHT_STATUSES, TRIGGER_TYPES } from '../../service/resources.ts';
-import { nearest } from '../../text/nearest.ts';
+import { nearest } from '../../text/mistake-words.ts';
 import { formatInstant } from '../../time/instant.ts';
 import { OPERATIONS } from '../answers/answer-operations.ts';
 import { birdJson, flightJson, nestJson } from '../answers/wire.ts';

@@ -32,8 +32,7 @@
  *   postgres-sql.ts    what the repositories (`../sql`) run, after the writes held back that a statement could see
  */
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
-import type { Clock } from '../../time/clock.ts';
-import { createStoreClock } from '../../time/store-clock.ts';
+import { type Clock, createStoreClock } from '../../time/clock.ts';
 import type { OwnershipStore } from '../ownership-store.ts';
 import { createRepositories } from '../sql/repositories.ts';
 import { createTransactions, type Repositories } from '../sql/transactions.ts';

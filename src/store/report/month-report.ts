@@ -13,7 +13,7 @@ import {
 } from '../../domain/digest/report-figures.ts';
 import { successRatio } from '../../domain/statistics/flight-statistics.ts';
 import { exactZoneTime } from '../../text/instant-words.ts';
-import { type Period, periodsOf } from '../../time/calendar-period.ts';
+import { type Period, periodsOf } from '../../time/zone-format.ts';
 import { episodeOf } from '../rows/alert-row.ts';
 import { HOUR_US, HOURS_KEPT } from '../rows/nest-hours.ts';
 import type { Store } from '../store.ts';

@@ -15,7 +15,7 @@ import type { SilenceChange } from '../../domain/muting/silence-change.ts';
 import { groupKey, groupLabels, type Route, routesFor } from '../../domain/routing/route.ts';
 import { readingWork, silencesThatMeet } from '../../operator/find-silences.ts';
 import { FILTERS } from '../../operator/lists.ts';
-import { type AlertingConfig, type RoutedAlert, readRoutedAlerts } from '../../operator/routed-alert.ts';
+import { type AlertingConfig, type RoutedAlert, readRoutedAlerts } from '../../operator/read-alerts.ts';
 import type { Filter } from '../../store/filter.ts';
 import { loadMuting } from '../../store/load-muting.ts';
 import { pausing } from '../../time/pause-after.ts';
@@ -23,11 +23,11 @@ import { signedBy } from '../access/identify.ts';
 import { readQuery, refuse } from '../requests/query.ts';
 import { readFilter } from '../requests/read-lists.ts';
 import { readSilence } from '../requests/silence-request.ts';
-import { select } from '../select-alerts.ts';
+import { select } from '../take-turns.ts';
 import type { ApiOptions } from '../web-options.ts';
-import { alertmanagerYaml } from './alertmanager-config.ts';
 import {
   type AlertGroupJson,
+  alertmanagerYaml,
   dateTime,
   type GettableAlert,
   gettableAlert,

@@ -1,19 +1,17 @@
 /** Serves alerts in the JSON API: a filtered list, and one alert with everything known about it. */
-
 import type { Hono } from 'hono';
 import type { Alert, AlertState } from '../../domain/alert/alert.ts';
 import { type Event, eventJson } from '../../domain/alert/event.ts';
 import { idOfPath } from '../../http/page-path.ts';
 import { type AlertRecord, readAlertRecord } from '../../operator/alert-record.ts';
 import { alertOf, findReference } from '../../operator/find-reference.ts';
-import { readAlerts } from '../../operator/shown-alerts.ts';
+import { readAlerts } from '../../operator/read-alerts.ts';
 import { loadMuting } from '../../store/load-muting.ts';
 import type { Transaction } from '../../store/store.ts';
 import { formatInstant } from '../../time/instant.ts';
-import type { NameOf } from '../delivery-messages.ts';
 import { refuse } from '../requests/query.ts';
 import { listContext, readAlertQuery } from '../requests/read-lists.ts';
-import type { ApiOptions } from '../web-options.ts';
+import type { ApiOptions, NameOf } from '../web-options.ts';
 import { alertJson, deliveryJson, findingJson, noteJson } from './alert-json.ts';
 import { DEFAULT_LIMIT } from './lists-api.ts';
 

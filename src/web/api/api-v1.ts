@@ -7,9 +7,9 @@ import * as z from 'zod';
 import { type Event, wireText } from '../../domain/alert/event.ts';
 import type { Notification } from '../../domain/grouping/notification.ts';
 import { isStoreFailure } from '../../errors.ts';
-import { countFiring } from '../../operator/count-firing.ts';
 import { explain } from '../../operator/explain.ts';
 import { alertOf, findReference, newestEventOf } from '../../operator/find-reference.ts';
+import { countFiring } from '../../operator/read-alerts.ts';
 import { type ReplicaView, readReplicas } from '../../operator/read-replicas.ts';
 import type { RegionProgress } from '../../region-progress.ts';
 import { loadMuting } from '../../store/load-muting.ts';
@@ -19,14 +19,10 @@ import { formatInstant } from '../../time/instant.ts';
 import { signedBy } from '../access/identify.ts';
 import { readQuery, refuse } from '../requests/query.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../requests/silence-request.ts';
-import { type ConfigurationView, reasonOf, stateOf } from '../status-view.ts';
-import type { ApiOptions } from '../web-options.ts';
-import { addActions, addPausing } from './actions-api.ts';
-import { deliveryJson, faultJson, instantJson, noteJson } from './alert-json.ts';
+import { type ApiOptions, type ConfigurationView, reasonOf, stateOf } from '../web-options.ts';
+import { deliveryJson, explanationJson, faultJson, healthJson, instantJson, noteJson } from './alert-json.ts';
 import { addAlerts } from './alerts-api.ts';
-import { addBird, addFlight, addInventory } from './birds-api.ts';
-import { explanationJson } from './explain-json.ts';
-import { healthJson } from './health-json.ts';
+import { addActions, addBird, addFlight, addInventory, addPausing } from './birds-api.ts';
 import { addLists } from './lists-api.ts';
 
 export function createApi(options: ApiOptions): Hono {

@@ -1,16 +1,13 @@
 /** Formats Birds, Flights and Nests for the JSON API. */
-
 import type { ServiceLinks } from '../../config/service-links.ts';
 import { eventJson, wireText } from '../../domain/alert/event.ts';
 import type { FlightLog } from '../../domain/alert/flight-step.ts';
 import { successRatio } from '../../domain/statistics/flight-statistics.ts';
-import { type BirdReport, durationUs } from '../../operator/bird-report.ts';
-import type { FlightReport } from '../../operator/flight-report.ts';
+import { type BirdReport, durationUs, type FlightReport } from '../../operator/bird-report.ts';
 import type { BirdOverview, FlightOverview, NestOverview } from '../../store/bird-store.ts';
-import type { NameOf } from '../delivery-messages.ts';
 import { birdPlace, flightPlace, nestPlace } from '../service-place.ts';
-import { actionJson } from './action-json.ts';
-import { alertJson, deadlineJson, deliveryJson, instantJson } from './alert-json.ts';
+import type { NameOf } from '../web-options.ts';
+import { actionJson, alertJson, deadlineJson, deliveryJson, instantJson } from './alert-json.ts';
 
 export function birdJson(bird: BirdOverview, serviceLinks: ServiceLinks) {
   return {

@@ -4,8 +4,7 @@ import { html } from 'hono/html';
 import { isPublicNest } from '../../config/sections/web-section.ts';
 import { successRatio } from '../../domain/statistics/flight-statistics.ts';
 import { publicPath } from '../../http/page-path.ts';
-import { type ShownBird, showBirds } from '../../operator/acknowledged-birds.ts';
-import { type Happened, readHappened } from '../../operator/read-happened.ts';
+import { type ShownBird, showBirds } from '../../operator/bird-report.ts';
 import type { FlightEnds, NestOverview } from '../../store/bird-store.ts';
 import { loadMuting } from '../../store/load-muting.ts';
 import { plainText } from '../../text/plain-text.ts';
@@ -13,20 +12,21 @@ import { nestPlace } from '../service-place.ts';
 import type { PagesOptions } from '../web-options.ts';
 import { type AlertsEntry, problemList, readEntries } from './alerts/alerts-page.ts';
 import { thingOf } from './birds/bird-routes.ts';
-import { dataTable } from './frame/data-table.ts';
-import { happenedList } from './frame/items.ts';
-import { type Page, pageOf } from './frame/page.ts';
-import { frame, type Html, heading, unknownPage } from './frame/page-frame.ts';
-import { NAME_LENGTH, regionWord } from './frame/page-words.ts';
+import { strip, stripBars } from './frame/charts.ts';
+import { type Happened, happenedList, readHappened } from './frame/items.ts';
+import { dataTable } from './frame/list-page.ts';
+import { type Html, type Page, pageOf } from './frame/page.ts';
+import { frame, heading, unknownPage } from './frame/page-frame.ts';
 import {
   birdLink,
   flightMarks,
   inService,
+  NAME_LENGTH,
   nestTitle,
   percent,
+  regionWord,
   standingPill,
-} from './frame/standing-words.ts';
-import { strip, stripBars } from './frame/strip.ts';
+} from './frame/page-words.ts';
 
 const DAY_US = 86_400_000_000;
 const STRIP_US = 90 * DAY_US;

@@ -4,30 +4,35 @@
  */
 import { html } from 'hono/html';
 import { watchImpaired } from '../../domain/kinds/watch-impaired.ts';
+import { type Said, sayFinding } from '../../health/finding.ts';
+import type { Impairment, ImpairmentSeverity } from '../../health/impairment.ts';
 import { alertPath, nestPath } from '../../http/page-path.ts';
+import type { FiringCounts } from '../../operator/read-alerts.ts';
 import type { ReplicaView } from '../../operator/read-replicas.ts';
 import type { FeedReads, RegionProgress } from '../../region-progress.ts';
+import type { FaultRecord } from '../../store/fault-store.ts';
 import { plainText } from '../../text/plain-text.ts';
-import { type ConfigurationView, reasonOf, stateOf } from '../status-view.ts';
+import { type ConfigurationView, reasonOf, stateOf } from '../web-options.ts';
 import { problemList } from './alerts/alerts-page.ts';
-import { type Column, dataTable } from './frame/data-table.ts';
+import { spark, strip, stripBars } from './frame/charts.ts';
 import { happenedList } from './frame/items.ts';
-import type { Page } from './frame/page.ts';
-import { at, exactly, frame, type Html, marked, timed, when, where } from './frame/page-frame.ts';
+import { type Column, dataTable } from './frame/list-page.ts';
+import type { Html, Page } from './frame/page.ts';
+import { at, exactly, frame, marked, timed, when, where } from './frame/page-frame.ts';
 import {
   alertPlace,
   alertTitle,
   MESSAGE_LENGTH,
   NAME_LENGTH,
+  nestTitle,
   REGION_TONES,
   regionWord,
+  severityTone,
   silenceWords,
+  type Tone,
 } from './frame/page-words.ts';
-import { nestTitle } from './frame/standing-words.ts';
-import { spark, strip, stripBars } from './frame/strip.ts';
-import { headlineOf, healthPanel, toneOf } from './health-panel.ts';
 import type { PageView } from './overview.ts';
-import { silenceItem } from './silences/silence-view.ts';
+import { silenceItem } from './silences/silences-page.ts';
 
 export function renderPage(page: Page, view: PageView): Html {
   const words = page.words.overview;
@@ -82,7 +87,7 @@ ${replicaSection(page, view)}
 }
 
 /** How all stands, in a colour and in words. */
-export function standingOf(page: Page, { waiting, impairments, alerts }: PageView) {
+function standingOf(page: Page, { waiting, impairments, alerts }: PageView) {
   const severities = waiting.map(({ labels }) => labels.severity ?? '');
   const echoes = waiting.filter(({ alertname }) => alertname === watchImpaired.name).length;
   const standing = { impairments, alerts, severities, echoes };
@@ -93,7 +98,7 @@ function asJson({ words }: Page, path: string): Html {
   return html`<a href="api/v1/${path}">${words.frame.asJson}</a>`;
 }
 
-export function leadOf(page: Page, { status, alerts, acknowledged, silences, problems }: PageView): Html {
+function leadOf(page: Page, { status, alerts, acknowledged, silences, problems }: PageView): Html {
   const { words } = page;
   const { health } = words;
   const birds = status.regions.reduce((sum, region) => sum + region.birds, 0);
@@ -176,7 +181,7 @@ function alertList(page: Page, { problems, alerts }: PageView): Html {
   }</ul>`;
 }
 
-export function nestTiles(page: Page, { nests, nestEnds }: PageView): Html | string {
+function nestTiles(page: Page, { nests, nestEnds }: PageView): Html | string {
   if (nests.length === 0) return '';
   const { words } = page;
   const tiles = nests.map((nest, index) => {
@@ -276,4 +281,118 @@ function feedRow(
   const active = openFlights > 0 ? html` · ${words.activeFlights(openFlights)}` : '';
   const late = overdue > 0 ? html` <span class="pill warn">${words.overdue(overdue)}</span>` : '';
   return html`<tr><th scope="row">${page.words.feeds[feed]}${active}${late}</th><td>${streams}</td><td>${read}</td></tr>`;
+}
+
+interface Standing {
+  readonly impairments: readonly Impairment[];
+  /** Undefined while the store does not answer. */
+  readonly alerts: FiringCounts | undefined;
+  /** The severities of the alerts that wait for a person. */
+  readonly severities: readonly string[];
+  /** How many of these alerts are `WatchImpaired`, which only repeats the impairments. */
+  readonly echoes: number;
+}
+
+const TONES: Readonly<Record<ImpairmentSeverity, Tone>> = { critical: 'bad', warning: 'warn', info: 'quiet' };
+
+/** Green, `All quiet`, if and only if nothing impairs the watch and no alert fires; amber if all that fire are known. */
+function headlineOf({ impairments, alerts, echoes }: Standing, page: Page): string {
+  const { words } = page;
+  const waiting = (alerts?.unacknowledged ?? 0) - (impairments.length > 0 ? echoes : 0);
+  const firing = waiting > 0 ? [words.health.fresh(waiting)] : [];
+  // Impairments that end by themselves are only named if there is nothing else.
+  const [gravest, ...others] =
+    waiting > 0 ? impairments.filter(({ severity }) => severity !== 'info') : impairments;
+  const isGrave = gravest?.severity === 'critical';
+  const impaired = gravest
+    ? [said(page, gravest).title, ...(others.length > 0 ? [words.health.more(others.length)] : [])]
+    : [];
+  const parts = isGrave ? [...impaired, ...firing] : [...firing, ...impaired];
+  if (parts.length === 0 && alerts)
+    return alerts.firing > 0 ? words.health.known(alerts.firing) : words.health.quiet;
+  if (parts.length === 0) return words.health.unknown;
+  const text = parts.join(', ');
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+function toneOf({ impairments, alerts, severities }: Standing): Tone {
+  const tones = [...impairments.map(({ severity }) => TONES[severity]), ...severities.map(severityTone)];
+  if (tones.includes('bad')) return 'bad';
+  if (tones.includes('warn') || (alerts?.firing ?? 0) > 0) return 'warn';
+  return tones.includes('quiet') || !alerts ? 'quiet' : 'good';
+}
+
+/** In the language of the page. */
+function said(page: Page, { finding }: Impairment): Said {
+  return sayFinding(page.words.findings, finding, (us) => exactly(page, us));
+}
+
+/** Empty if nothing impairs the watch. */
+function healthPanel(page: Page, impairments: readonly Impairment[], setAside: readonly FaultRecord[]): Html {
+  if (impairments.length === 0) return html``;
+  const { root, words } = page;
+  return html`<section id="health">
+<h2>${words.health.title} <a href="${root}api/v1/health">${words.frame.asJson}</a></h2>
+<ul class="sheet">${impairments.map((one) => item(page, one, setAside))}</ul>
+</section>`;
+}
+
+function item(page: Page, one: Impairment, setAside: readonly FaultRecord[]): Html {
+  const { words, nowUs } = page;
+  const tone = TONES[one.severity];
+  const { title: text, summary, action } = said(page, one);
+  const title = text.charAt(0).toUpperCase() + text.slice(1);
+  return html`<li class="alert ${tone}">
+<div class="row"><div><h3><bdi>${title}</bdi></h3> <span class="pill ${tone}">${words.health[one.severity]}</span></div>
+<span class="small soft">${words.health.lasting} ${timed(page, one.sinceUs, words.time.soFar((nowUs - one.sinceUs) / 1000))}</span></div>
+<p><bdi>${summary}</bdi></p>
+${one.reason === 'faults_set_aside' ? faults(setAside) : ''}
+<p class="small soft">${action}${links(page, one)}</p>
+</li>`;
+}
+
+/** What was set aside, so that a person can remove it. */
+function faults(setAside: readonly FaultRecord[]): Html {
+  const items = setAside.map(({ sort, name, reason }) => {
+    const what = plainText(`${sort.replace('_', ' ')} ${name}`, NAME_LENGTH);
+    return html`<li class="small"><bdi>${what}</bdi>: <bdi>${plainText(reason, MESSAGE_LENGTH)}</bdi></li>`;
+  });
+  return html`<ul>${items}</ul>`;
+}
+
+/** Links to details. */
+function links({ root, words }: Page, { reason, receiver }: Impairment): Html {
+  if (reason !== 'deliveries_dead' && reason !== 'receivers_failing') return html``;
+  const query = new URLSearchParams({
+    ...(reason === 'deliveries_dead' && { state: 'dead' }),
+    ...(receiver !== undefined && { receiver }),
+  });
+  return html` <a href="${root}deliveries?${query.toString()}">${words.frame.deliveries}</a>`;
+}
+
+const SHOWN_CAUSES = 5;
+
+export function renderWall(page: Page, view: PageView): Html {
+  const { words, nowUs } = page;
+  const { tone, headline } = standingOf(page, view);
+  return frame({
+    title: `nestwatch: ${headline}`,
+    tone,
+    page,
+    hasNavigation: false,
+    isWall: true,
+    isLive: true,
+    refreshSeconds: 10,
+    body: html`<header><p class="brand"><a class="plain" href="./">nestwatch</a><span>${at(page, nowUs)}</span></p>
+<h1 class="text ${tone}">${headline}</h1>
+<p class="lead">${leadOf(page, view)}</p></header>
+<main id="main">
+<h2>${words.strip.day}</h2>${strip(page, stripBars(view.ends, nowUs, 48, 0.5, view))}
+<div class="columns">
+<section><h2>${words.overview.alerts}</h2>
+${view.problems.length > 0 ? html`<ul class="sheet">${problemList(page, view.problems.slice(0, SHOWN_CAUSES))}</ul>` : html`<p class="sheet empty">${words.overview.noAlerts}</p>`}</section>
+${nestTiles(page, view)}
+</div>
+</main>`,
+  });
 }

@@ -9,17 +9,16 @@ import { addBrowsers } from './browsers/browser-routes.ts';
 import { addConfig } from './config/config-routes.ts';
 import { addDeliveries } from './deliveries/delivery-routes.ts';
 import { addEvents } from './events/event-routes.ts';
+import { readSearchLine } from './frame/filter-form.ts';
 import { pageOf, withWords } from './frame/page.ts';
 import { iconSvg } from './frame/page-frame.ts';
-import { readSearchLine } from './frame/search-line.ts';
 import { ENGLISH, type Words } from './frame/words.ts';
 import { addNestPage } from './nest-page.ts';
-import { type PageView, readPageView, storelessView } from './overview.ts';
-import { renderPage } from './overview-page.ts';
+import { NOTHING_STORED, type PageView, readPageView } from './overview.ts';
+import { renderPage, renderWall } from './overview-page.ts';
 import { addReport } from './report-page.ts';
 import { addSearch } from './search/search-routes.ts';
 import { addSilencing } from './silences/silence-routes.ts';
-import { renderWall } from './wall-page.ts';
 
 export function createPages(options: PagesOptions, words: Words = ENGLISH): Hono {
   const pages = new Hono();
@@ -45,20 +44,15 @@ function addOverview(
   { store, config, status, impairments, alerting, recurrences, clock, report }: PagesOptions,
 ): void {
   async function read(isLive: boolean): Promise<PageView> {
-    const asked = {
-      nowUs: clock.nowUs(),
-      isLive,
-      isOpen: isOpenToAll(config),
-      status: status(),
+    const beside = {
+      ...{ nowUs: clock.nowUs(), isLive, isOpen: isOpenToAll(config), status: status() },
       impairments: (await impairments()).impairments,
-      alerting,
-      recurrences,
     };
-    return readPageView(store, asked).catch((error: unknown) => {
+    return readPageView(store, beside, alerting, recurrences).catch((error: unknown) => {
       // People need the page most when the store fails.
       if (!isStoreFailure(error)) throw error;
       report({ what: 'trouble', stage: 'store', error });
-      return storelessView(asked);
+      return { ...beside, ...NOTHING_STORED };
     });
   }
   pages.get('/', async (c) =>

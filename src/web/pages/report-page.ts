@@ -6,13 +6,12 @@ import { birdPath, nestPath } from '../../http/page-path.ts';
 import { type Month, readMonthReport } from '../../store/report/month-report.ts';
 import { oneOf, readQuery, refuse } from '../requests/query.ts';
 import type { PagesOptions } from '../web-options.ts';
-import { dataTable } from './frame/data-table.ts';
+import { strip } from './frame/charts.ts';
 import { problemOf, sentence } from './frame/form.ts';
-import { type Page, pageOf } from './frame/page.ts';
-import { exactly, frame, type Html, heading, unknownPage, where } from './frame/page-frame.ts';
-import { alertPlace, MESSAGE_LENGTH, regionWord } from './frame/page-words.ts';
-import { said } from './frame/said.ts';
-import { strip } from './frame/strip.ts';
+import { dataTable } from './frame/list-page.ts';
+import { type Html, type Page, pageOf } from './frame/page.ts';
+import { exactly, frame, heading, unknownPage, where } from './frame/page-frame.ts';
+import { alertPlace, MESSAGE_LENGTH, regionWord, said } from './frame/page-words.ts';
 
 type ReportView = Awaited<ReturnType<typeof readReport>>;
 
@@ -23,7 +22,7 @@ export function addReport(pages: Hono, options: PagesOptions): void {
   pages.get('/report', async (c) => {
     const page = pageOf(c, options.clock);
     let view: ReportView | undefined;
-    const problem = await problemOf(page.words, async () => {
+    const problem = await problemOf(c.get('words'), async () => {
       view = await readReport(c, page, options);
     });
     if (view) return c.html(renderReport(page, view));

@@ -17,7 +17,7 @@ import { isZone } from '../../text/instant-words.ts';
 import type { Clock } from '../../time/clock.ts';
 import { parseDuration } from '../../time/duration.ts';
 import { parseWallTime } from '../../time/zone-format.ts';
-import type { StatusView } from '../status-view.ts';
+import type { StatusView } from '../web-options.ts';
 import { flag, instant, limit, oneOf, QueryError, readQuery } from './query.ts';
 
 export interface ListContext {

@@ -1,14 +1,13 @@
 /**
  * What happens, in the words of the people concerned. Each story produces the mails that are stored beside this file.
  */
-
 import { readFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import { DEFAULT_RULES } from '../../../src/domain/kinds/kinds.ts';
 import { parseMatchers } from '../../../src/domain/matchers/matcher.ts';
 import { createRecurrences } from '../../../src/domain/muting/recurrence.ts';
 import { setSilence } from '../../../src/domain/muting/silence-change.ts';
-import { createAlertResolver } from '../../../src/operator/resolve-alerts.ts';
+import { createAlertResolver } from '../../../src/operator/act-on-alerts.ts';
 import type { World } from '../../../src/simulator/world/world.ts';
 import { load } from '../../config/load.ts';
 import { rule } from '../../domain/world.ts';

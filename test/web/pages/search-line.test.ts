@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { lineOf, withLine } from '../../../src/web/pages/frame/search-line.ts';
+import { lineOf, withLine } from '../../../src/web/pages/frame/filter-form.ts';
 import { anAlert, putAlert } from '../sample.ts';
 import { serve } from '../served.ts';
 

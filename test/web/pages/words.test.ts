@@ -1,9 +1,11 @@
 import { Hono } from 'hono';
 import { describe, expect, test } from 'vitest';
 import { createRecurrences } from '../../../src/domain/muting/recurrence.ts';
-import { createNoteWriter } from '../../../src/operator/add-note.ts';
-import { createSilenceEditor } from '../../../src/operator/edit-silences.ts';
-import { createAlertResolver } from '../../../src/operator/resolve-alerts.ts';
+import {
+  createAlertResolver,
+  createNoteWriter,
+  createSilenceEditor,
+} from '../../../src/operator/act-on-alerts.ts';
 import { ANYBODY } from '../../../src/web/access/identify.ts';
 import { ENGLISH, type Words } from '../../../src/web/pages/frame/words.ts';
 import { createPages } from '../../../src/web/pages/pages.ts';

@@ -1,5 +1,4 @@
 /** Writes the title of a message about several alerts: what is new in it, and what else still fires. */
-
 import type { Labels } from '../../../domain/alert/alert.ts';
 import {
   type GroupNotification,
@@ -7,9 +6,9 @@ import {
   summaryTitle,
 } from '../../../domain/grouping/notification.ts';
 import { kindOf } from '../../../domain/kinds/kinds.ts';
-import { howMany } from '../../../text/counts.ts';
+import { howMany } from '../../../text/duration-words.ts';
 import { plainText } from '../../../text/plain-text.ts';
-import { regionName } from '../../../text/region-name.ts';
+import { regionName } from '../../../text/short-names.ts';
 import { type Cluster, isFollowUp, type Tone } from '../alert-clusters.ts';
 import { commonLabels, isNoRecovery, stateSentence, subjectOf } from '../alert-subject.ts';
 

@@ -2,11 +2,10 @@
  * Many Birds fail with one error: one alert about it, which inhibits theirs (`domain/muting/muting.ts`). It has the events
  * of all of them, so that whoever is told of it is told of each failure.
  */
-import { howMany } from '../../../text/counts.ts';
-import { durationWords } from '../../../text/duration-words.ts';
+import { durationWords, howMany } from '../../../text/duration-words.ts';
 import { dayAndTime } from '../../../text/instant-words.ts';
 import { firstLines, plainText } from '../../../text/plain-text.ts';
-import { regionName } from '../../../text/region-name.ts';
+import { regionName } from '../../../text/short-names.ts';
 import { type Alert, fire, type Labels, remember, resolve } from '../../alert/alert.ts';
 import { signature, signatureWords } from '../../alert/error-signature.ts';
 import type { FactOf } from '../../alert/fact.ts';

@@ -2,10 +2,9 @@
  * Flights of a Nest or region fail so fast that what an objective allows is used up long before its time. Resolves when
  * they no longer do.
  */
-import { howMany } from '../../../text/counts.ts';
-import { durationWords } from '../../../text/duration-words.ts';
+import { durationWords, howMany } from '../../../text/duration-words.ts';
 import { dayAndTime } from '../../../text/instant-words.ts';
-import { regionName } from '../../../text/region-name.ts';
+import { regionName } from '../../../text/short-names.ts';
 import { resolve } from '../../alert/alert.ts';
 import type { FactOf } from '../../alert/fact.ts';
 import { defineKind, fireMeasured, subjectPart } from '../kind.ts';

@@ -1,5 +1,5 @@
 /** Reads Birds in pages, those in trouble first, then those that flew last; and Nests, the worst first. */
-import { foldedGuid } from '../../../text/guid.ts';
+import { foldedGuid } from '../../../text/short-names.ts';
 import {
   type BirdOverview,
   type BirdQuery,

@@ -1,5 +1,5 @@
 import { type Event, type OwnFeed, readShortId, SHORT_ID_ERA, shortId } from '../../../domain/alert/event.ts';
-import { foldedGuid } from '../../../text/guid.ts';
+import { foldedGuid } from '../../../text/short-names.ts';
 import type { EventQuery, EventStore } from '../../event-store.ts';
 import { bodyOf, type EventRow, eventOf, idOf } from '../../rows/event-row.ts';
 import { nestHours } from '../../rows/nest-hours.ts';

@@ -3,7 +3,7 @@
  * of a few Birds' Flights are read from its own stream; otherwise all are scanned, active and ended ones in an index
  * each.
  */
-import { foldedGuid } from '../../../text/guid.ts';
+import { foldedGuid } from '../../../text/short-names.ts';
 import type { FlightOverview, FlightQuery } from '../../bird-store.ts';
 import { readBody } from '../../rows/event-row.ts';
 import {

@@ -9,8 +9,8 @@ import { isEndedByProbe, isResolvable } from '../../../domain/evaluate/resolve-b
 import type { Silence } from '../../../domain/muting/silence.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { signatureForm } from '../frame/form.ts';
-import type { Page } from '../frame/page.ts';
-import { frame, type Html, heading, when } from '../frame/page-frame.ts';
+import type { Html, Page } from '../frame/page.ts';
+import { frame, heading, when } from '../frame/page-frame.ts';
 import { MESSAGE_LENGTH, silenceWords } from '../frame/page-words.ts';
 import { type AlertSheet, alertSheet } from './alert-sheet.ts';
 

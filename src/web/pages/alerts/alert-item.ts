@@ -6,21 +6,21 @@ import { fingerprint } from '../../../domain/alert/fingerprint.ts';
 import { whoActs } from '../../../domain/context/findings.ts';
 import { isEndedByProbe, isResolvable } from '../../../domain/evaluate/resolve-by-hand.ts';
 import { alertPath } from '../../../http/page-path.ts';
-import type { ShownAlert } from '../../../operator/shown-alerts.ts';
+import type { ShownAlert } from '../../../operator/read-alerts.ts';
 import { alertMessage } from '../frame/items.ts';
-import type { Page } from '../frame/page.ts';
-import { type Html, timed, when, where } from '../frame/page-frame.ts';
+import type { Html, Page } from '../frame/page.ts';
+import { timed, when, where } from '../frame/page-frame.ts';
 import {
   alertPlace,
   alertTitle,
   inReadersZone,
   MESSAGE_LENGTH,
   regionWord,
+  said,
   severityTone,
   severityWord,
   silenceWords,
 } from '../frame/page-words.ts';
-import { said } from '../frame/said.ts';
 
 /** `more` follows the message. */
 export function alertItem(page: Page, shown: ShownAlert, more: Html | string = ''): Html {

@@ -8,30 +8,32 @@ import { signatureWords } from '../../../domain/alert/error-signature.ts';
 import type { Event } from '../../../domain/alert/event.ts';
 import { fingerprint } from '../../../domain/alert/fingerprint.ts';
 import { alertPath, birdPath, eventPath, flightPath } from '../../../http/page-path.ts';
-import type { WrittenNote } from '../../../operator/add-note.ts';
-import type { AlertRecord } from '../../../operator/alert-record.ts';
-import type { AlertSurroundings } from '../../../operator/alert-surroundings.ts';
+import type { WrittenNote } from '../../../operator/act-on-alerts.ts';
+import type { AlertRecord, AlertSurroundings } from '../../../operator/alert-record.ts';
 import { instantsIn } from '../../../text/instant-words.ts';
 import { manyLines, plainText } from '../../../text/plain-text.ts';
-import type { NameOf } from '../../delivery-messages.ts';
 import { MAX_AUTHOR_LENGTH } from '../../requests/silence-request.ts';
-import { type Column, dataTable } from '../frame/data-table.ts';
-import { changeLine, flightChart } from '../frame/flight-chart.ts';
-import type { Page } from '../frame/page.ts';
-import { at, frame, type Html, heading, marked, when } from '../frame/page-frame.ts';
+import type { NameOf } from '../../web-options.ts';
+import { changeLine, flightChart } from '../frame/charts.ts';
+import { type Column, dataTable } from '../frame/list-page.ts';
+import type { Html, Page } from '../frame/page.ts';
+import { at, frame, heading, marked, when } from '../frame/page-frame.ts';
 import {
   alertPlace,
   alertTitle,
+  birdTitle,
   inReadersZone,
   listsEvents,
   NAME_LENGTH,
+  nestLink,
   regionWord,
+  said,
+  saidInLines,
+  saidStep,
   severityTone,
   severityWord,
   silenceWords,
 } from '../frame/page-words.ts';
-import { said, saidInLines, saidStep } from '../frame/said.ts';
-import { birdTitle, nestLink } from '../frame/standing-words.ts';
 import { undoForm } from './acknowledge-page.ts';
 import { alertActions, endedBy, lasting, mutePills } from './alert-item.ts';
 import { timeline } from './alert-timeline.ts';

@@ -7,20 +7,16 @@ import { isAcknowledgementOver } from '../../../domain/muting/silence.ts';
 import { madeTogether } from '../../../domain/muting/silence-change.ts';
 import { alertPath, idOfPath } from '../../../http/page-path.ts';
 import type { AcknowledgeLinks } from '../../../operator/acknowledge-link.ts';
-import type { WrittenNote } from '../../../operator/add-note.ts';
-import { type AlertRecord, readAlertRecord } from '../../../operator/alert-record.ts';
-import { readAlertSurroundings } from '../../../operator/alert-surroundings.ts';
+import type { MeantAlert, Signature, WrittenNote } from '../../../operator/act-on-alerts.ts';
+import { type AlertRecord, readAlertRecord, readAlertSurroundings } from '../../../operator/alert-record.ts';
 import { mayFly } from '../../../operator/ask-to-fly.ts';
-import { countFiring } from '../../../operator/count-firing.ts';
-import type { MeantAlert } from '../../../operator/edit-silences.ts';
-import type { Signature } from '../../../operator/find-alert.ts';
+import { countFiring } from '../../../operator/read-alerts.ts';
 import { loadMuting } from '../../../store/load-muting.ts';
 import type { Store, Transaction } from '../../../store/store.ts';
 import type { Clock } from '../../../time/clock.ts';
 import { refuse } from '../../requests/query.ts';
 import { birdPlace } from '../../service-place.ts';
 import type { PagesOptions } from '../../web-options.ts';
-import { flyLink, saidActions } from '../frame/fly-link.ts';
 import {
   authorOf,
   backTo,
@@ -30,9 +26,11 @@ import {
   sentence,
   signatureOf,
 } from '../frame/form.ts';
+import { saidActions } from '../frame/items.ts';
 import { addListPage } from '../frame/list-page.ts';
 import { type Page, pageOf } from '../frame/page.ts';
 import { unknownPage } from '../frame/page-frame.ts';
+import { flyLink } from '../frame/page-words.ts';
 import { renderAcknowledgePage, renderAcknowledgeSeveral, renderResolvePage } from './acknowledge-page.ts';
 import { renderAlertPage } from './alert-page.ts';
 import { listEntries, renderAlertsPage } from './alerts-page.ts';

@@ -3,8 +3,8 @@ import { html } from 'hono/html';
 import type { Alert } from '../../../domain/alert/alert.ts';
 import type { Event } from '../../../domain/alert/event.ts';
 import { alertMessage } from '../frame/items.ts';
-import type { Page } from '../frame/page.ts';
-import { type Html, when, where } from '../frame/page-frame.ts';
+import type { Html, Page } from '../frame/page.ts';
+import { when, where } from '../frame/page-frame.ts';
 import { alertPlace, alertTitle, severityTone, severityWord } from '../frame/page-words.ts';
 
 export interface AlertSheet {

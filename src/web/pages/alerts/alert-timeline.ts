@@ -2,16 +2,14 @@
 import { html } from 'hono/html';
 import { MAX_NOTE_LENGTH } from '../../../domain/alert/alert.ts';
 import type { Event } from '../../../domain/alert/event.ts';
-import type { AlertRecord } from '../../../operator/alert-record.ts';
-import type { AlertSurroundings } from '../../../operator/alert-surroundings.ts';
+import type { AlertRecord, AlertSurroundings } from '../../../operator/alert-record.ts';
 import type { SentNotification } from '../../../store/outbox-store.ts';
 import { plainText } from '../../../text/plain-text.ts';
-import type { NameOf } from '../../delivery-messages.ts';
+import type { NameOf } from '../../web-options.ts';
 import { deliveryLinks, foldedItem, lineItem, messageLine, saySame } from '../frame/items.ts';
-import type { Page } from '../frame/page.ts';
-import { type Html, when } from '../frame/page-frame.ts';
-import { NAME_LENGTH, placeName, silenceWords, suppressionWords } from '../frame/page-words.ts';
-import { saidInLines } from '../frame/said.ts';
+import type { Html, Page } from '../frame/page.ts';
+import { when } from '../frame/page-frame.ts';
+import { NAME_LENGTH, placeName, saidInLines, silenceWords, suppressionWords } from '../frame/page-words.ts';
 import { endedBy } from './alert-item.ts';
 
 interface Moment {

@@ -8,9 +8,13 @@ import { formatMatcher, matchersOf } from '../../../domain/matchers/matcher.ts';
 import type { Muting } from '../../../domain/muting/muting.ts';
 import type { Silence } from '../../../domain/muting/silence.ts';
 import { alertPath } from '../../../http/page-path.ts';
-import type { FiringCounts } from '../../../operator/count-firing.ts';
-import { readEnded } from '../../../operator/ended-episodes.ts';
-import { readAlerts, type ShownAlert, showAlerts } from '../../../operator/shown-alerts.ts';
+import {
+  type FiringCounts,
+  readAlerts,
+  readEnded,
+  type ShownAlert,
+  showAlerts,
+} from '../../../operator/read-alerts.ts';
 import type { Cause } from '../../../store/alert-store.ts';
 import type { FlightEnds, NestKey } from '../../../store/bird-store.ts';
 import { messageOfEpisode } from '../../../store/report/episode-messages.ts';
@@ -21,13 +25,13 @@ import {
   type Listed,
   readAlertQuery,
 } from '../../requests/read-lists.ts';
+import { endsWords, spark } from '../frame/charts.ts';
 import { alertFields, type FilterField, filterField, isNarrowed, regionField } from '../frame/filter-form.ts';
 import { messageLine } from '../frame/items.ts';
 import { type ListView, listPage, type Preset } from '../frame/list-page.ts';
-import type { Page } from '../frame/page.ts';
-import { type Html, when, where } from '../frame/page-frame.ts';
+import type { Html, Page } from '../frame/page.ts';
+import { when, where } from '../frame/page-frame.ts';
 import { alertPlace, alertTitle, severityTone, severityWord, type Tone } from '../frame/page-words.ts';
-import { endsWords, spark } from '../frame/strip.ts';
 import { undoForm } from './acknowledge-page.ts';
 import { actsLine, alertItem, choiceOf, lasting, mutePills } from './alert-item.ts';
 

@@ -8,33 +8,32 @@ import { alertPath, eventPath, flightPath } from '../../../http/page-path.ts';
 import { type BirdReport, durationUs } from '../../../operator/bird-report.ts';
 import type { FlightOverview } from '../../../store/bird-store.ts';
 import { plainText } from '../../../text/plain-text.ts';
-import { type Column, dataTable } from '../frame/data-table.ts';
-import { flightChart } from '../frame/flight-chart.ts';
-import { flyLink } from '../frame/fly-link.ts';
+import { flightChart } from '../frame/charts.ts';
 import { alertMessage, folded, foldedItem, lineItem, messageLine } from '../frame/items.ts';
-import type { Page } from '../frame/page.ts';
-import { at, exactly, frame, type Html, heading, when } from '../frame/page-frame.ts';
+import { type Column, dataTable } from '../frame/list-page.ts';
+import type { Html, Page } from '../frame/page.ts';
+import { at, exactly, frame, heading, when } from '../frame/page-frame.ts';
 import {
   alertTitle,
-  eventTitle,
-  inReadersZone,
-  MESSAGE_LENGTH,
-  NAME_LENGTH,
-  regionWord,
-  severityTone,
-  severityWord,
-} from '../frame/page-words.ts';
-import { said, saidStep } from '../frame/said.ts';
-import {
   birdStatus,
   birdTitle,
+  eventTitle,
   flightLink,
+  flyLink,
+  inReadersZone,
   inService,
+  MESSAGE_LENGTH,
+  NAME_LENGTH,
   nestLink,
   percent,
+  regionWord,
+  said,
+  saidStep,
+  severityTone,
+  severityWord,
   standingPill,
   standingTone,
-} from '../frame/standing-words.ts';
+} from '../frame/page-words.ts';
 
 interface Beside {
   /** The Bird's address in the service's own application. */

@@ -1,14 +1,16 @@
 /** Serves the pages of Birds, Flights and Nests. */
-
 import type { Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import { isPublicNest } from '../../../config/sections/web-section.ts';
 import { successRatio } from '../../../domain/statistics/flight-statistics.ts';
 import { idOfPath, publicPath } from '../../../http/page-path.ts';
-import { type ShownBird, showBirds } from '../../../operator/acknowledged-birds.ts';
 import { mayFly } from '../../../operator/ask-to-fly.ts';
-import { readBirdReport } from '../../../operator/bird-report.ts';
-import { readFlightReport } from '../../../operator/flight-report.ts';
+import {
+  readBirdReport,
+  readFlightReport,
+  type ShownBird,
+  showBirds,
+} from '../../../operator/bird-report.ts';
 import {
   type BirdOverview,
   type FlightOverview,
@@ -18,13 +20,11 @@ import {
 import { listBirds, listFlights, listNests } from '../../requests/read-lists.ts';
 import { birdPlace, flightPlace } from '../../service-place.ts';
 import type { PagesOptions } from '../../web-options.ts';
-import { type Column, dataTable } from '../frame/data-table.ts';
 import { filterField, regionField } from '../frame/filter-form.ts';
 import { messageLine } from '../frame/items.ts';
-import { addListPage, type ListView, listPage } from '../frame/list-page.ts';
-import { type Page, pageOf } from '../frame/page.ts';
-import { type Html, unknownPage, when } from '../frame/page-frame.ts';
-import { regionWord } from '../frame/page-words.ts';
+import { addListPage, type Column, dataTable, type ListView, listPage } from '../frame/list-page.ts';
+import { type Html, type Page, pageOf } from '../frame/page.ts';
+import { unknownPage, when } from '../frame/page-frame.ts';
 import {
   birdLink,
   birdStatus,
@@ -32,9 +32,10 @@ import {
   flightMarks,
   nestLink,
   percent,
+  regionWord,
   standingPill,
   statusWords,
-} from '../frame/standing-words.ts';
+} from '../frame/page-words.ts';
 import { renderBirdPage } from './bird-page.ts';
 import { renderFlightPage } from './flight-page.ts';
 import { addFlying } from './fly-page.ts';

@@ -1,38 +1,36 @@
 /** Renders one Flight: how it ended, at which step and with which error, and who was notified. */
-
 import { html } from 'hono/html';
 import type { Event } from '../../../domain/alert/event.ts';
 import type { FlightLog, FlightStep } from '../../../domain/alert/flight-step.ts';
 import { alertPath, birdPath, deliveryPath, eventPath } from '../../../http/page-path.ts';
-import { durationUs } from '../../../operator/bird-report.ts';
-import type { FlightReport } from '../../../operator/flight-report.ts';
+import { durationUs, type FlightReport } from '../../../operator/bird-report.ts';
 import type { BirdOverview } from '../../../store/bird-store.ts';
 import type { Delivery } from '../../../store/outbox-store.ts';
 import { plainText } from '../../../text/plain-text.ts';
-import type { NameOf } from '../../delivery-messages.ts';
-import { type Column, dataTable } from '../frame/data-table.ts';
-import { flyLink, saidActions } from '../frame/fly-link.ts';
-import { deliveryPill, withheldList } from '../frame/items.ts';
-import type { Page } from '../frame/page.ts';
-import { at, frame, type Html, heading, when } from '../frame/page-frame.ts';
+import type { NameOf } from '../../web-options.ts';
+import { deliveryPill, saidActions, withheldList } from '../frame/items.ts';
+import { type Column, dataTable } from '../frame/list-page.ts';
+import type { Html, Page } from '../frame/page.ts';
+import { at, frame, heading, when } from '../frame/page-frame.ts';
 import {
   alertTitle,
-  isKnown,
-  MESSAGE_LENGTH,
-  NAME_LENGTH,
-  regionWord,
-  severityTone,
-  severityWord,
-} from '../frame/page-words.ts';
-import { said, saidInLines, saidStep } from '../frame/said.ts';
-import {
   birdTitle,
   flightLink,
   flightTitle,
   flightTone,
+  flyLink,
   inService,
+  isKnown,
+  MESSAGE_LENGTH,
+  NAME_LENGTH,
   nestLink,
-} from '../frame/standing-words.ts';
+  regionWord,
+  said,
+  saidInLines,
+  saidStep,
+  severityTone,
+  severityWord,
+} from '../frame/page-words.ts';
 
 /** The full length that a message may have. */
 const ERROR_LENGTH = 40_000;

@@ -3,18 +3,16 @@ import type { Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import { type Action, isOpen, sayAction, whyNotStarted } from '../../../domain/action/action.ts';
 import { birdPath } from '../../../http/page-path.ts';
+import type { Signature } from '../../../operator/act-on-alerts.ts';
 import { askToFly, mayFly, notAllowed } from '../../../operator/ask-to-fly.ts';
-import type { Signature } from '../../../operator/find-alert.ts';
 import { isLogin } from '../../access/identify.ts';
 import { refuse } from '../../requests/query.ts';
 import { birdPlace } from '../../service-place.ts';
 import type { PagesOptions } from '../../web-options.ts';
-import { flyQuery } from '../frame/fly-link.ts';
 import { checkSignature, fieldsOf, problemOf, signatureForm, signatureOf } from '../frame/form.ts';
-import { pageOf } from '../frame/page.ts';
-import { exactly, frame, type Html, heading, unknownPage } from '../frame/page-frame.ts';
-import { said, saidStep } from '../frame/said.ts';
-import { birdTitle, inService, nestLink } from '../frame/standing-words.ts';
+import { type Html, pageOf } from '../frame/page.ts';
+import { exactly, frame, heading, unknownPage } from '../frame/page-frame.ts';
+import { birdTitle, flyQuery, inService, nestLink, said, saidStep } from '../frame/page-words.ts';
 
 const NAME_LENGTH = 200;
 

@@ -7,11 +7,10 @@ import type { WriteRecord } from '../../../report.ts';
 import { manyLines, plainText } from '../../../text/plain-text.ts';
 import { listWrites } from '../../requests/read-lists.ts';
 import type { PagesOptions } from '../../web-options.ts';
-import { dataTable } from '../frame/data-table.ts';
 import { filterField } from '../frame/filter-form.ts';
-import { addListPage, type ListView, listPage } from '../frame/list-page.ts';
-import { type Page, pageOf } from '../frame/page.ts';
-import { frame, type Html, heading, when } from '../frame/page-frame.ts';
+import { addListPage, dataTable, type ListView, listPage } from '../frame/list-page.ts';
+import { type Html, type Page, pageOf } from '../frame/page.ts';
+import { frame, heading, when } from '../frame/page-frame.ts';
 import { MESSAGE_LENGTH, NAME_LENGTH } from '../frame/page-words.ts';
 
 /** Beyond this, `nestwatch config show` shows the rest. */

@@ -8,13 +8,12 @@ import { manyLines, plainText } from '../../../text/plain-text.ts';
 import { refuse } from '../../requests/query.ts';
 import { listDeliveries } from '../../requests/read-lists.ts';
 import type { PagesOptions } from '../../web-options.ts';
-import { type Column, dataTable } from '../frame/data-table.ts';
 import { type FilterField, filterField, regionField } from '../frame/filter-form.ts';
 import { fieldsOf } from '../frame/form.ts';
 import { deliveryPill } from '../frame/items.ts';
-import { addListPage, type ListView, listPage } from '../frame/list-page.ts';
-import { type Page, pageOf } from '../frame/page.ts';
-import { at, exactly, frame, type Html, heading, unknownPage, when, where } from '../frame/page-frame.ts';
+import { addListPage, type Column, dataTable, type ListView, listPage } from '../frame/list-page.ts';
+import { type Html, type Page, pageOf } from '../frame/page.ts';
+import { at, exactly, frame, heading, unknownPage, when, where } from '../frame/page-frame.ts';
 import {
   alertPlace,
   alertTitle,
@@ -23,8 +22,8 @@ import {
   MESSAGE_LENGTH,
   NAME_LENGTH,
   placeName,
+  said,
 } from '../frame/page-words.ts';
-import { said } from '../frame/said.ts';
 
 const LISTED = 100;
 

@@ -9,24 +9,13 @@ import { type Explanation, explain } from '../../../operator/explain.ts';
 import { findReference, newestEventOf } from '../../../operator/find-reference.ts';
 import { loadMuting } from '../../../store/load-muting.ts';
 import { plainText } from '../../../text/plain-text.ts';
-import type { NameOf } from '../../delivery-messages.ts';
 import { listEvents } from '../../requests/read-lists.ts';
-import type { PagesOptions } from '../../web-options.ts';
+import type { NameOf, PagesOptions } from '../../web-options.ts';
 import { type FilterField, filterField, regionField } from '../frame/filter-form.ts';
 import { deliveryLinks, eventItem } from '../frame/items.ts';
 import { addListPage, type ListView, listPage } from '../frame/list-page.ts';
-import { type Page, pageOf } from '../frame/page.ts';
-import {
-  at,
-  exactly,
-  frame,
-  type Html,
-  heading,
-  marked,
-  unknownPage,
-  when,
-  where,
-} from '../frame/page-frame.ts';
+import { type Html, type Page, pageOf } from '../frame/page.ts';
+import { at, exactly, frame, heading, marked, unknownPage, when, where } from '../frame/page-frame.ts';
 import {
   alertPlace,
   alertTitle,
@@ -35,9 +24,10 @@ import {
   MESSAGE_LENGTH,
   NAME_LENGTH,
   placeName,
+  said,
+  saidInLines,
   suppressionWords,
 } from '../frame/page-words.ts';
-import { said, saidInLines } from '../frame/said.ts';
 
 const LISTED = 100;
 

@@ -3,13 +3,12 @@ import type { Context } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import { html } from 'hono/html';
 import { NestwatchError } from '../../../errors.ts';
-import type { Signature } from '../../../operator/find-alert.ts';
+import type { Signature } from '../../../operator/act-on-alerts.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { signedBy } from '../../access/identify.ts';
 import { QueryError, refuse } from '../../requests/query.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../../requests/silence-request.ts';
-import type { Page } from './page.ts';
-import type { Html } from './page-frame.ts';
+import type { Html, Page } from './page.ts';
 import type { Words } from './words.ts';
 
 export async function fieldsOf(c: Context): Promise<URLSearchParams> {

@@ -1,16 +1,18 @@
 /** Renders what appears on several pages: events, messages, the outcome of deliveries, and who was not notified. */
 import { html } from 'hono/html';
+import { type Action, sayAction } from '../../../domain/action/action.ts';
 import type { Alert } from '../../../domain/alert/alert.ts';
 import { signature } from '../../../domain/alert/error-signature.ts';
 import type { Event } from '../../../domain/alert/event.ts';
 import type { Suppression } from '../../../domain/muting/suppression.ts';
 import { deliveryPath, eventPath } from '../../../http/page-path.ts';
-import type { Happened } from '../../../operator/read-happened.ts';
+import type { EventQuery } from '../../../store/event-store.ts';
 import type { Delivery } from '../../../store/outbox-store.ts';
+import type { Transaction } from '../../../store/store.ts';
 import { plainText } from '../../../text/plain-text.ts';
-import type { NameOf } from '../../delivery-messages.ts';
-import type { Page } from './page.ts';
-import { type Html, timed, when, where } from './page-frame.ts';
+import type { NameOf } from '../../web-options.ts';
+import type { Html, Page } from './page.ts';
+import { exactly, timed, when, where } from './page-frame.ts';
 import {
   DELIVERY_TONES,
   eventTitle,
@@ -19,9 +21,9 @@ import {
   MESSAGE_LENGTH,
   NAME_LENGTH,
   placeName,
+  said,
   suppressionWords,
 } from './page-words.ts';
-import { said } from './said.ts';
 
 /** A message from outside, as a paragraph, after words of our own; nothing for an empty one. */
 export function messageLine(message: string, before = ''): Html | string {
@@ -56,7 +58,7 @@ ${below}</li>`;
 }
 
 /** What happened, in the colour of its sort. */
-export function eventLink({ root, words }: Page, { key, type }: Event): Html {
+function eventLink({ root, words }: Page, { key, type }: Event): Html {
   return html`<a class="what text ${eventTone(type)}" href="${root}${eventPath(key)}">${eventTitle(words, type)}</a>`;
 }
 
@@ -158,4 +160,38 @@ export function withheldList(
 <span class="soft"><bdi>${suppressionWords(page.words, one.reason, one.detail)}</bdi>, ${when(page, one.atUs)}</span></li>`,
   );
   return html`<h3 class="after">${title}</h3><ul class="sheet small">${items}</ul>`;
+}
+
+/** The newest events that are searched: most are Flights that succeeded. */
+const LOOKED_AT = 300;
+
+/** What went without trouble, or changes nothing yet. */
+const UNREMARKABLE = new Set([
+  'flight.succeeded',
+  'flight.cancelled',
+  'bird_log.Saved',
+  'bird_log.Discarded',
+]);
+
+export interface Happened {
+  /** Newest first. */
+  readonly events: readonly Event[];
+  /** Whether older ones were not searched. */
+  readonly isCut: boolean;
+}
+
+/** The newest events that tell a person something. */
+export async function readHappened(
+  tx: Transaction,
+  of: Pick<EventQuery, 'region' | 'nest'>,
+): Promise<Happened> {
+  const { events, next } = await tx.events.page({ ...of, limit: LOOKED_AT });
+  return { events: events.filter(({ type }) => !UNREMARKABLE.has(type)), isCut: next !== undefined };
+}
+
+/** What was done about a failure, or not, and why. */
+export function saidActions(page: Page, actions: readonly Action[]): Html[] {
+  return actions.map(
+    (one) => html`<p class="small soft"><bdi>${sayAction(one, (us) => exactly(page, us))}</bdi></p>`,
+  );
 }

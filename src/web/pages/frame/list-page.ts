@@ -1,12 +1,12 @@
-/** Serves and renders pages that list something: filters, list, and links to further pages. */
+/** Serves and renders pages that list something: filters, a table or list, and links to further pages. */
 import type { Hono } from 'hono';
 import { html } from 'hono/html';
 import { type ListContext, type Listed, listContext, type ReadList } from '../../requests/read-lists.ts';
 import type { PagesOptions } from '../../web-options.ts';
 import { type FilterField, filterForm, searchLine } from './filter-form.ts';
 import { problemOf } from './form.ts';
-import { type Page, pageOf } from './page.ts';
-import { frame, type Html, heading, type Section } from './page-frame.ts';
+import { type Html, type Page, pageOf } from './page.ts';
+import { frame, heading, type Section } from './page-frame.ts';
 
 /** What the address of a list asks for, and what was found. */
 export interface ListView<Item> extends Listed<Item> {
@@ -34,7 +34,7 @@ export function addListPage<Item>(
     given.delete('done');
     const context: ListContext = { ...listContext(options, limit), nowUs: page.nowUs };
     let found: Listed<Item> = { items: [] };
-    const problem = await problemOf(page.words, async () => {
+    const problem = await problemOf(c.get('words'), async () => {
       found = await options.store.transaction(read(given, context));
     });
     const view = { given, regions: context.regions, ...found, problem, ...(done && { done }) };
@@ -129,4 +129,36 @@ function withCursor(given: URLSearchParams, cursor: string | undefined): string 
   query.delete('cursor');
   if (cursor !== undefined) query.set('cursor', cursor);
   return `?${query}`;
+}
+
+export interface Column<Row> {
+  readonly title: string;
+  readonly cell: (row: Row) => Html | string;
+  /** Whether it is a number, which is aligned right. */
+  readonly isNumber?: boolean;
+}
+
+/** The first column names the row. `caption` is only for screen readers. */
+export function dataTable<Row>(caption: string, columns: readonly Column<Row>[], rows: readonly Row[]): Html {
+  // The roles preserve the table for screen readers where the style turns cells into blocks.
+  const heads = columns.map(
+    ({ title, isNumber }) => html`<th scope="col" role="columnheader"${numeric(isNumber)}>${title}</th>`,
+  );
+  const lines = rows.map(
+    (row) =>
+      html`<tr role="row">${columns.map(({ title, cell, isNumber }, index) =>
+        index === 0
+          ? html`<th scope="row" role="rowheader">${cell(row)}</th>`
+          : html`<td role="cell" data-title="${title}"${numeric(isNumber)}>${cell(row)}</td>`,
+      )}</tr>`,
+  );
+  return html`<div class="sheet"><table class="data" role="table">
+<caption class="heard">${caption}</caption>
+<thead role="rowgroup"><tr role="row">${heads}</tr></thead>
+<tbody role="rowgroup">${lines}</tbody>
+</table></div>`;
+}
+
+function numeric(isNumber: boolean | undefined): Html | string {
+  return isNumber ? html` class="number"` : '';
 }

@@ -1,11 +1,9 @@
-/** Renders what all pages share: head, navigation and search, and how times and places are shown. */
+/** What every page knows about its request, and what all share: head, navigation and search, and how times and places are shown. */
 import { html, raw } from 'hono/html';
-import type { Page } from './page.ts';
+import type { Html, Page } from './page.ts';
 import { SCRIPT } from './page-script.ts';
 import { STYLE } from './page-style.ts';
 import { regionWord, type Tone } from './page-words.ts';
-
-export type Html = ReturnType<typeof html>;
 
 /** The entries of the navigation, with their addresses. */
 const SECTIONS = [

@@ -1,16 +1,20 @@
-/** Chooses the words of the page: for people who run automations, not for people who run monitoring. */
-
+/** Chooses how things are named, marked and linked on all pages: for people who run automations, not for people who run monitoring. */
+import { html } from 'hono/html';
+import { whyNotStarted } from '../../../domain/action/action.ts';
 import type { Alert, Labels } from '../../../domain/alert/alert.ts';
 import { signatureWords } from '../../../domain/alert/error-signature.ts';
 import type { Place } from '../../../domain/alert/fact.ts';
 import { kindOf } from '../../../domain/kinds/kinds.ts';
 import type { Silence } from '../../../domain/muting/silence.ts';
+import { birdPath, flightPath, nestPath } from '../../../http/page-path.ts';
+import type { ShownBird } from '../../../operator/bird-report.ts';
+import type { BirdOverview, FlightOverview, Standing } from '../../../store/bird-store.ts';
 import type { DeliveryState } from '../../../store/outbox-store.ts';
-import { isGuid } from '../../../text/guid.ts';
 import { instantsIn } from '../../../text/instant-words.ts';
-import { plainText } from '../../../text/plain-text.ts';
-import { regionName } from '../../../text/region-name.ts';
-import type { RegionState } from '../../status-view.ts';
+import { manyLines, plainText } from '../../../text/plain-text.ts';
+import { isGuid, regionName } from '../../../text/short-names.ts';
+import type { RegionState } from '../../web-options.ts';
+import type { Html, Page } from './page.ts';
 import type { Words } from './words.ts';
 
 /** The longest name and message shown, in code points. */
@@ -25,7 +29,7 @@ export function placeName({ nest, nestId, bird, birdId }: Omit<Place, 'region'>)
 }
 
 /** An id within text that has no room for the whole. */
-export function briefId(id: string): string {
+function briefId(id: string): string {
   return isGuid(id) ? id.slice(0, 8) : plainText(id, NAME_LENGTH);
 }
 
@@ -124,3 +128,163 @@ export const DELIVERY_TONES: Readonly<Record<DeliveryState, Tone>> = {
   dead: 'bad',
   suppressed: 'quiet',
 };
+
+const GUIDS = /\b([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b/i;
+
+/** One line. */
+export function said(text: string, maxCodePoints: number): Html {
+  return withShortIds(plainText(text, maxCodePoints));
+}
+
+export function saidInLines(text: string, maxCodePoints: number): Html {
+  return withShortIds(manyLines(text, maxCodePoints));
+}
+
+function withShortIds(text: string): Html {
+  // Every second part is what the group matched.
+  const parts = text.split(GUIDS);
+  return html`<bdi>${parts.map((part, index) => (index % 2 === 1 ? html`<span title="${part}">${part.slice(0, 8)}</span>` : part))}</bdi>`;
+}
+
+/** The step that failed: by its name if the service gives one, else by its id. */
+export function saidStep({ scope, step }: { readonly scope: string; readonly step: string }): Html {
+  return said(scope || step, NAME_LENGTH);
+}
+
+const TONES: Readonly<Record<Standing, Tone>> = {
+  alerting: 'bad',
+  failing: 'bad',
+  off: 'quiet',
+  well: 'good',
+};
+
+/** Alerts that somebody has acknowledged are not red, and a Bird that cannot fly is not well. */
+export function standingTone(bird: ShownBird): Tone {
+  return bird.isAcknowledged || isDraft(bird) ? 'quiet' : TONES[bird.standing];
+}
+
+function isDraft({ standing, status }: ShownBird): boolean {
+  return standing === 'well' && status === 'unpublished';
+}
+
+export function standingPill({ words }: Page, bird: ShownBird): Html {
+  const { standings } = words.birds;
+  const standingWord = bird.isAcknowledged
+    ? standings.acknowledged
+    : isDraft(bird)
+      ? standings.unpublished
+      : standings[bird.standing];
+  return html`<span class="pill ${standingTone(bird)}">${standingWord}</span>`;
+}
+
+/** A Bird's name, or else its id. */
+export function birdTitle(words: Words, name: string, birdId: string): string {
+  return plainText(name, NAME_LENGTH) || `${words.birds.bird} ${briefId(birdId)}`;
+}
+
+export function birdLink(
+  { root, words }: Page,
+  { region, birdId, name }: Pick<BirdOverview, 'region' | 'birdId' | 'name'>,
+): Html {
+  return html`<a href="${root}${birdPath(region, birdId)}"><bdi>${birdTitle(words, name, birdId)}</bdi></a>`;
+}
+
+type NestPlace = Pick<FlightOverview, 'region' | 'nestId' | 'nest'>;
+
+/** A Nest's name, or else its id. */
+export function nestTitle(words: Words, { nest, nestId }: Pick<NestPlace, 'nest' | 'nestId'>): string {
+  return plainText(nest, NAME_LENGTH) || `${words.birds.nest} ${briefId(nestId)}`;
+}
+
+export function nestLink({ root, words }: Page, nest: NestPlace): Html {
+  return html`<a href="${root}${nestPath(nest.region, nest.nestId)}"><bdi>${nestTitle(words, nest)}</bdi></a>`;
+}
+
+/** A link to the service's own application, if its address is known. */
+export function inService({ words }: Page, address: string | undefined): Html | string {
+  return address === undefined
+    ? ''
+    : html` · <a href="${address}" rel="noreferrer">${words.birds.inService}</a>`;
+}
+
+/** `failed`, linked to the Flight. An unknown status is shown unchanged. */
+export function flightLink(page: Page, region: string, flightId: string, status: string): Html {
+  const tone = flightTone(status);
+  return html`<a class="text ${tone}" href="${page.root}${flightPath(region, flightId)}">${statusWords(page.words, status)}</a>`;
+}
+
+export function statusWords({ flight }: Words, status: string): string {
+  return isKnown(flight.words, status) ? flight.words[status] : plainText(status, NAME_LENGTH) || '?';
+}
+
+/** The status of a Bird at the service. */
+export function birdStatus({ birdStatuses }: Words, status: string): string {
+  return isKnown(birdStatuses, status) ? birdStatuses[status] : plainText(status, NAME_LENGTH);
+}
+
+export function flightTitle({ flight }: Words, status: string): string {
+  return isKnown(flight.statuses, status)
+    ? flight.statuses[status]
+    : flight.otherStatus(plainText(status, NAME_LENGTH));
+}
+
+export function flightTone(status: string): Tone {
+  if (status === 'failed') return 'bad';
+  return status === 'succeeded' ? 'good' : 'quiet';
+}
+
+const MARKS: ReadonlyMap<string, string> = new Map([
+  ['succeeded', '●'],
+  ['failed', '✕'],
+  ['cancelled', '○'],
+  ['active', '…'],
+]);
+
+/** `● ● ✕`, oldest first. Screen readers get counts instead. */
+export function flightMarks({ words }: Page, statuses: readonly string[]): Html {
+  if (statuses.length === 0) return html`<span class="soft">${words.birds.never}</span>`;
+  const marks = statuses.map((status) => {
+    const kind = MARKS.has(status) ? status : 'other';
+    return html`<span class="${kind}">${MARKS.get(status) ?? '·'}</span>`;
+  });
+  const said = countWords(words, statuses);
+  return html`<span class="marks" role="img" aria-label="${said}" title="${said}">${marks}</span>`;
+}
+
+/** `8 succeeded, 2 failed`. */
+export function countWords({ birds }: Words, statuses: readonly string[]): string {
+  const count = (status: string) => statuses.filter((one) => one === status).length;
+  const known = [
+    [count('succeeded'), birds.succeeded],
+    [count('failed'), birds.failed],
+    [count('cancelled'), birds.cancelled],
+    [count('active'), birds.active],
+  ] as const;
+  const other = known.reduce((left, [number]) => left - number, statuses.length);
+  return [...known, [other, birds.other] as const]
+    .filter(([number]) => number > 0)
+    .map(([number, say]) => say(number))
+    .join(', ');
+}
+
+/** `97.5 %`; empty if none ended. */
+export function percent({ time }: Words, ratio: number | undefined): string {
+  return ratio === undefined ? '' : time.percent(ratio);
+}
+
+/** A button, or why there is none. `address`: the Bird's or Flight's in the service's own application. */
+export function flyLink(
+  page: Page,
+  bird: BirdOverview,
+  failedFlightId: string,
+  address: string | undefined,
+): Html {
+  const why = whyNotStarted(bird);
+  if (why !== undefined) return html`<p class="small soft after">${why}${inService(page, address)}</p>`;
+  const query = flyQuery({ region: bird.region, bird: bird.birdId, flight: failedFlightId });
+  return html`<p class="actions"><a class="button" href="${page.root}fly?${query}">${page.words.fly.button}</a></p>`;
+}
+
+export function flyQuery(asked: Readonly<Record<'region' | 'bird' | 'flight', string>>): string {
+  return new URLSearchParams(Object.entries(asked).filter(([, value]) => value !== '')).toString();
+}

@@ -1,10 +1,13 @@
 /** What every page knows about its request. */
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie } from 'hono/cookie';
+import type { html } from 'hono/html';
 import { isZone } from '../../../text/instant-words.ts';
 import type { Clock } from '../../../time/clock.ts';
 import { ZONE_COOKIE } from './page-script.ts';
 import type { Words } from './words.ts';
+
+export type Html = ReturnType<typeof html>;
 
 declare module 'hono' {
   interface ContextVariableMap {

@@ -3,11 +3,10 @@ import { eventTitle } from '../../../domain/alert/labels.ts';
 import { figureName, figureText, monthName } from '../../../domain/digest/report-figures.ts';
 import { kindOf } from '../../../domain/kinds/kinds.ts';
 import { isSuppressionReason, type SuppressionReason } from '../../../domain/muting/suppression.ts';
-import { ENGLISH_FINDINGS } from '../../../health/finding-words.ts';
+import { ENGLISH_FINDINGS } from '../../../health/finding.ts';
 import { sayNoAlert } from '../../../operator/no-alert.ts';
 import type { WriteRecord } from '../../../report.ts';
-import { howMany } from '../../../text/counts.ts';
-import { durationWords } from '../../../text/duration-words.ts';
+import { durationWords, howMany } from '../../../text/duration-words.ts';
 import { ago, exactTime, exactZoneTime } from '../../../text/instant-words.ts';
 import { sayMistake } from '../../requests/query.ts';
 

@@ -13,8 +13,8 @@ import { plainText } from '../../../text/plain-text.ts';
 import { MAX_VALUE_LENGTH } from '../../requests/query.ts';
 import type { PagesOptions } from '../../web-options.ts';
 import { messageLine } from '../frame/items.ts';
-import { type Page, pageOf } from '../frame/page.ts';
-import { frame, type Html, heading, when, where } from '../frame/page-frame.ts';
+import { type Html, type Page, pageOf } from '../frame/page.ts';
+import { frame, heading, when, where } from '../frame/page-frame.ts';
 import {
   alertPlace,
   alertTitle,
@@ -22,8 +22,8 @@ import {
   eventTone,
   MESSAGE_LENGTH,
   placeName,
+  said,
 } from '../frame/page-words.ts';
-import { said } from '../frame/said.ts';
 
 /** The most results of each sort. */
 const LISTED = 10;

@@ -4,26 +4,27 @@ import { matchesAll } from '../../../domain/matchers/matcher.ts';
 import { alertPath } from '../../../http/page-path.ts';
 import { silencesThatMeet } from '../../../operator/find-silences.ts';
 import { FILTERS } from '../../../operator/lists.ts';
-import { type RoutedAlert, readRoutedAlerts } from '../../../operator/routed-alert.ts';
+import { type RoutedAlert, readRoutedAlerts } from '../../../operator/read-alerts.ts';
 import type { Filter } from '../../../store/filter.ts';
 import { loadMuting } from '../../../store/load-muting.ts';
 import { readQuery, refuse } from '../../requests/query.ts';
 import { readFilter } from '../../requests/read-lists.ts';
-import { select } from '../../select-alerts.ts';
+import { select } from '../../take-turns.ts';
 import type { PagesOptions } from '../../web-options.ts';
 import { backTo, checkSignature, fieldsOf, problemOf, sentence } from '../frame/form.ts';
 import { type Page, pageOf } from '../frame/page.ts';
-import { matchersOfChosen, UNTIL_LANDED, usualMatchers } from './silence-choices.ts';
 import {
   firstHidingUs,
+  matchersOfChosen,
   readFormMatchers,
   readSilenceForm,
   renderSilencePage,
   requestOf,
   type SilenceForm,
+  UNTIL_LANDED,
+  usualMatchers,
 } from './silence-page.ts';
-import { shownSilences } from './silence-view.ts';
-import { chosenMatchers, renderSilencesPage } from './silences-page.ts';
+import { chosenMatchers, renderSilencesPage, shownSilences } from './silences-page.ts';
 
 const LISTED = 200;
 /** The most expired silences listed. */

@@ -1,8 +1,7 @@
 import { html } from 'hono/html';
 import { describe, expect, test } from 'vitest';
-import { dataTable } from '../../../../src/web/pages/frame/data-table.ts';
 import { filterField, filterForm } from '../../../../src/web/pages/frame/filter-form.ts';
-import { pager } from '../../../../src/web/pages/frame/list-page.ts';
+import { dataTable, pager } from '../../../../src/web/pages/frame/list-page.ts';
 import { type Page, rootFrom } from '../../../../src/web/pages/frame/page.ts';
 import { frame } from '../../../../src/web/pages/frame/page-frame.ts';
 import { ENGLISH } from '../../../../src/web/pages/frame/words.ts';

@@ -1,3 +1,5 @@
+import { plainText } from './plain-text.ts';
+
 const GUID = /^[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$/i;
 
 /** The form in which ids are kept and compared: a GUID means the same in either case, any other id may not. */
@@ -11,3 +13,10 @@ export function shortGuid(id: string): string {
 }
 
 export const isGuid = (text: string): boolean => GUID.test(text);
+
+const MAX_CODE_POINTS = 80;
+
+/** A region's name for people: `EU`. The name `all` is not a region; it stands for nestwatch itself. */
+export function regionName(region: string): string {
+  return region === 'all' ? 'all regions' : plainText(region, MAX_CODE_POINTS).toUpperCase();
+}

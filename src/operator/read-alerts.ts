@@ -1,0 +1,245 @@
+/** Reads alerts with what mutes them: pages of them for people, all that fire, how many wait for a person, and those that ended. */
+import type { Config } from '../config/config.ts';
+import { type Alert, type Labels, labelOf } from '../domain/alert/alert.ts';
+import type { Event } from '../domain/alert/event.ts';
+import type { Episode } from '../domain/digest/digest.ts';
+import type { Mutes, Muting } from '../domain/muting/muting.ts';
+import type { Silence } from '../domain/muting/silence.ts';
+import { routesFor } from '../domain/routing/route.ts';
+import { NestwatchError } from '../errors.ts';
+import type { AlertQuery } from '../store/alert-store.ts';
+import type { Transaction } from '../store/store.ts';
+import { pausing } from '../time/pause-after.ts';
+
+export interface ShownAlert {
+  readonly alert: Alert;
+  /** The last event of its current episode. */
+  readonly lastEvent: Event | undefined;
+  /** The silences that mute it now. */
+  readonly silencedBy: readonly Silence[];
+  /** Whether another alert inhibits it. */
+  readonly isInhibited: boolean;
+}
+
+/** The most alerts examined for one page when filtering by `isSilenced`. */
+const MAX_LOOKED_AT = 2_000;
+/** Alerts per read. */
+const STEP = 100;
+
+/**
+ * Reads a page of alerts. `isSilenced` selects those that a silence (not an acknowledgement) mutes, or those that
+ * none does. Since each alert must be examined for that, such a page may hold fewer than `limit` alerts, or none, and
+ * still have a `next`.
+ */
+export async function readAlerts(
+  tx: Transaction,
+  muting: Muting,
+  query: AlertQuery,
+  isSilenced?: boolean,
+): Promise<{ readonly alerts: ShownAlert[]; readonly next: string | undefined }> {
+  if (isSilenced === undefined) {
+    const { alerts, next } = await tx.alerts.page(query);
+    return { alerts: await showAlerts(tx, muting, alerts), next };
+  }
+  const found: ShownAlert[] = [];
+  let cursor = query.cursor;
+  for (let looked = 0; looked < MAX_LOOKED_AT; looked += STEP) {
+    const room = Math.min(STEP, query.limit - found.length);
+    const { alerts, next } = await tx.alerts.page({ ...query, limit: room, cursor });
+    const shown = await showAlerts(tx, muting, alerts);
+    found.push(
+      ...shown.filter((one) => one.silencedBy.some(({ alertId }) => alertId === null) === isSilenced),
+    );
+    cursor = next;
+    if (next === undefined || found.length === query.limit) break;
+    await tx.pause();
+  }
+  return { alerts: found, next: cursor };
+}
+
+export async function showAlerts(
+  tx: Transaction,
+  muting: Muting,
+  alerts: readonly Alert[],
+): Promise<ShownAlert[]> {
+  const shown: ShownAlert[] = [];
+  const pauseAfter = pausing(tx);
+  for (const alert of alerts) {
+    const [last] = await tx.alerts.events(alert.id, 0, 1, alert.lastSeq);
+    const { silencedBy, inhibitedBy } = await muting.of(alert, pauseAfter);
+    shown.push({
+      alert,
+      lastEvent: last?.event,
+      silencedBy,
+      isInhibited: inhibitedBy.length > 0,
+    });
+  }
+  return shown;
+}
+
+export type AlertingConfig = Pick<
+  Config,
+  'route' | 'receivers' | 'inhibitRules' | 'timeIntervals' | 'context'
+>;
+
+/** An alert with the receivers that it is routed to and what mutes it. */
+export interface RoutedAlert extends Pick<Mutes, 'inhibitedBy'> {
+  readonly alert: Alert;
+  /** Ids of the silences that mute it. */
+  readonly silencedBy: readonly string[];
+  /** In the order of the routes. */
+  readonly receivers: readonly string[];
+}
+
+/** When more alerts fire, the oldest are left out. */
+const MOST_FIRING = 100_000;
+
+/** Firing alerts per read. */
+const FIRING_STEP = 500;
+
+/** All firing alerts, newest first. Partial results would mislead: a client takes the missing alerts for resolved. */
+export async function readRoutedAlerts(
+  tx: Transaction,
+  muting: Muting,
+  { route }: AlertingConfig,
+): Promise<RoutedAlert[]> {
+  const routed: RoutedAlert[] = [];
+  const pauseAfter = pausing(tx);
+  for (;;) {
+    const alerts = await tx.alerts.firing(routed.at(-1)?.alert, FIRING_STEP);
+    for (const alert of alerts) {
+      const receivers = routesFor(route, alert.labels).map((one) => one.receiver);
+      const { silencedBy, inhibitedBy } = await muting.of(alert, pauseAfter);
+      routed.push({
+        alert,
+        receivers: [...new Set(receivers)],
+        silencedBy: silencedBy.map(({ id }) => id),
+        inhibitedBy,
+      });
+    }
+    if (alerts.length < FIRING_STEP || routed.length >= MOST_FIRING) return routed;
+  }
+}
+
+export interface FiringCounts {
+  readonly firing: number;
+  /** Alerts that nobody has acknowledged or silenced, and that no other alert inhibits. */
+  readonly unacknowledged: number;
+}
+
+/** Alerts per read: the most that a page of the store holds. */
+const COUNTING_STEP = 1_000;
+
+/**
+ * Counts the firing alerts and those that wait for a person. Whether any alert waits is always exact. As soon as one
+ * in a page of a thousand does, the alerts after that page are not examined and count as waiting.
+ */
+export async function countFiring(tx: Transaction, muting: Muting, nowUs: number): Promise<FiringCounts> {
+  const firing = (await tx.alerts.count())
+    .filter(({ state }) => state === 'firing')
+    .reduce((sum, { count }) => sum + count, 0);
+  if (firing === 0) return { firing, unacknowledged: 0 };
+  const query = {
+    state: 'firing',
+    isAcknowledged: false,
+    order: 'newest',
+    nowUs,
+    limit: COUNTING_STEP,
+  } as const;
+  const pauseAfter = pausing(tx);
+  let [looked, hidden] = [0, 0];
+  for (let cursor: string | undefined; ; ) {
+    const { alerts, next } = await tx.alerts.page({ ...query, cursor });
+    const hiddenBefore = hidden;
+    for (const alert of alerts) {
+      const { silencedBy, inhibitedBy } = await muting.of(alert, pauseAfter);
+      if (silencedBy.length + inhibitedBy.length > 0) hidden += 1;
+    }
+    looked += alerts.length;
+    if (next === undefined) return { firing, unacknowledged: looked - hidden };
+    const isAnyWaiting = hidden - hiddenBefore < alerts.length;
+    if (isAnyWaiting) {
+      const acknowledged = (await tx.silences.list(nowUs)).filter(({ alertId }) => alertId !== null).length;
+      return { firing, unacknowledged: Math.max(1, firing - acknowledged - hidden) };
+    }
+    cursor = next;
+  }
+}
+
+/** `cause` is their label `error`. */
+type EndedFilter = Omit<
+  AlertQuery,
+  'flight' | 'state' | 'isAcknowledged' | 'order' | 'nowUs' | 'limit' | 'cursor'
+>;
+
+/** The most episodes examined for one page. */
+const MAX_ENDED = 5_000;
+/** Episodes per read. */
+const ENDED_STEP = 200;
+
+/**
+ * Latest first. A page may hold fewer than `limit` episodes, or none, and still have a `next`. Throws `usage` for a
+ * cursor that no earlier answer gave.
+ */
+export async function readEnded(
+  tx: Transaction,
+  filter: EndedFilter,
+  limit: number,
+  cursor: string | undefined,
+): Promise<{ readonly episodes: Episode[]; readonly next: string | undefined }> {
+  const found: Episode[] = [];
+  const fits = fitting(filter);
+  let place = cursor === undefined ? undefined : parseCursor(cursor);
+  for (let looked = 0; looked < MAX_ENDED; looked += ENDED_STEP) {
+    const read = await tx.alerts.endedBefore(place, ENDED_STEP);
+    for (const { episode, resolvedAtUs } of read) {
+      place = { resolvedAtUs, alertId: episode.alertId };
+      if (fits(episode)) found.push(episode);
+      if (found.length === limit) return { episodes: found, next: formatCursor(place) };
+    }
+    if (read.length < ENDED_STEP) return { episodes: found, next: undefined };
+    await tx.pause();
+  }
+  return { episodes: found, next: place && formatCursor(place) };
+}
+
+function fitting(filter: EndedFilter): (episode: Episode) => boolean {
+  const { region, nest, bird, name, severity, text, sinceUs, untilUs, cause } = filter;
+  const part = text?.toLowerCase();
+  return ({ alertname, labels, startsAtUs, endsAtUs }) =>
+    (region === undefined || labels.region === region) &&
+    isNamed(labels, 'nest', nest) &&
+    isNamed(labels, 'bird', bird) &&
+    (name === undefined || alertname.toLowerCase() === name.toLowerCase()) &&
+    (severity === undefined || labels.severity === severity) &&
+    (cause === undefined || labels.error === cause) &&
+    (part === undefined || Object.values(labels).some((value) => value.toLowerCase().includes(part))) &&
+    (sinceUs === undefined || endsAtUs >= sinceUs) &&
+    (untilUs === undefined || startsAtUs < untilUs);
+}
+
+/** Whether this is its id or a part of its name. */
+function isNamed(labels: Labels, what: 'nest' | 'bird', value: string | undefined): boolean {
+  if (value === undefined) return true;
+  const name = labelOf(labels, what) ?? '';
+  return labelOf(labels, `${what}_id`) === value || name.toLowerCase().includes(value.toLowerCase());
+}
+
+interface Place {
+  readonly resolvedAtUs: number;
+  readonly alertId: string;
+}
+
+function formatCursor({ resolvedAtUs, alertId }: Place): string {
+  return Buffer.from(JSON.stringify([resolvedAtUs, alertId])).toString('base64url');
+}
+
+function parseCursor(cursor: string): Place {
+  try {
+    const [resolvedAtUs, alertId] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
+    if (typeof resolvedAtUs === 'number' && typeof alertId === 'string') return { resolvedAtUs, alertId };
+  } catch {
+    // Refused below like any other invalid cursor.
+  }
+  throw new NestwatchError('usage', 'The cursor is not one that an earlier answer gave.');
+}
