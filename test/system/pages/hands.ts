@@ -3,12 +3,14 @@ import type { Locator, Page } from 'playwright-core';
 
 export interface Hands {
   press(what: Locator): Promise<void>;
+  tick(box: Locator): Promise<void>;
   write(where: Locator, text: string): Promise<void>;
   choose(where: Locator, option: string): Promise<void>;
 }
 
 export const mouse: Hands = {
   press: (what) => what.click(),
+  tick: (box) => box.check(),
   write: (where, text) => where.fill(text),
   async choose(where, option) {
     await where.selectOption({ label: option });
@@ -45,6 +47,10 @@ export const keyboard: Hands = {
   async press(what) {
     await reach(what.page(), what);
     await what.page().keyboard.press('Enter');
+  },
+  async tick(box) {
+    await reach(box.page(), box);
+    await box.page().keyboard.press('Space');
   },
   async write(where, text) {
     await reach(where.page(), where);
