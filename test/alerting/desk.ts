@@ -108,6 +108,8 @@ export interface Desk {
   readonly mails: Mail[];
   readonly pages: Page[];
   readonly happenings: Happening[];
+  /** What happens, one after the other: minutes that pass, and the deeds below, as in `fails A B, 10, succeeds A`. */
+  story(steps: string): Promise<void>;
   /** A Bird is written `Bird`, `Nest/Bird`, or `id:Bird` after it was renamed. */
   fails(...birds: string[]): Promise<void>;
   /** Pages of failures, as fast as they can be committed, while alerting runs. */
@@ -381,6 +383,13 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
     mails,
     pages,
     happenings,
+    async story(steps) {
+      for (const step of steps.split(', ')) {
+        const [deed, ...birds] = step.split(' ');
+        if (deed && deed in deeds) await deeds[deed as keyof typeof deeds](...birds);
+        else await desk.pass(Number(deed));
+      }
+    },
     fails: (...birds) => happens('failed', [birds]),
     failInPages: (pages) => happens('failed', pages),
     succeeds: (...birds) => happens('succeeded', [birds]),
@@ -451,6 +460,12 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
       await life.ended;
       await inner.close();
     },
+  };
+  const { fails, succeeds, failedLongAgo, succeededLongAgo, acknowledges, resolves } = desk;
+  const { restart, hurry } = desk;
+  const deeds = {
+    ...{ fails, succeeds, failedLongAgo, succeededLongAgo, acknowledges, resolves },
+    ...{ restart: () => restart(), hurry: () => hurry() },
   };
   return desk;
 }

@@ -28,10 +28,7 @@ async function story(dieAfter?: number): Promise<Desk> {
     answer: moods(),
     ...(dieAfter !== undefined && { dieAfter }),
   });
-  await desk.fails('A');
-  await desk.pass(151);
-  await desk.fails('B');
-  await desk.pass(60);
+  await desk.story('fails A, 151, fails B, 60');
   return desk;
 }
 

@@ -61,14 +61,7 @@ const PER_BIRD = { groupBy: ['bird'] };
 describe('an incident whose alert is acknowledged', () => {
   test('is acknowledged at once, once, and resolved when the alert is over', async () => {
     const desk = await open({ receivers: [pager()] });
-    await desk.fails('A');
-    await desk.pass(2);
-    await desk.acknowledges('A');
-    await desk.acknowledges('A');
-    await desk.fails('A');
-    await desk.pass(30);
-    await desk.succeeds('A');
-    await desk.pass(30);
+    await desk.story('fails A, 2, acknowledges A, acknowledges A, fails A, 30, succeeds A, 30');
     expect(story(desk)).toEqual(['ops@0 trigger a', 'ops@2 acknowledge a', 'ops@35 resolve a']);
     expect(desk.pages[1]).toMatchObject({ event_action: 'acknowledge', dedup_key: desk.pages[0]!.dedup_key });
     expect(desk.pages[1]).not.toHaveProperty('payload');
@@ -76,14 +69,7 @@ describe('an incident whose alert is acknowledged', () => {
 
   test('is closed when somebody resolves the alert by hand, and the next failure opens another', async () => {
     const desk = await open({ receivers: [pager()] });
-    await desk.fails('A');
-    await desk.pass(2);
-    await desk.acknowledges('A');
-    await desk.pass(10);
-    await desk.resolves('A');
-    await desk.pass(10);
-    await desk.fails('A');
-    await desk.pass(10);
+    await desk.story('fails A, 2, acknowledges A, 10, resolves A, 10, fails A, 10');
     expect(story(desk).map((one) => one.replace(/@\d+/, ''))).toEqual([
       'ops trigger a',
       'ops acknowledge a',
@@ -94,16 +80,9 @@ describe('an incident whose alert is acknowledged', () => {
 
   test('is not acknowledged before it was opened, nor after it was resolved', async () => {
     const desk = await open({ receivers: [pager()] });
-    await desk.fails('A');
-    await desk.acknowledges('A');
-    await desk.pass(10);
+    await desk.story('fails A, acknowledges A, 10');
     expect(story(desk)).toEqual([]);
-    await desk.succeeds('A');
-    await desk.pass(10);
-    await desk.fails('B');
-    await desk.pass(10);
-    await desk.succeeds('B');
-    await desk.pass(10);
+    await desk.story('succeeds A, 10, fails B, 10, succeeds B, 10');
     const received = story(desk);
     expect(received.filter((one) => one.includes('acknowledge'))).toEqual([]);
     expect(received.at(-1)).toMatch(/resolve a$/);
@@ -111,24 +90,18 @@ describe('an incident whose alert is acknowledged', () => {
 
   test('is not acknowledged once it is resolved, although a silence mutes what fires', async () => {
     const desk = await open({ receivers: [pager()] });
-    await desk.fails('A', 'B');
-    await desk.pass(1);
+    await desk.story('fails A B, 1');
     await silenced(desk, 'A');
-    await desk.succeeds('B');
-    await desk.pass(10);
-    await desk.acknowledges('A');
-    await desk.pass(10);
+    await desk.story('succeeds B, 10, acknowledges A, 10');
     expect(story(desk)).toEqual(['ops@0 trigger a', 'ops@5 resolve a']);
   });
 
   test('also ends if a silence mutes the end, unless it must be ended by hand', async () => {
     for (const sendResolved of [true, false]) {
       const desk = await open({ receivers: [pager('ops', { integrations: [pagerduty({ sendResolved })] })] });
-      await desk.fails('A');
-      await desk.pass(1);
+      await desk.story('fails A, 1');
       await silenced(desk, 'A');
-      await desk.succeeds('A');
-      await desk.pass(30);
+      await desk.story('succeeds A, 30');
       expect(actions(desk)).toEqual(sendResolved ? ['trigger', 'resolve'] : ['trigger']);
       expect(desk.pages.length).toBe(sendResolved ? 2 : 1);
     }
@@ -136,12 +109,7 @@ describe('an incident whose alert is acknowledged', () => {
 
   test('waits until everything that fires in it is acknowledged', async () => {
     const desk = await open({ receivers: [pager()] });
-    await desk.fails('A', 'B', 'C');
-    await desk.pass(1);
-    await desk.acknowledges('A');
-    await desk.pass(1);
-    await desk.acknowledges('B');
-    await desk.pass(1);
+    await desk.story('fails A B C, 1, acknowledges A, 1, acknowledges B, 1');
     expect(story(desk)).toEqual(['ops@0 trigger a']);
     await desk.acknowledges('C');
     expect(story(desk)).toEqual(['ops@0 trigger a', 'ops@3 acknowledge a']);
@@ -149,27 +117,15 @@ describe('an incident whose alert is acknowledged', () => {
 
   test('is acknowledged when what is not acknowledged ends, and lasts until the rest has ended', async () => {
     const desk = await open({ receivers: [pager()] });
-    await desk.fails('A', 'B');
-    await desk.pass(1);
-    await desk.acknowledges('A');
-    await desk.pass(1);
-    await desk.succeeds('B');
-    await desk.pass(20);
+    await desk.story('fails A B, 1, acknowledges A, 1, succeeds B, 20');
     expect(story(desk)).toEqual(['ops@0 trigger a', 'ops@2 acknowledge a']);
-    await desk.succeeds('A');
-    await desk.pass(20);
+    await desk.story('succeeds A, 20');
     expect(story(desk).slice(2)).toEqual(['ops@25 resolve a']);
   });
 
   test('is acknowledged again after something else in it fired and was notified', async () => {
     const desk = await open({ receivers: [pager()] });
-    await desk.fails('A');
-    await desk.pass(1);
-    await desk.acknowledges('A');
-    await desk.pass(1);
-    await desk.fails('B');
-    await desk.pass(10);
-    await desk.acknowledges('B');
+    await desk.story('fails A, 1, acknowledges A, 1, fails B, 10, acknowledges B');
     expect(story(desk)).toEqual([
       'ops@0 trigger a',
       'ops@1 acknowledge a',
@@ -181,11 +137,7 @@ describe('an incident whose alert is acknowledged', () => {
   test('is also acknowledged at the receiver that was notified last', async () => {
     const route = { escalation: { afterMs: 15 * MINUTE_MS, receiver: 'boss' } };
     const desk = await open({ receivers: [pager(), pager('boss')], route });
-    await desk.fails('A');
-    await desk.pass(20);
-    await desk.acknowledges('A');
-    await desk.succeeds('A');
-    await desk.pass(20);
+    await desk.story('fails A, 20, acknowledges A, succeeds A, 20');
     expect(story(desk).filter((one) => one.startsWith('boss'))).toEqual([
       'boss@15 trigger b',
       'boss@20 acknowledge b',
@@ -196,10 +148,7 @@ describe('an incident whose alert is acknowledged', () => {
   test('notifies nobody else: no mail, no webhook', async () => {
     const receivers = [{ ...hook('ops'), integrations: [...hook('ops').integrations, email(), pagerduty()] }];
     const desk = await open({ receivers });
-    await desk.fails('A');
-    await desk.pass(1);
-    await desk.acknowledges('A');
-    await desk.pass(3);
+    await desk.story('fails A, 1, acknowledges A, 3');
     expect(story(desk)).toEqual(['ops@0 trigger a', 'ops@1 acknowledge a']);
     expect([desk.received.length, desk.mails.length]).toEqual([1, 1]);
   });
@@ -208,12 +157,7 @@ describe('an incident whose alert is acknowledged', () => {
     const tell = async (dieAfter?: number) => {
       const answer = (_: string, minute: number) => (minute < 2 ? 503 : 200);
       const desk = await openDesk({ receivers: [pager()], answer, ...(dieAfter && { dieAfter }) });
-      await desk.fails('A');
-      await desk.pass(1);
-      await desk.acknowledges('A');
-      await desk.pass(4);
-      await desk.succeeds('A');
-      await desk.pass(6);
+      await desk.story('fails A, 1, acknowledges A, 4, succeeds A, 6');
       await desk.close();
       return { all: actions(desk), committed: desk.committed() };
     };
@@ -233,12 +177,7 @@ describe('an incident that a fallback opened', () => {
 
   test('is acknowledged and resolved there', async () => {
     const desk = await open({ receivers, answer: downUntil(20) });
-    await desk.fails('A');
-    await desk.pass(30);
-    await desk.acknowledges('A');
-    await desk.pass(10);
-    await desk.succeeds('A');
-    await desk.pass(20);
+    await desk.story('fails A, 30, acknowledges A, 10, succeeds A, 20');
     expect(actions(desk)).toEqual(['trigger', 'acknowledge', 'resolve']);
     expect(new Set(desk.pages.map(({ receiver }) => receiver))).toEqual(new Set(['boss']));
     expect(desk.lines('ops').at(-1)).toContain('resolved');
@@ -247,10 +186,7 @@ describe('an incident that a fallback opened', () => {
   test('is resolved soon if the alert had ended and its own receiver was notified', async () => {
     const answer = (name: string, _: number, tries: number) => (name === 'ops' && tries <= 3 ? 503 : 200);
     const desk = await open({ receivers, answer, route: { groupWaitMs: 0, groupIntervalMs: 1_000 } });
-    await desk.fails('A');
-    await desk.pass(0.01);
-    await desk.succeeds('A');
-    await desk.pass(15);
+    await desk.story('fails A, 0.01, succeeds A, 15');
     expect(actions(desk)).toEqual(['trigger', 'resolve']);
     expect(desk.lines('ops')).toHaveLength(2);
     expect(await desk.states()).toEqual({ delivered: 4 });
@@ -261,16 +197,10 @@ test('what was held back, and then not accepted, opens an incident at the fallba
   const answer = (name: string, minute: number) => (name === 'ops' && minute > 1 && minute < 62 ? 503 : 200);
   const own = hook('ops', { fallback: 'boss', maxNotificationsPerHour: 1 });
   const desk = await open({ receivers: [own, pager('boss')], answer, route: PER_BIRD });
-  await desk.fails('A');
-  await desk.pass(1);
-  await desk.fails('B', 'C');
-  await desk.pass(62);
-  await desk.succeeds('B');
-  await desk.pass(125);
+  await desk.story('fails A, 1, fails B C, 62, succeeds B, 125');
   const ofThese = () => desk.pages.filter(({ dedup_key }) => dedup_key === desk.pages[0]!.dedup_key);
   expect(ofThese().map((one) => one.event_action)).toEqual(['trigger', 'trigger']);
-  await desk.succeeds('C');
-  await desk.pass(125);
+  await desk.story('succeeds C, 125');
   expect(ofThese().map((one) => one.event_action)).toEqual(['trigger', 'trigger', 'resolve']);
 });
 
@@ -281,9 +211,7 @@ test('what some integrations send as one message and others by incident is given
   const backup = { name: 'backup', integrations: [...hook('backup').integrations, pagerduty()] };
   const desk = await open({ receivers: [own, backup], answer, route: PER_BIRD });
   for (const bird of ['A', 'B', 'C']) await desk.fails(bird);
-  await desk.pass(2);
-  await desk.fails('D', 'E', 'F');
-  await desk.pass(10);
+  await desk.story('2, fails D E F, 10');
   const received = desk.lines('backup').filter((line) => !line.includes('ops'));
   expect(received.map((line) => line.replace(/@\d+/, ''))).toEqual([
     'backup firing: D firing +1; E firing +1; F firing +1',
@@ -313,12 +241,9 @@ test('an incident that must be ended by hand is not ended by a failure that was 
   const desk = await open({ receivers, answer });
   for (const down of [false, true]) {
     isDown = down;
-    await desk.fails('A');
-    await desk.pass(1);
-    await desk.fails('A');
+    await desk.story('fails A, 1, fails A');
     await desk.clock.advance(5_000);
-    await desk.succeeds('A');
-    await desk.pass(20);
+    await desk.story('succeeds A, 20');
   }
   expect(new Set(desk.pages.map((one) => one.event_action))).toEqual(new Set(['trigger']));
   expect(new Set(desk.pages.map(({ receiver }) => receiver))).toEqual(new Set(['ops', 'boss']));
@@ -326,12 +251,9 @@ test('an incident that must be ended by hand is not ended by a failure that was 
 
 test('an incident whose route is no longer configured ends, and what fires opens the one of the new route', async () => {
   const desk = await open({ receivers: [pager()] });
-  await desk.fails('A');
-  await desk.pass(6);
+  await desk.story('fails A, 6');
   await desk.restart(PER_BIRD);
-  await desk.pass(20);
-  await desk.succeeds('A');
-  await desk.pass(20);
+  await desk.story('20, succeeds A, 20');
   expect(story(desk).map((one) => one.replace(/@\d+/, ''))).toEqual([
     'ops trigger a',
     'ops resolve a',
@@ -344,14 +266,7 @@ describe('what is notified together with other groups', () => {
   test('goes to each incident separately if a cap held it back, and ends each', async () => {
     const receivers = [pager('ops', { maxNotificationsPerHour: 1 })];
     const desk = await open({ receivers, route: PER_BIRD });
-    await desk.fails('A');
-    await desk.pass(1);
-    await desk.fails('B', 'C');
-    await desk.pass(61);
-    await desk.succeeds('A', 'C');
-    await desk.pass(120);
-    await desk.succeeds('B');
-    await desk.pass(120);
+    await desk.story('fails A, 1, fails B C, 61, succeeds A C, 120, succeeds B, 120');
     const byIncident = Map.groupBy(desk.pages, (one) => one.dedup_key);
     expect([...byIncident.values()].map((all) => all.map((one) => one.event_action))).toEqual([
       ['trigger', 'resolve'],
@@ -364,40 +279,28 @@ describe('what is notified together with other groups', () => {
   test('ends no incident that must be ended by hand', async () => {
     const integrations = [pagerduty({ sendResolved: false })];
     const desk = await open({ receivers: [{ name: 'ops', integrations, maxNotificationsPerHour: 1 }] });
-    await desk.fails('A');
-    await desk.pass(1);
-    await desk.succeeds('A');
-    await desk.pass(120);
+    await desk.story('fails A, 1, succeeds A, 120');
     expect(actions(desk)).toEqual(['trigger']);
   });
 
   test('leaves an incident open in which something else fires', async () => {
     const desk = await open({ receivers: [pager('ops', { maxNotificationsPerHour: 1 })] });
-    await desk.fails('A');
-    await desk.pass(1);
-    await desk.fails('B');
-    await desk.pass(10);
-    await desk.succeeds('B');
-    await desk.pass(60);
+    await desk.story('fails A, 1, fails B, 10, succeeds B, 60');
     expect(actions(desk)).toEqual(['trigger']);
     expect(desk.pages.length).toBeGreaterThan(1);
-    await desk.succeeds('A');
-    await desk.pass(120);
+    await desk.story('succeeds A, 120');
     expect(actions(desk)).toEqual(['trigger', 'resolve']);
   });
 
   test('goes to the incidents of what still fires if a summary contains old news, and nothing else does', async () => {
     const integrations = [...hook('ops').integrations, pagerduty()];
     const desk = await open({ receivers: [{ name: 'ops', integrations }], route: PER_BIRD });
-    await desk.failedLongAgo('A', 'B', 'C');
-    await desk.succeededLongAgo('B');
-    await desk.pass(10);
+    await desk.story('failedLongAgo A B C, succeededLongAgo B, 10');
     expect(desk.received).toHaveLength(1);
     expect(story(desk)).toEqual(['ops@2 trigger a', 'ops@2 trigger b']);
     const summaries = desk.pages.map(({ payload }) => payload!.summary.split(' · ')[0]);
     expect(summaries.toSorted()).toEqual(['A failed', 'C failed']);
-    await desk.succeeds('A', 'C');
-    await desk.pass(10);
+    await desk.story('succeeds A C, 10');
     expect(desk.pages.map((one) => one.event_action).toSorted()).toEqual([
       'resolve',
       'resolve',
@@ -409,13 +312,11 @@ describe('what is notified together with other groups', () => {
 
   test('opens no incident of a group that the alert has left, which nothing would end', async () => {
     const desk = await open({ receivers: [pager()] });
-    await desk.failedLongAgo('A');
-    await desk.pass(0.5);
+    await desk.story('failedLongAgo A, 0.5');
     await desk.restart(tree(node('', {}, [node('region="eu"', {})])));
     await desk.pass(10);
     expect(actions(desk)).toEqual(['trigger']);
-    await desk.succeeds('A');
-    await desk.pass(20);
+    await desk.story('succeeds A, 20');
     expect(actions(desk)).toEqual(['trigger', 'resolve']);
     expect(new Set(desk.pages.map((one) => one.dedup_key)).size).toBe(1);
   });
@@ -424,10 +325,7 @@ describe('what is notified together with other groups', () => {
     const integrations = [...hook('ops').integrations, pagerduty()];
     const receivers = [{ name: 'ops', integrations, maxNotificationsPerHour: 1 }];
     const desk = await open({ receivers, route: PER_BIRD });
-    await desk.fails('A');
-    await desk.pass(1);
-    await desk.fails('B', 'C');
-    await desk.pass(61);
+    await desk.story('fails A, 1, fails B C, 61');
     expect(desk.received).toHaveLength(2);
     expect(desk.received[1]!.body.alerts).toHaveLength(2);
     expect(story(desk).map((one) => one.replace(/@\d+/, ''))).toEqual([
@@ -440,12 +338,9 @@ describe('what is notified together with other groups', () => {
 
 test('an incident whose route has another receiver ends, and what fires opens one there', async () => {
   const desk = await open({ receivers: [pager(), pager('boss')] });
-  await desk.fails('A');
-  await desk.pass(6);
+  await desk.story('fails A, 6');
   await desk.restart({ receiver: 'boss' });
-  await desk.pass(20);
-  await desk.succeeds('A');
-  await desk.pass(20);
+  await desk.story('20, succeeds A, 20');
   const lines = story(desk).map((one) => one.replace(/@\d+/, ''));
   expect(lines.filter((line) => line.startsWith('ops'))).toEqual(['ops trigger a', 'ops resolve a']);
   expect(lines.filter((line) => line.startsWith('boss'))).toEqual(['boss trigger a', 'boss resolve a']);

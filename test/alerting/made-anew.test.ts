@@ -23,8 +23,7 @@ test.each(RECEIVERS)('by way of %s', async (_, integrations) => {
     const queued = await desk.store.transaction((tx) => tx.outbox.list({ receiver: 'ops', limit: 100 }));
     return queued.map(({ state }) => state);
   };
-  await desk.fails('A');
-  await desk.pass(10);
+  await desk.story('fails A, 10');
   await desk.restart({ receiver: 'other' });
   await desk.pass(10);
   const before = await told();

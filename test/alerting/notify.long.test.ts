@@ -71,8 +71,7 @@ describe('a large notification', () => {
     expect(desk.mails[0]!.notification).toMatchObject({ firingTotal: 1_234, truncatedAlerts: 1_134 });
     expect(desk.mails[0]!.notification.alerts).toHaveLength(100);
 
-    await desk.fails('B00007');
-    await desk.pass(6);
+    await desk.story('fails B00007, 6');
     expect(desk.received).toHaveLength(4);
     expect(desk.received[3]!.body.alerts.filter((one) => one.events.length > 0)).toHaveLength(1);
     expect(desk.mails).toHaveLength(2);
@@ -104,9 +103,7 @@ describe('a notification that is made again, because the store lost its last com
       receivers: [{ name: 'ops', integrations: [email(), ...hook('ops').integrations] }],
     });
     await desk.fails('B1', ...first);
-    await desk.pass(10);
-    await desk.fails('B1');
-    await desk.pass(6);
+    await desk.story('10, fails B1, 6');
     return {
       hooks: desk.received.map(({ id }) => id),
       threads: desk.mails.map(({ notification }) => notification.thread),
@@ -128,8 +125,7 @@ describe('a notification that is made again, because the store lost its last com
   test('also if it tells other ends', async () => {
     const end = async (...over: string[]) => {
       const desk = await open({ receivers: [hook('ops')] });
-      await desk.fails('B1', 'B2');
-      await desk.pass(10);
+      await desk.story('fails B1 B2, 10');
       await desk.succeeds(...over);
       await desk.pass(6);
       return desk.received.map(({ id }) => id);
@@ -240,11 +236,7 @@ describe('a webhook that takes CloudEvents', () => {
   test('gets old news as events, while others get a summary', async () => {
     const desk = await open({ receivers: [{ name: 'ops', integrations: [email(), lake] }] });
     await desk.failedLongAgo('A', ...birds(120), 'A');
-    await desk.pass(1);
-    await desk.fails('A');
-    await desk.pass(0.5);
-    await desk.failedLongAgo('A');
-    await desk.pass(30);
+    await desk.story('1, fails A, 0.5, failedLongAgo A, 30');
     const received = batches(desk);
     expect(received.map((one) => one.length)).toEqual([1, 100, 22, 1]);
     expect(new Set(received.flat()).size).toBe(124);
@@ -282,10 +274,7 @@ describe('a webhook that takes CloudEvents', () => {
     const desk = await open({
       receivers: [{ name: 'ops', integrations: [{ ...lake, sendResolved: true }] }],
     });
-    await desk.fails('A');
-    await desk.pass(1);
-    await desk.succeeds('A');
-    await desk.pass(6);
+    await desk.story('fails A, 1, succeeds A, 6');
     expect(batches(desk).map((one) => one.length)).toEqual([1]);
     expect(await desk.states()).toEqual({ delivered: 1, suppressed: 1 });
   });
@@ -297,8 +286,7 @@ describe('max_alerts', () => {
 
   test('lists only the first alerts; the others are recorded as counted and not listed', async () => {
     const desk = await open({ receivers: [{ name: 'ops', integrations: both }] });
-    await desk.fails('A', 'B', 'C');
-    await desk.pass(1);
+    await desk.story('fails A B C, 1');
     expect(desk.lines()).toEqual([
       'ops@0 firing: A firing +1; B firing +1; C firing +1',
       'few@0 firing: A firing +1; B firing +1',
@@ -345,15 +333,7 @@ describe('escalation', () => {
 
   test('notifies the second receiver once of what still fires after the time, and of its end', async () => {
     const desk = await open({ receivers, route });
-    await desk.fails('A', 'B');
-    await desk.pass(10);
-    await desk.succeeds('B');
-    await desk.fails('A');
-    await desk.pass(30);
-    await desk.fails('A');
-    await desk.pass(300);
-    await desk.succeeds('A');
-    await desk.pass(30);
+    await desk.story('fails A B, 10, succeeds B, fails A, 30, fails A, 300, succeeds A, 30');
     expect(desk.lines('boss')).toEqual(['boss@15 firing: A firing +2', 'boss@340 resolved: A resolved +0']);
     const notices = desk.received.flatMap(({ receiver, body }) =>
       receiver === 'boss' ? [body.notices] : [],
@@ -363,10 +343,7 @@ describe('escalation', () => {
 
   test('does not notify of what is over in time', async () => {
     const desk = await open({ receivers, route });
-    await desk.fails('A');
-    await desk.pass(14);
-    await desk.succeeds('A');
-    await desk.pass(60);
+    await desk.story('fails A, 14, succeeds A, 60');
     expect(desk.lines('ops')).toHaveLength(2);
     expect(desk.lines('boss')).toEqual([]);
     expect(await desk.store.transaction((tx) => tx.groups.due(Number.MAX_SAFE_INTEGER, 100))).toHaveLength(1);
@@ -374,38 +351,25 @@ describe('escalation', () => {
 
   test('does not notify of an episode that was over in time, although the next one fires then', async () => {
     const desk = await open({ receivers, route });
-    await desk.fails('A');
-    await desk.pass(2);
-    await desk.succeeds('A');
-    await desk.pass(10);
-    await desk.fails('A');
-    await desk.pass(60);
+    await desk.story('fails A, 2, succeeds A, 10, fails A, 60');
     expect(desk.lines('boss')).toEqual(['boss@27 firing: A firing +1']);
   });
 
   test('comes after a summary of old news as after any other first notification', async () => {
     const desk = await open({ receivers, route });
-    await desk.failedLongAgo('A', 'B', 'C');
-    await desk.fails('B');
-    await desk.succeededLongAgo('C');
-    await desk.pass(60);
+    await desk.story('failedLongAgo A B C, fails B, succeededLongAgo C, 60');
     expect(desk.lines('boss')).toEqual(['boss@15 firing: B firing +1', 'boss@17 firing: A firing +0']);
   });
 
   test('waits for each alert from when that one was notified, even over a restart', async () => {
     const desk = await open({ receivers, route });
-    await desk.fails('A');
-    await desk.pass(10);
-    await desk.fails('B');
-    await desk.restart();
-    await desk.pass(60);
+    await desk.story('fails A, 10, fails B, restart, 60');
     expect(desk.lines('boss')).toEqual(['boss@15 firing: A firing +1', 'boss@25 firing: B firing +1']);
   });
 
   test('does not notify of what somebody has acknowledged', async () => {
     const desk = await open({ receivers, route });
-    await desk.fails('A', 'B');
-    await desk.pass(5);
+    await desk.story('fails A B, 5');
     const [a] = await desk.store.transaction((tx) => tx.alerts.list({ limit: 10 }));
     const nowUs = desk.clock.nowUs();
     const { id: alertId, startsAtUs: alertStartsAtUs, labels } = a!;
@@ -437,12 +401,7 @@ describe('escalation', () => {
         ]),
       ),
     });
-    await desk.fails('A');
-    await desk.pass(20);
-    await desk.fails('B');
-    await desk.pass(60);
-    await desk.succeeds('A', 'B');
-    await desk.pass(30);
+    await desk.story('fails A, 20, fails B, 60, succeeds A B, 30');
     expect(desk.lines('boss').toSorted()).toEqual([
       'boss@10 firing: A firing +1',
       'boss@35 firing: B firing +1',
@@ -453,9 +412,7 @@ describe('escalation', () => {
 
   test('is not sent early by `run --once`', async () => {
     const desk = await open({ receivers, route });
-    await desk.fails('A');
-    await desk.hurry();
-    await desk.hurry();
+    await desk.story('fails A, hurry, hurry');
     expect(desk.lines()).toEqual(['ops@0 firing: A firing +1']);
     await desk.pass(20);
     expect(desk.lines('boss')).toEqual(['boss@15 firing: A firing +1']);
@@ -463,12 +420,7 @@ describe('escalation', () => {
 
   test('comes again with the next episode', async () => {
     const desk = await open({ receivers, route });
-    await desk.fails('A');
-    await desk.pass(20);
-    await desk.succeeds('A');
-    await desk.pass(20);
-    await desk.fails('A');
-    await desk.pass(30);
+    await desk.story('fails A, 20, succeeds A, 20, fails A, 30');
     expect(desk.lines('boss').map((line) => line.replace(/boss@\d+ /, ''))).toEqual([
       'firing: A firing +1',
       'resolved: A resolved +0',
@@ -483,11 +435,7 @@ describe("a receiver's cap", () => {
 
   test('notifies of nothing before what is held back, even if its turn comes late', async () => {
     const desk = await open({ receivers: [hook('ops', { maxNotificationsPerHour: 1 })], route });
-    await desk.fails('B');
-    await desk.pass(4.75);
-    await desk.fails('A');
-    await desk.pass(54);
-    await desk.fails('A');
+    await desk.story('fails B, 4.75, fails A, 54, fails A');
     // The group of A becomes due before what is held back, and both are flushed after that.
     desk.clock.stall(3 * MINUTE_MS);
     await desk.pass(150);
@@ -496,17 +444,9 @@ describe("a receiver's cap", () => {
 
   test('notifies once of the end of what was acknowledged while it was held back', async () => {
     const desk = await open({ receivers: [hook('ops', { maxNotificationsPerHour: 1 })], route });
-    await desk.fails('A');
-    await desk.pass(2.2);
-    await desk.fails('B');
-    await desk.pass(2);
-    await desk.acknowledges('B');
-    await desk.pass(60);
-    await desk.fails('C');
+    await desk.story('fails A, 2.2, fails B, 2, acknowledges B, 60, fails C');
     // The group of B becomes due before what is held back.
-    await desk.pass(88.4);
-    await desk.succeeds('B');
-    await desk.pass(70);
+    await desk.story('88.4, succeeds B, 70');
     expect(desk.lines()).toEqual([
       'ops@0 firing: A firing +1',
       'ops@64 firing: C firing +1',
@@ -516,17 +456,11 @@ describe("a receiver's cap", () => {
 
   test('notifies once that what was muted still fires, with each event once', async () => {
     const desk = await open({ receivers: [hook('ops', { maxNotificationsPerHour: 1 })] });
-    await desk.fails('A');
-    await desk.pass(2);
-    await desk.fails('A');
-    await desk.pass(5);
+    await desk.story('fails A, 2, fails A, 5');
     const nowUs = desk.clock.nowUs();
     const untilUs = nowUs + 115 * MINUTE_MS * 1000;
     await desk.store.transaction((tx) => tx.silences.put([silence('A', nowUs, untilUs)]));
-    await desk.fails('B');
-    await desk.pass(115.2);
-    await desk.fails('A');
-    await desk.pass(100);
+    await desk.story('fails B, 115.2, fails A, 100');
     expect(desk.lines()).toEqual([
       'ops@0 firing: A firing +1',
       'ops@60 firing: B firing +1',
@@ -540,17 +474,12 @@ describe("a receiver's cap", () => {
       receivers: [hook('ops', { maxNotificationsPerHour: 1 })],
       route: tree(node('', {}, [eu])),
     });
-    await desk.fails('A');
-    await desk.pass(2);
-    await desk.fails('B');
-    await desk.pass(58.2);
+    await desk.story('fails A, 2, fails B, 58.2');
     await desk.restart(tree(node('', {}, [node('bird="B"', { groupBy: ['alertname'] }), eu])));
-    await desk.fails('B');
-    await desk.pass(120);
+    await desk.story('fails B, 120');
     const ofB = () => desk.lines().flatMap((line) => line.match(/B \w+ \+\d/g) ?? []);
     expect(ofB()).toEqual(['B firing +2', 'B firing +0']);
-    await desk.succeeds('B');
-    await desk.pass(120);
+    await desk.story('succeeds B, 120');
     expect(ofB().slice(2)).toEqual(['B resolved +0']);
   });
 
@@ -560,15 +489,9 @@ describe("a receiver's cap", () => {
       receivers: [hook('ops', { maxNotificationsPerHour: 1 })],
       route: tree(node('', {}, [eu])),
     });
-    await desk.fails('A');
-    await desk.pass(2);
-    await desk.fails('B');
-    await desk.pass(58.2);
+    await desk.story('fails A, 2, fails B, 58.2');
     await desk.restart(tree(node('', {}, [node('bird="B"', { groupBy: ['alertname'] }), eu])));
-    await desk.fails('B');
-    await desk.pass(10);
-    await desk.succeeds('B');
-    await desk.pass(200);
+    await desk.story('fails B, 10, succeeds B, 200');
     const ofB = desk.lines().flatMap((line) => line.match(/B \w+ \+\d/g) ?? []);
     expect(ofB).toEqual(['B firing +2', 'B resolved +0']);
   });
@@ -580,10 +503,7 @@ describe("a receiver's cap", () => {
       route,
     };
     const desk = await open(options);
-    await desk.fails('B');
-    await desk.pass(5);
-    await desk.fails('A');
-    await desk.pass(5);
+    await desk.story('fails B, 5, fails A, 5');
     const removeCap = () => {
       options.receivers = [hook('ops')];
       return desk.restart();
@@ -594,8 +514,7 @@ describe("a receiver's cap", () => {
   test('that is removed makes what it held back due at once, each event once', async () => {
     const { desk, removeCap } = await holdsBackA();
     await removeCap();
-    await desk.fails('A');
-    await desk.pass(100);
+    await desk.story('fails A, 100');
     expect(desk.lines()).toEqual([
       'ops@0 firing: B firing +1',
       'ops@10 firing: A firing +1',
@@ -609,9 +528,7 @@ describe("a receiver's cap", () => {
     const untilUs = nowUs + 50.2 * MINUTE_MS * 1000;
     await desk.store.transaction((tx) => tx.silences.put([silence('A', nowUs, untilUs)]));
     await removeCap();
-    await desk.pass(20);
-    await desk.fails('A');
-    await desk.pass(100);
+    await desk.story('20, fails A, 100');
     expect(desk.lines()).toEqual(['ops@0 firing: B firing +1', 'ops@60 firing: A firing +2']);
   });
 
@@ -620,14 +537,7 @@ describe("a receiver's cap", () => {
       receivers: [hook('ops'), hook('boss', { maxNotificationsPerHour: 1 })],
       route: { ...route, escalation: { afterMs: 15 * MINUTE_MS, receiver: 'boss' } },
     });
-    await desk.fails('A');
-    await desk.pass(20);
-    await desk.succeeds('A');
-    await desk.pass(50);
-    await desk.fails('A');
-    await desk.pass(10);
-    await desk.succeeds('A');
-    await desk.pass(300);
+    await desk.story('fails A, 20, succeeds A, 50, fails A, 10, succeeds A, 300');
     expect(desk.lines('boss')).toEqual([
       'boss@15 firing: A firing +1',
       'boss@75 firing: A firing +1',
@@ -640,13 +550,9 @@ describe("a receiver's cap", () => {
       receivers: [hook('ops'), hook('boss', { maxNotificationsPerHour: 1 })],
       route: { ...route, escalation: { afterMs: 15 * MINUTE_MS, receiver: 'boss' } },
     });
-    await desk.fails('A');
-    await desk.pass(20);
-    await desk.succeeds('A');
-    await desk.pass(10);
+    await desk.story('fails A, 20, succeeds A, 10');
     await desk.restart({ escalation: undefined } as unknown as Partial<Route>);
-    await desk.fails('A');
-    await desk.pass(200);
+    await desk.story('fails A, 200');
     expect(desk.lines('boss')).toEqual(['boss@15 firing: A firing +1', 'boss@75 resolved: A resolved +1']);
   });
 
@@ -655,12 +561,7 @@ describe("a receiver's cap", () => {
       receivers: [hook('ops'), hook('boss', { maxNotificationsPerHour: 1 })],
       route: { ...route, escalation: { afterMs: 15 * MINUTE_MS, receiver: 'boss' } },
     });
-    await desk.fails('B');
-    await desk.pass(5);
-    await desk.fails('A');
-    await desk.pass(67);
-    await desk.succeeds('A');
-    await desk.pass(300);
+    await desk.story('fails B, 5, fails A, 67, succeeds A, 300');
     expect(desk.lines('boss')).toEqual(['boss@15 firing: B firing +1', 'boss@75 resolved: A resolved +1']);
   });
 
@@ -669,8 +570,7 @@ describe("a receiver's cap", () => {
     await desk.fails(...birds(10));
     await desk.pass(20);
     expect(desk.received).toHaveLength(3);
-    await desk.fails('B00009');
-    await desk.pass(100);
+    await desk.story('fails B00009, 100');
     expect(desk.received).toHaveLength(4);
     const last = desk.received[3]!;
     expect(last.minute).toBeGreaterThanOrEqual(60);
@@ -698,18 +598,7 @@ describe("a receiver's cap", () => {
 
   test('notifies once of an event that came after the holding back and before the sending', async () => {
     const desk = await open({ receivers: [hook('ops', { maxNotificationsPerHour: 1 })], route });
-    await desk.fails('A');
-    await desk.pass(20);
-    await desk.fails('A');
-    await desk.pass(37.5);
-    await desk.fails('A');
-    await desk.pass(2);
-    await desk.fails('A');
-    await desk.pass(30);
-    await desk.fails('A');
-    await desk.pass(180);
-    await desk.succeeds('A');
-    await desk.pass(90);
+    await desk.story('fails A, 20, fails A, 37.5, fails A, 2, fails A, 30, fails A, 180, succeeds A, 90');
     const events = desk.received.flatMap(({ body }) =>
       body.alerts.flatMap((one) => one.events.map(({ key }) => key)),
     );
@@ -731,8 +620,7 @@ describe("a receiver's cap", () => {
       '7 notifications were held back before this one: what comes in a storm is sent together, every 5 min.',
     ]);
     await desk.fails(...birds(10));
-    await desk.pass(10);
-    await desk.pass(30);
+    await desk.story('10, 30');
     await desk.fails(...birds(2, 20));
     await desk.pass(1);
     expect(desk.received.slice(-2).map(({ body }) => body.notices)).toEqual([undefined, undefined]);
@@ -748,14 +636,7 @@ describe("a receiver's cap", () => {
 
     test('of several groups: what fires is told at once, what ends or goes on together', async () => {
       const desk = await open({ receivers: ops, route: { ...route, groupIntervalMs: MINUTE_MS } });
-      await desk.fails('A', 'B', 'C', 'D');
-      await desk.pass(2);
-      await desk.succeeds('A', 'B');
-      await desk.pass(1);
-      await desk.fails('B', 'C');
-      await desk.pass(1);
-      await desk.fails('E');
-      await desk.pass(2);
+      await desk.story('fails A B C D, 2, succeeds A B, 1, fails B C, 1, fails E, 2');
       expect(desk.lines()).toEqual([
         'ops@0 firing: A firing +1',
         'ops@0 firing: B firing +1',
@@ -763,21 +644,13 @@ describe("a receiver's cap", () => {
         'ops@0 firing: D firing +1',
         'ops@4 firing: E firing +1',
       ]);
-      await desk.restart();
-      await desk.pass(60);
+      await desk.story('restart, 60');
       expect(desk.lines().slice(5)).toEqual(['ops@7 firing: A resolved +0; B firing +1; C firing +1']);
     });
 
     test('of one group: in its thread, at once if nothing else was told for a while', async () => {
       const desk = await open({ receivers: ops, route: { ...route, groupIntervalMs: MINUTE_MS } });
-      await desk.fails('A');
-      await desk.pass(2);
-      await desk.succeeds('A');
-      await desk.pass(10);
-      await desk.fails('B');
-      await desk.pass(30);
-      await desk.succeeds('B');
-      await desk.pass(2);
+      await desk.story('fails A, 2, succeeds A, 10, fails B, 30, succeeds B, 2');
       expect(desk.lines()).toEqual([
         'ops@0 firing: A firing +1',
         'ops@7 resolved: A resolved +0',
@@ -794,15 +667,7 @@ describe("a receiver's cap", () => {
         receivers: ops,
         route: { groupBy: ['alertname'], groupWaitMs: 0, groupIntervalMs: MINUTE_MS },
       });
-      await desk.fails('A', 'B');
-      await desk.pass(2);
-      await desk.succeeds('A');
-      await desk.pass(1);
-      await desk.fails('C');
-      await desk.pass(2);
-      await desk.succeeds('B');
-      await desk.hurry();
-      await desk.pass(0.1);
+      await desk.story('fails A B, 2, succeeds A, 1, fails C, 2, succeeds B, hurry, 0.1');
       expect(desk.lines()).toEqual([
         'ops@0 firing: A firing +1; B firing +1',
         'ops@4 firing: A resolved +0; B firing +0; C firing +1',
@@ -814,12 +679,7 @@ describe("a receiver's cap", () => {
       const escalation = { afterMs: 15 * MINUTE_MS, receiver: 'boss' };
       const receivers = [...ops, hook('boss')];
       const desk = await open({ receivers, route: { ...route, groupIntervalMs: MINUTE_MS, escalation } });
-      await desk.fails('A', 'B');
-      await desk.pass(2);
-      await desk.succeeds('A', 'B');
-      await desk.pass(3);
-      await desk.fails('A');
-      await desk.pass(30);
+      await desk.story('fails A B, 2, succeeds A B, 3, fails A, 30');
       expect(desk.lines('boss')).toEqual(['boss@15 firing: A firing +2']);
     });
   });
@@ -848,10 +708,7 @@ describe("a receiver's cap", () => {
     const desk = await open({ receivers: [hook('ops', { maxNotificationsPerHour: 1 })], route });
     await desk.fails('7:Old');
     // Just before the old group is flushed again, which then comes before the new one.
-    await desk.pass(5.2);
-    await desk.succeeds('7:Old');
-    await desk.fails('7:New');
-    await desk.pass(70);
+    await desk.story('5.2, succeeds 7:Old, fails 7:New, 70');
     expect(desk.lines()).toEqual(['ops@0 firing: Old firing +1', 'ops@60 firing: New firing +1']);
   });
 
@@ -863,11 +720,7 @@ describe("a receiver's cap", () => {
     await desk.store.transaction((tx) =>
       tx.silences.put([silence('B00003', nowUs, nowUs + 2 * 3_600_000_000)]),
     );
-    await desk.pass(60);
-    await desk.fails('C', 'D');
-    await desk.pass(5);
-    await desk.fails('E');
-    await desk.pass(5);
+    await desk.story('60, fails C D, 5, fails E, 5');
     expect(desk.lines().slice(3)).toEqual([
       'ops@70 firing: C firing +1',
       'ops@70 firing: D firing +1',
@@ -882,9 +735,7 @@ describe("a receiver's cap", () => {
   test('notifies of the end of what was held back once, as resolved', async () => {
     const desk = await open({ receivers, route });
     await desk.fails(...birds(4));
-    await desk.pass(10);
-    await desk.succeeds('B00003');
-    await desk.pass(120);
+    await desk.story('10, succeeds B00003, 120');
     expect(desk.lines().filter((line) => line.includes('B00003'))).toEqual([
       expect.stringContaining('resolved: B00003 resolved +1'),
     ]);
@@ -909,10 +760,7 @@ describe('a fallback', () => {
       receivers: [hook('ops', { fallback: 'backup' }), hook('backup')],
       answer: (receiver) => (receiver === 'ops' ? 503 : 200),
     });
-    await desk.fails('A');
-    await desk.pass(5);
-    await desk.fails('B');
-    await desk.pass(4);
+    await desk.story('fails A, 5, fails B, 4');
     const about = () => desk.lines('backup').filter((line) => !line.includes('ops'));
     expect(about()).toEqual(['backup@0 firing: A firing +1']);
     await desk.pass(3);
@@ -928,8 +776,7 @@ describe('a fallback', () => {
       receivers: [{ name: 'ops', integrations: both, fallback: 'backup' }, hook('backup')],
       answer: (receiver) => (receiver === 'ops' ? 503 : 200),
     });
-    await desk.fails('A');
-    await desk.pass(3);
+    await desk.story('fails A, 3');
     expect(desk.mails).toHaveLength(1);
     expect(desk.received.at(-1)!.body.notices).toEqual([
       'This was meant for receiver ops, which has not accepted it through webhook: HTTP 503. It is still being tried there.',
@@ -941,8 +788,7 @@ describe('a fallback', () => {
       receivers: [hook('ops', { fallback: 'backup' }), hook('backup', { fallback: 'ops' })],
       answer: () => 503,
     });
-    await desk.fails('A');
-    await desk.pass(4);
+    await desk.story('fails A, 4');
     expect(await desk.states()).toEqual({ retry: 2 });
   });
 
@@ -952,8 +798,7 @@ describe('a fallback', () => {
       receivers: [{ name: 'ops', integrations: twice, fallback: 'backup' }, hook('backup')],
       answer: (receiver) => (receiver === 'ops' ? 503 : 200),
     });
-    await desk.fails('A');
-    await desk.pass(5);
+    await desk.story('fails A, 5');
     expect(desk.lines()).toEqual(['backup@0 firing: A firing +1']);
     expect(desk.received.at(-1)!.body.notices).toEqual([
       expect.stringContaining('which has not accepted it through webhook 1 (ops.example): HTTP 503.'),
@@ -972,12 +817,9 @@ describe('a fallback', () => {
         ],
         answer: (receiver) => (receiver === 'ops' ? 503 : 200),
       });
-      await desk.fails('A', 'B');
-      await desk.pass(5);
+      await desk.story('fails A B, 5');
       expect(desk.lines()).toEqual(['backup@0 firing: A firing +1; B firing +1']);
-      await desk.succeeds('B');
-      await desk.fails('A', 'A');
-      await desk.pass(15);
+      await desk.story('succeeds B, fails A A, 15');
       const about = desk.lines().filter((line) => !line.includes('ops'));
       expect(about.slice(1)).toEqual(['backup@10 firing: A firing +2; B resolved +0']);
     },
@@ -993,11 +835,7 @@ describe('a fallback', () => {
         answer: (receiver, minute) =>
           receiver === 'other' ? 410 : receiver === 'ops' && minute > 3 ? 503 : 200,
       });
-      await desk.fails('A', 'B');
-      await desk.pass(20);
-      await desk.succeeds('B');
-      await desk.fails('A');
-      await desk.pass(120);
+      await desk.story('fails A B, 20, succeeds B, fails A, 120');
       const ofFlights = (received: readonly string[]) =>
         received.filter((line) => !/ops|other/.test(line.slice(8)));
       const firing = ofFlights(desk.lines('backup')).flatMap((line) => line.match(/[AB] \w+ \+\d/g) ?? []);
@@ -1031,18 +869,14 @@ describe('a fallback', () => {
     });
     await desk.fails('A');
     await desk.clock.advance(5_000);
-    await desk.succeeds('A');
-    await desk.pass(4);
+    await desk.story('succeeds A, 4');
     expect(desk.lines()).toEqual(['backup@0 resolved: A resolved +1']);
     isDown = false;
-    await desk.pass(20);
-    await desk.fails('A');
-    await desk.pass(1);
+    await desk.story('20, fails A, 1');
     isDown = true;
     await desk.fails('A');
     await desk.clock.advance(5_000);
-    await desk.succeeds('A');
-    await desk.pass(9);
+    await desk.story('succeeds A, 9');
     expect(desk.lines('backup').slice(1)).toEqual(['backup@29 resolved: A resolved +1']);
   });
 
@@ -1055,10 +889,7 @@ describe('a fallback', () => {
       ],
       answer: (receiver, minute) => (receiver === 'ops' && minute > 1 ? 503 : 200),
     });
-    await desk.fails('A');
-    await desk.pass(1);
-    await desk.succeeds('A');
-    await desk.pass(60);
+    await desk.story('fails A, 1, succeeds A, 60');
     expect(desk.lines('backup').filter((line) => !line.includes('ops'))).toEqual([]);
   });
 
@@ -1108,18 +939,8 @@ describe('a fallback', () => {
         receivers: [hook('ops', { fallback: 'backup' }), people('backup')],
         answer: (receiver, minute) => (receiver === 'ops' && minute < 3 ? 503 : 200),
       });
-      await desk.fails('A', 'B');
-      await desk.pass(20);
-      await desk.fails('C');
-      await desk.pass(20);
-      await desk.succeeds('B', 'C');
-      await desk.pass(20);
-      await desk.succeeds('A');
-      await desk.pass(120);
-      await desk.fails('A');
-      await desk.pass(20);
-      await desk.succeeds('A');
-      await desk.pass(20);
+      await desk.story('fails A B, 20, fails C, 20, succeeds B C, 20, succeeds A, 120, fails A, 20');
+      await desk.story('succeeds A, 20');
       expect(ofFlights(desk.lines('backup')).map((line) => line.replace(/@\d+/, ''))).toEqual([
         'backup firing: A firing +1; B firing +1',
         'backup firing: A firing +0; B resolved +0',
@@ -1145,10 +966,7 @@ describe('a fallback', () => {
           receivers: [hook('ops', { fallback: 'backup' }), people('backup')],
           answer: (receiver, minute) => (receiver === 'ops' && minute < upAt ? 503 : 200),
         });
-        await desk.fails('A');
-        await desk.pass(20);
-        await desk.succeeds('A');
-        await desk.pass(200);
+        await desk.story('fails A, 20, succeeds A, 200');
         expect(ofFlights(desk.lines('backup')).map((line) => line.replace(/@\d+/, ''))).toEqual([
           'backup firing: A firing +1',
           'backup resolved: A resolved +0',
@@ -1168,8 +986,7 @@ describe('a fallback', () => {
       });
       await desk.fails('A');
       await desk.pass(endsAt);
-      await desk.succeeds('A');
-      await desk.pass(60);
+      await desk.story('succeeds A, 60');
       expect(ofFlights(desk.lines('boss')).map((line) => line.replace(/^boss@\d+ /, ''))).toEqual(told);
     });
 
@@ -1180,10 +997,7 @@ describe('a fallback', () => {
         route: tree(node('', {}, routes)),
         answer: (receiver, minute) => (receiver === 'ops' && minute < 3 ? 503 : 200),
       });
-      await desk.fails('A');
-      await desk.pass(20);
-      await desk.succeeds('A');
-      await desk.pass(60);
+      await desk.story('fails A, 20, succeeds A, 60');
       expect(ofFlights(desk.lines('boss')).map((line) => line.replace(/^boss@\d+ /, ''))).toEqual([
         'firing: A firing +1',
         'firing: A firing +1',
@@ -1204,12 +1018,9 @@ describe('a fallback', () => {
             receivers: [hook('ops', { fallback: 'backup', ...settings }), people('backup'), hook('other')],
             answer: (receiver, minute) => (receiver === 'ops' && minute < 3 ? 503 : 200),
           });
-          await desk.fails('A');
-          await desk.pass(10);
+          await desk.story('fails A, 10');
           await desk.restart(later);
-          await desk.pass(10);
-          await desk.succeeds('A');
-          await desk.pass(120);
+          await desk.story('10, succeeds A, 120');
           expect(ofFlights(desk.lines('backup')).map((line) => line.replace(/@\d+/, ''))).toEqual([
             'backup firing: A firing +1',
             'backup resolved: A resolved +0',
@@ -1224,8 +1035,7 @@ describe('a fallback', () => {
       receivers: [hook('ops', { fallback: 'backup' }), hook('backup')],
       answer: (receiver, _, tries) => (receiver === 'ops' && tries <= 2 ? 503 : 200),
     });
-    await desk.fails('A');
-    await desk.pass(30);
+    await desk.story('fails A, 30');
     expect(desk.lines()).toEqual(['ops@0 firing: A firing +1']);
   });
 });
@@ -1236,8 +1046,7 @@ describe('DeliveryFailing', () => {
   longStory('without a fallback goes to everybody else, and also to the receiver itself', async () => {
     const lake = { name: 'lake', integrations: [webhook({ format: 'cloudevents' })] };
     const desk = await open({ receivers: [hook('ops'), hook('boss'), hook('duty'), lake], answer: down });
-    await desk.fails('A');
-    await desk.pass(90);
+    await desk.story('fails A, 90');
     const about = desk.lines().filter((line) => line.includes('ops firing') || line.includes('ops resolved'));
     expect(about.toSorted().map((line) => line.replace(/@\d+/, ''))).toEqual([
       'boss firing: ops firing +0',
@@ -1254,11 +1063,9 @@ describe('DeliveryFailing', () => {
     async () => {
       const receivers = [hook('ops'), hook('backup'), hook('boss')];
       const desk = await open({ receivers, answer: down });
-      await desk.fails('A');
-      await desk.pass(30);
+      await desk.story('fails A, 30');
       receivers[0] = hook('ops', { fallback: 'backup' });
-      await desk.restart();
-      await desk.pass(90);
+      await desk.story('restart, 90');
       for (const name of ['backup', 'boss']) {
         const told = desk.lines(name).filter((line) => line.includes('ops'));
         expect(told.map((line) => line.replace(/^\w+@\d+ /, ''))).toEqual([
@@ -1276,8 +1083,7 @@ describe('DeliveryFailing', () => {
         receivers: [hook('ops'), hook('boss')],
         answer: (receiver, minute) => (receiver === 'ops' && minute < 3 ? 503 : 200),
       });
-      await desk.fails('A');
-      await desk.pass(30);
+      await desk.story('fails A, 30');
       expect(desk.lines('boss')).toEqual([]);
 
       const restarted = await open({ receivers: [hook('ops'), hook('boss')], answer: down });
@@ -1297,8 +1103,7 @@ describe('DeliveryFailing', () => {
       (await desk.store.transaction((tx) => tx.alerts.list({ limit: 10 }))).find(
         ({ alertname }) => alertname === 'DeliveryFailing',
       )?.state;
-    await desk.fails('A');
-    await desk.pass(30);
+    await desk.story('fails A, 30');
     expect(await failing()).toBe('firing');
     receivers.splice(0, 1, { name: 'ops', integrations: [own!] });
     await desk.pass(2);
@@ -1309,11 +1114,9 @@ describe('DeliveryFailing', () => {
     const [own] = hook('ops').integrations;
     const receivers: Receiver[] = [hook('ops'), hook('boss')];
     const desk = await open({ receivers, answer: down });
-    await desk.fails('A');
-    await desk.pass(10);
+    await desk.story('fails A, 10');
     receivers.splice(0, 1, { name: 'ops', integrations: [email(), own!] });
-    await desk.restart();
-    await desk.pass(40);
+    await desk.story('restart, 40');
     expect(desk.lines('boss')).toEqual(['boss@6 firing: ops firing +0']);
   });
 
@@ -1324,8 +1127,7 @@ describe('DeliveryFailing', () => {
       answer: () => 503,
       rules: [{ ...defaultRule('DeliveryFailing'), forMs: 60_000 }],
     });
-    await desk.fails('A');
-    await desk.pass(5);
+    await desk.story('fails A, 5');
     const alerts = () => desk.store.transaction((tx) => tx.alerts.list({ limit: 10 }));
     expect((await alerts()).find((one) => one.labels.receiver === 'ops')).toMatchObject({ state: 'firing' });
     receivers.splice(0, 1);
@@ -1348,8 +1150,7 @@ describe('members of Nests', () => {
         { region: 'us', nestId: 'nest-Empty', addresses: ['other@example.com'] },
       ]),
     );
-    await desk.fails('Sales/A', 'Sales/B', 'Docs/C', 'Empty/D');
-    await desk.pass(1);
+    await desk.story('fails Sales/A Sales/B Docs/C Empty/D, 1');
     const mails = desk.mails.map(({ notification }) => ({
       to: notification.to,
       birds: notification.alerts.map((one) => one.labels.bird),
@@ -1374,8 +1175,7 @@ describe('members of Nests', () => {
       integrations: [email({ to: [], toNestMembers: true }), ...hook('backup').integrations],
     };
     const desk = await open({ receivers: [{ ...toMembers, fallback: 'backup' }, backup] });
-    await desk.fails('Empty/D');
-    await desk.pass(1);
+    await desk.story('fails Empty/D, 1');
     expect(desk.lines()).toEqual(['backup@0 firing: D firing +1']);
     expect(desk.received[0]!.body.notices).toEqual([
       'This was meant for receiver ops, which notified nobody: Nest nest-Empty has no active members.',
@@ -1386,14 +1186,12 @@ describe('members of Nests', () => {
   test('if there are none and no fallback, the receiver of the root route is notified', async () => {
     const route = tree(node('', { receiver: 'root', groupWaitMs: 0 }, [node('', { receiver: 'ops' })]));
     const desk = await open({ receivers: [hook('root'), toMembers], route });
-    await desk.fails('Empty/D');
-    await desk.pass(1);
+    await desk.story('fails Empty/D, 1');
     expect(desk.lines()).toEqual(['root@0 firing: D firing +1']);
     expect(desk.received[0]!.body.notices).toEqual([
       'This was meant for receiver ops, which notified nobody: Nest nest-Empty has no active members.',
     ]);
-    await desk.succeeds('Empty/D');
-    await desk.pass(10);
+    await desk.story('succeeds Empty/D, 10');
     expect(desk.lines('root').at(-1)).toMatch(/^root@\d+ resolved: D resolved/);
     expect(desk.happenings.filter((one) => one.what === 'suppressed')).toEqual([
       { what: 'suppressed', reason: 'no_integration', count: 1 },
@@ -1406,8 +1204,7 @@ describe('members of Nests', () => {
     await desk.store.transaction((tx) =>
       tx.inventory.putNestMembers([{ region: 'eu', nestId: 'nest-Sales', addresses: ['a@example.com'] }]),
     );
-    await desk.fails('Sales/A', 'Empty/D', 'Bare/E');
-    await desk.pass(1);
+    await desk.story('fails Sales/A Empty/D Bare/E, 1');
     expect(desk.mails).toHaveLength(1);
     expect(desk.happenings).toContainEqual({ what: 'suppressed', reason: 'no_integration', count: 2 });
   });
@@ -1416,8 +1213,7 @@ describe('members of Nests', () => {
     const desk = await open({
       receivers: [{ name: 'ops', integrations: [email({ to: ['ops@example.com'], toNestMembers: true })] }],
     });
-    await desk.fails('Sales/A');
-    await desk.pass(1);
+    await desk.story('fails Sales/A, 1');
     expect(desk.mails.map(({ notification }) => notification.to)).toEqual([['ops@example.com']]);
   });
 });
@@ -1433,14 +1229,7 @@ test('a notification says why it is sent, and has the labels of its route for th
       }),
     },
   });
-  await desk.fails('A');
-  await desk.pass(1);
-  await desk.fails('B');
-  await desk.pass(2);
-  await desk.succeeds('A');
-  await desk.pass(5);
-  await desk.succeeds('B');
-  await desk.pass(2);
+  await desk.story('fails A, 1, fails B, 2, succeeds A, 5, succeeds B, 2');
   expect(desk.received.map(({ body }) => [body.notification_reason, body.routeLabels])).toEqual([
     ['first notification', { text: 'FlightFailed, A' }],
     ['new alerts added', { text: 'FlightFailed, several' }],

@@ -30,30 +30,24 @@ async function openWith(settings: Partial<Receiver>, ...children: Node[]): Promi
 describe('a group whose route is at another place in the tree', () => {
   test('continues: its end is notified, with no event twice', async () => {
     await open(eu());
-    await desk.fails('A');
-    await desk.pass(2);
+    await desk.story('fails A, 2');
     await desk.restart(routes(us(), eu()));
-    await desk.pass(20);
-    await desk.succeeds('A');
-    await desk.pass(20);
+    await desk.story('20, succeeds A, 20');
     expect(desk.lines()).toEqual(['ops@1 firing: A firing +1', 'ops@26 resolved: A resolved +0']);
   });
 
   test('is notified of what was over before it was flushed', async () => {
     await open(eu());
-    await desk.fails('A');
-    await desk.pass(2);
+    await desk.story('fails A, 2');
     await desk.restart(routes(us(), eu()));
-    await desk.succeeds('A');
-    await desk.pass(20);
+    await desk.story('succeeds A, 20');
     expect(desk.lines()).toEqual(['ops@1 firing: A firing +1', 'ops@6 resolved: A resolved +0']);
   });
 
   test('is escalated as its own route says, and not as the one that took its place', async () => {
     const escalated = (receiver: string) => ({ escalation: { afterMs: 10 * MINUTE_MS, receiver } });
     await open(eu(escalated('boss')));
-    await desk.fails('A');
-    await desk.pass(2);
+    await desk.story('fails A, 2');
     await desk.restart(routes(us(escalated('board')), eu(escalated('boss'))));
     await desk.pass(20);
     expect(desk.lines()).toEqual(['ops@1 firing: A firing +1', 'boss@11 firing: A firing +1']);
@@ -63,13 +57,7 @@ describe('a group whose route is at another place in the tree', () => {
 test('escalations that are due together are one message, and so are their ends', async () => {
   const escalation = { afterMs: 10 * MINUTE_MS, receiver: 'boss' };
   await open(eu({ groupBy: ['bird'], escalation }));
-  await desk.fails('A');
-  await desk.fails('B', 'C');
-  await desk.pass(5);
-  await desk.succeeds('C');
-  await desk.pass(15);
-  await desk.succeeds('A', 'B');
-  await desk.pass(10);
+  await desk.story('fails A, fails B C, 5, succeeds C, 15, succeeds A B, 10');
   expect(desk.lines('boss')).toEqual([
     'boss@11 firing: A firing +1; B firing +1',
     'boss@21 resolved: A resolved +0; B resolved +0',
@@ -78,24 +66,18 @@ test('escalations that are due together are one message, and so are their ends',
 
 test('notifies an escalation receiver of the end, even if the route no longer escalates', async () => {
   await open(eu({ escalation: { afterMs: 10 * MINUTE_MS, receiver: 'boss' } }));
-  await desk.fails('A');
-  await desk.pass(15);
+  await desk.story('fails A, 15');
   await desk.restart(routes(eu()));
-  await desk.pass(10);
-  await desk.succeeds('A');
-  await desk.pass(10);
+  await desk.story('10, succeeds A, 10');
   expect(desk.lines('boss')).toEqual(['boss@11 firing: A firing +1', 'boss@26 resolved: A resolved +0']);
 });
 
 test('who was notified by an escalation is told of the end, although the route escalates to another now', async () => {
   const escalated = (receiver: string) => eu({ escalation: { afterMs: 10 * MINUTE_MS, receiver } });
   await open(escalated('boss'));
-  await desk.fails('A');
-  await desk.pass(15);
+  await desk.story('fails A, 15');
   await desk.restart(routes(escalated('board')));
-  await desk.pass(10);
-  await desk.succeeds('A');
-  await desk.pass(10);
+  await desk.story('10, succeeds A, 10');
   expect(desk.lines('boss')).toEqual(['boss@11 firing: A firing +1', 'boss@26 resolved: A resolved +0']);
   expect(desk.lines('board')).toEqual([]);
 });
@@ -105,11 +87,9 @@ describe('a group whose route is no longer configured', () => {
 
   test('notifies of what is over before the next group is due', async () => {
     await open(eu());
-    await desk.fails('A', 'B');
-    await desk.pass(2);
+    await desk.story('fails A B, 2');
     await desk.restart(routes(eu(perBird)));
-    await desk.succeeds('A');
-    await desk.pass(20);
+    await desk.story('succeeds A, 20');
     expect(desk.lines()).toEqual([
       'ops@1 firing: A firing +1; B firing +1',
       'ops@3 resolved: A resolved +0',
@@ -119,9 +99,7 @@ describe('a group whose route is no longer configured', () => {
 
   test('notifies of what was over before it was flushed', async () => {
     await open(eu());
-    await desk.fails('A');
-    await desk.pass(2);
-    await desk.succeeds('A');
+    await desk.story('fails A, 2, succeeds A');
     await desk.restart(routes(eu(perBird)));
     await desk.pass(20);
     expect(desk.lines()).toEqual(['ops@1 firing: A firing +1', 'ops@6 resolved: A resolved +0']);
@@ -130,8 +108,7 @@ describe('a group whose route is no longer configured', () => {
   test('is escalated by the group that continues with its alerts', async () => {
     const escalation = { afterMs: 10 * MINUTE_MS, receiver: 'boss' };
     await open(eu({ escalation }));
-    await desk.fails('A');
-    await desk.pass(2);
+    await desk.story('fails A, 2');
     await desk.restart(routes(eu({ ...perBird, escalation })));
     await desk.pass(20);
     expect(desk.lines('boss')).toEqual(['boss@13 firing: A firing +1']);
@@ -139,8 +116,7 @@ describe('a group whose route is no longer configured', () => {
 
   test('leaves to a receiver that is new to its alerts only their present episode', async () => {
     await open(eu());
-    await desk.fails('A');
-    await desk.pass(2);
+    await desk.story('fails A, 2');
     await desk.restart(routes(eu({ ...perBird, receiver: 'other' })));
     await desk.pass(20);
     expect(desk.lines()).toEqual([
@@ -152,11 +128,9 @@ describe('a group whose route is no longer configured', () => {
 
   test('has notified of what came and went, even if it went back to a group that it had left', async () => {
     await open();
-    await desk.fails('A');
-    await desk.pass(0.1);
+    await desk.story('fails A, 0.1');
     await desk.restart(routes(eu()));
-    await desk.succeeds('A');
-    await desk.pass(0.1);
+    await desk.story('succeeds A, 0.1');
     await desk.restart(routes());
     await desk.pass(20);
     expect(desk.lines()).toEqual(['ops@2 resolved: A resolved +1']);
@@ -167,25 +141,19 @@ describe('a group whose route is no longer configured', () => {
     ['narrower', routes(node('bird="A"', GROUPED), eu())],
   ])('leaves old news to the summary, also when its route is %s', async (_, next) => {
     await open(eu(perBird));
-    await desk.failedLongAgo('A', 'B');
-    await desk.pass(1);
+    await desk.story('failedLongAgo A B, 1');
     await desk.restart(next);
     await desk.pass(60);
     expect(desk.lines()).toEqual(['ops@3 firing: A firing +0; B firing +0']);
-    await desk.succeeds('A', 'B');
-    await desk.pass(10);
+    await desk.story('succeeds A B, 10');
     expect(desk.lines().slice(1).join()).toMatch(/A resolved .*B resolved/);
   });
 
   test('notifies of an earlier episode as well when the alert goes back to a group that it had left', async () => {
     await open();
-    await desk.fails('A');
-    await desk.pass(0.1);
+    await desk.story('fails A, 0.1');
     await desk.restart(routes(eu()));
-    await desk.succeeds('A');
-    await desk.pass(0.1);
-    await desk.fails('A');
-    await desk.pass(0.1);
+    await desk.story('succeeds A, 0.1, fails A, 0.1');
     await desk.restart(routes());
     await desk.pass(20);
     expect(desk.lines()).toEqual(['ops@1 firing: A firing +2']);
@@ -198,10 +166,7 @@ describe('a group whose route is no longer configured', () => {
     'leaves an earlier episode to another receiver if nobody was notified of it, where its alert %s',
     async (_, isLater) => {
       await open(eu());
-      await desk.fails('A');
-      await desk.pass(0.1);
-      await desk.succeeds('A');
-      await desk.pass(0.1);
+      await desk.story('fails A, 0.1, succeeds A, 0.1');
       if (!isLater) await desk.fails('A');
       await desk.restart(routes(eu({ ...perBird, receiver: 'other' })));
       if (isLater) await desk.fails('A');
@@ -212,11 +177,9 @@ describe('a group whose route is no longer configured', () => {
 
   test('notifies of each event once, even if more come before it was flushed', async () => {
     await open(eu());
-    await desk.fails('A');
-    await desk.pass(2);
+    await desk.story('fails A, 2');
     await desk.restart(routes(eu(perBird)));
-    await desk.fails('A');
-    await desk.pass(20);
+    await desk.story('fails A, 20');
     expect(desk.lines()).toEqual(['ops@1 firing: A firing +1', 'ops@3 firing: A firing +1']);
   });
 });
@@ -227,8 +190,7 @@ describe('an alert that fires', () => {
 
   test('is notified soon to the receiver of a new route', async () => {
     await open(eu());
-    await desk.fails('A', 'B');
-    await desk.pass(10);
+    await desk.story('fails A B, 10');
     await desk.restart(routes(ofA({ continue: true }), eu()));
     await desk.pass(10);
     expect(desk.lines()).toEqual(['ops@1 firing: A firing +1; B firing +1', 'other@11 firing: A firing +1']);
@@ -236,12 +198,9 @@ describe('an alert that fires', () => {
 
   test('and goes to another receiver from now on, is notified to both', async () => {
     await open(eu());
-    await desk.fails('A', 'B');
-    await desk.pass(10);
+    await desk.story('fails A B, 10');
     await desk.restart(routes(ofA(), eu()));
-    await desk.pass(10);
-    await desk.succeeds('A');
-    await desk.pass(10);
+    await desk.story('10, succeeds A, 10');
     expect(desk.lines()).toEqual([
       'ops@1 firing: A firing +1; B firing +1',
       'ops@11 firing: A resolved +0; B firing +0',
@@ -254,14 +213,9 @@ describe('an alert that fires', () => {
 describe('a group whose route has another receiver', () => {
   test('begins anew there, and its former receiver is notified that nothing of it fires there any more', async () => {
     await open(eu());
-    await desk.fails('A', 'B');
-    await desk.pass(2);
-    await desk.fails('B');
-    await desk.succeeds('A');
+    await desk.story('fails A B, 2, fails B, succeeds A');
     await desk.restart(routes(eu({ receiver: 'other' })));
-    await desk.pass(10);
-    await desk.succeeds('B');
-    await desk.pass(20);
+    await desk.story('10, succeeds B, 20');
     expect(desk.lines()).toEqual([
       'ops@1 firing: A firing +1; B firing +1',
       'ops@3 resolved: A resolved +0; B resolved +1',
@@ -285,25 +239,20 @@ describe('a group whose route has another receiver', () => {
       route: routes(eu()),
       inhibitRules: [inhibited],
     });
-    await desk.fails('A', 'B');
-    await desk.pass(2);
-    await desk.fails('C');
-    await desk.succeeds('A');
+    await desk.story('fails A B, 2, fails C, succeeds A');
     await desk.restart(routes(eu({ receiver: 'other' })));
     await desk.pass(10);
     expect(desk.lines().slice(1)).toEqual([
       'ops@2 resolved: B resolved +0',
       'other@2 firing: B firing +1; C firing +1',
     ]);
-    await desk.succeeds('C');
-    await desk.pass(10);
+    await desk.story('succeeds C, 10');
     expect(desk.lines('ops').slice(2)).toEqual(['ops@13 resolved: A resolved +0']);
   });
 
   test('leaves to its former receiver what still reaches that by another route', async () => {
     await open(eu({ continue: true }), eu());
-    await desk.fails('A');
-    await desk.pass(2);
+    await desk.story('fails A, 2');
     await desk.restart(routes(eu({ receiver: 'other', continue: true }), eu()));
     await desk.pass(10);
     expect(desk.lines()).toEqual([
@@ -319,22 +268,17 @@ describe('a receiver that another group continues to notify', () => {
 
   test('is notified of the end, even if that comes before the group was flushed', async () => {
     await open(eu({ receiver: 'other' }));
-    await desk.fails('A');
-    await desk.pass(2);
+    await desk.story('fails A, 2');
     await desk.restart(routes(ofA, eu()));
-    await desk.pass(0.1);
-    await desk.succeeds('A');
-    await desk.pass(20);
+    await desk.story('0.1, succeeds A, 20');
     expect(desk.lines()).toEqual(['other@1 firing: A firing +1', 'other@3 resolved: A resolved +0']);
   });
 
   test('is notified of each event once, although its route begins anew for another receiver', async () => {
     await open(eu({ receiver: 'other' }));
-    await desk.fails('A');
-    await desk.pass(2);
+    await desk.story('fails A, 2');
     await desk.restart(routes(eu({ continue: true }), ofA));
-    await desk.fails('A');
-    await desk.pass(10);
+    await desk.story('fails A, 10');
     expect(desk.lines()).toEqual([
       'other@1 firing: A firing +1',
       'ops@3 firing: A firing +1',
@@ -346,8 +290,7 @@ describe('a receiver that another group continues to notify', () => {
 
 test('a receiver is notified of the end of an alert that left its group before the route was gone', async () => {
   await open(node('bird="A"', GROUPED), eu());
-  await desk.fails('B');
-  await desk.pass(2);
+  await desk.story('fails B, 2');
   await desk.restart(routes(node('bird="B"', { ...GROUPED, receiver: 'other' }), eu()));
   await desk.pass(0.01);
   await desk.restart(routes(node('bird="B"', { ...GROUPED, receiver: 'other' })));
@@ -357,8 +300,7 @@ test('a receiver is notified of the end of an alert that left its group before t
 
 test('a summary says that all is over for a receiver that routes no longer lead to', async () => {
   await open(eu());
-  await desk.failedLongAgo('A');
-  await desk.pass(1);
+  await desk.story('failedLongAgo A, 1');
   await desk.restart(routes(eu({ receiver: 'other' })));
   await desk.pass(30);
   expect(desk.lines('ops')).toEqual(['ops@3 resolved: A resolved +0']);
@@ -369,16 +311,9 @@ describe('a throttled receiver that routes no longer lead to', () => {
 
   test('is notified later that what it was notified of is over', async () => {
     await openWith({ maxNotificationsPerHour: 1 }, eu());
-    await desk.fails('A', 'B');
-    await desk.pass(5);
-    await desk.fails('B');
-    await desk.pass(0.1);
-    await desk.succeeds('B');
-    await desk.pass(2.9);
+    await desk.story('fails A B, 5, fails B, 0.1, succeeds B, 2.9');
     await toOther();
-    await desk.pass(100);
-    await desk.succeeds('A');
-    await desk.pass(100);
+    await desk.story('100, succeeds A, 100');
     expect(desk.lines()).toEqual([
       'ops@1 firing: A firing +1; B firing +1',
       'other@9 firing: A firing +1',
@@ -389,10 +324,7 @@ describe('a throttled receiver that routes no longer lead to', () => {
 
   test('is not left with what it was not notified of before', async () => {
     await openWith({ maxNotificationsPerHour: 1 }, eu({ groupBy: ['bird'] }));
-    await desk.fails('A');
-    await desk.pass(2);
-    await desk.fails('B');
-    await desk.pass(2);
+    await desk.story('fails A, 2, fails B, 2');
     await desk.restart(routes(eu({ groupBy: ['bird'], receiver: 'other' })));
     await desk.pass(100);
     expect(desk.lines('ops')).toEqual([
@@ -403,8 +335,7 @@ describe('a throttled receiver that routes no longer lead to', () => {
 
   test('also where only some alerts of a group are routed to another', async () => {
     await openWith({ maxNotificationsPerHour: 1 }, eu());
-    await desk.fails('A', 'B');
-    await desk.pass(3);
+    await desk.story('fails A B, 3');
     await desk.restart(routes(node('bird="A"', { ...GROUPED, receiver: 'other' }), eu()));
     await desk.pass(100);
     expect(desk.lines('ops')).toEqual([
@@ -421,8 +352,7 @@ test('an alert whose group gets another receiver before it notified anybody reac
     receivers: [hook('ops'), hook('other')],
     route: tree(node('', {}, [node('bird="A"', {})])),
   });
-  await desk.fails('A');
-  await desk.pass(6);
+  await desk.story('fails A, 6');
   await desk.restart(byBird('ops'));
   await desk.pass(0.1);
   await desk.restart(byBird('other'));

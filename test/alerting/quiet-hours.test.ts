@@ -27,28 +27,20 @@ async function open(settings: Partial<Receiver> = {}, ...others: Node[]): Promis
 
 test('what a cap held back waits for the morning', async () => {
   await open({ maxNotificationsPerHour: 1 });
-  await desk.fails('A');
-  await desk.pass(5);
-  await desk.fails('B');
-  await desk.pass(150);
+  await desk.story('fails A, 5, fails B, 150');
   expect(desk.lines()).toEqual(['ops@1 firing: A firing +1', 'ops@120 firing: B firing +1']);
 });
 
 test('a summary of old news waits for the morning', async () => {
   await open();
-  await desk.pass(40);
-  await desk.failedLongAgo('A');
-  await desk.pass(120);
+  await desk.story('40, failedLongAgo A, 120');
   expect(desk.lines()).toEqual(['ops@120 firing: A firing +0']);
 });
 
 test('what also comes by another route, which is not muted, does not wait', async () => {
   const awake = node('region="eu"', { groupBy: ['bird'] });
   await open({ maxNotificationsPerHour: 1 }, awake);
-  await desk.fails('A');
-  await desk.pass(5);
-  await desk.fails('B');
-  await desk.pass(150);
+  await desk.story('fails A, 5, fails B, 150');
   expect(desk.lines()[1]).toBe('ops@61 firing: A firing +1; B firing +1');
 });
 
@@ -69,12 +61,7 @@ test('a route that speaks once a week tells each week what still fires and nobod
     timeIntervals: new Map([['monday', [monday]]]),
   });
   await desk.store.transaction((tx) => tx.inventory.regionSince('eu', desk.clock.nowUs()));
-  await desk.pass(20);
-  await desk.fails('A');
-  await desk.fails('B');
-  await desk.pass(180);
-  await desk.acknowledges('A');
-  await desk.pass(150);
+  await desk.story('20, fails A, fails B, 180, acknowledges A, 150');
   expect(desk.lines().filter((line) => line.startsWith('leads'))).toEqual([
     'leads@40 firing: A firing +1; B firing +1',
     'leads@140 firing: A firing +0; B firing +0',

@@ -61,29 +61,20 @@ test('a question about an event does not start watching its region', async () =>
 describe('what is held back for a receiver that is renamed', () => {
   test('by its cap goes to the new one by its own group, and its end once', async () => {
     const rename = await openRenaming({ maxNotificationsPerHour: 1 });
-    await desk.fails('A');
-    await desk.pass(2);
-    await desk.fails('B', 'B');
-    await desk.pass(2);
+    await desk.story('fails A, 2, fails B B, 2');
     expect(desk.lines()).toEqual(['ops@1 firing: A firing +1']);
     await rename();
     await desk.pass(20);
     expect(desk.lines('ops2')).toEqual(['ops2@5 firing: A firing +1', 'ops2@5 firing: B firing +2']);
     expect(await explained(2)).toEqual({ received: ['ops2'], putOff: ['receiver_cap true'] });
-    await desk.succeeds('B');
-    await desk.pass(100);
+    await desk.story('succeeds B, 100');
     expect(desk.lines('ops2').slice(2)).toEqual(['ops2@30 resolved: B resolved +0']);
     expect(await desk.states()).toEqual({ delivered: 4 });
   });
 
   test('is notified once even if it goes to one with a cap, and was over by then', async () => {
     const rename = await openRenaming({ maxNotificationsPerHour: 1 });
-    await desk.fails('A');
-    await desk.pass(2);
-    await desk.fails('B');
-    await desk.fails('C');
-    await desk.pass(2);
-    await desk.succeeds('C');
+    await desk.story('fails A, 2, fails B, fails C, 2, succeeds C');
     await rename({ maxNotificationsPerHour: 1 });
     await desk.pass(100);
     const received = desk.received
@@ -96,8 +87,7 @@ describe('what is held back for a receiver that is renamed', () => {
 
   test('by a storm, and due before its own groups are, waits for none of them', async () => {
     const rename = await openRenaming({ foldStormsMs: MINUTE_MS });
-    await desk.fails('A', 'B', 'C', 'D', 'E');
-    await desk.pass(0.6);
+    await desk.story('fails A B C D E, 0.6');
     expect(desk.lines()).toHaveLength(3);
     await rename();
     await desk.pass(15);
@@ -112,9 +102,7 @@ describe('what is held back for a receiver that is renamed', () => {
 
   test('as old news, for a summary, goes to the new one instead of to nobody', async () => {
     const rename = await openRenaming();
-    await desk.failedLongAgo('A');
-    await desk.fails('B');
-    await desk.pass(1);
+    await desk.story('failedLongAgo A, fails B, 1');
     expect(desk.lines()).toEqual(['ops@1 firing: B firing +1']);
     await rename();
     await desk.pass(15);
@@ -125,11 +113,7 @@ describe('what is held back for a receiver that is renamed', () => {
   test('stays with one that is only no longer the receiver of the route', async () => {
     const receivers = [hook('ops', { maxNotificationsPerHour: 1 }), hook('ops2')];
     desk = await openDesk({ receivers, route: { groupBy: ['bird'] } });
-    await desk.pass(1);
-    await desk.fails('A');
-    await desk.pass(2);
-    await desk.fails('B');
-    await desk.pass(2);
+    await desk.story('1, fails A, 2, fails B, 2');
     await desk.restart({ receiver: 'ops2' });
     await desk.pass(100);
     expect(desk.lines('ops')).toEqual([
@@ -145,12 +129,9 @@ test('deliveries of an integration stay in order when one of another kind is add
   const receivers: Receiver[] = [hook('ops')];
   // The retries of the first message are minutes apart by then.
   desk = await openDesk({ receivers, answer: (_, minute) => (minute < 59.5 ? 503 : 200) });
-  await desk.fails('A');
-  await desk.pass(55);
+  await desk.story('fails A, 55');
   receivers.splice(0, 1, { name: 'ops', integrations: [email(), own!] });
-  await desk.restart();
-  await desk.succeeds('A');
-  await desk.pass(30);
+  await desk.story('restart, succeeds A, 30');
   const ofA = desk.lines().filter((line) => line.includes('A '));
   expect(ofA.map((line) => line.replace(/@\d+/, ''))).toEqual([
     'ops firing: A firing +1',

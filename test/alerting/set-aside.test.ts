@@ -37,8 +37,7 @@ describe('is set aside, named, and retried after a while and at a start:', () =>
       },
     });
     desk = await openDesk({ route, receivers: [hook('ops'), hook('bad')] });
-    await desk.fails('Bad', 'Good');
-    await desk.pass(2);
+    await desk.story('fails Bad Good, 2');
     expect(told()).toEqual([expect.stringContaining('Good')]);
     const [fault, ...others] = await faults();
     expect(others).toEqual([]);
@@ -60,17 +59,14 @@ describe('is set aside, named, and retried after a while and at a start:', () =>
     let isBroken = true;
     const broken = { ...node('', { receiver: 'ops' }), matchers: [failing(() => isBroken)] };
     desk = await openDesk({ route: tree(node('', GROUPED, [broken])), receivers: [hook('ops')] });
-    await desk.fails('Bad', 'Good');
-    await desk.pass(2);
+    await desk.story('fails Bad Good, 2');
     expect(told()).toEqual([expect.stringContaining('Good')]);
     expect(await faults()).toMatchObject([{ sort: 'alert', reason: 'TypeError: no answer' }]);
-    await desk.fails('Other');
-    await desk.pass(2);
+    await desk.story('fails Other, 2');
     expect(told()).toHaveLength(2);
 
     isBroken = false;
-    await desk.restart();
-    await desk.pass(2);
+    await desk.story('restart, 2');
     expect(told()).toHaveLength(3);
     expect(await faults()).toEqual([]);
   });
@@ -96,8 +92,7 @@ describe('is set aside, named, and retried after a while and at a start:', () =>
       ],
       answer: (receiver) => (receiver === 'ops' || receiver === 'bad' ? 503 : 200),
     });
-    await desk.fails('Bad', 'Good');
-    await desk.pass(8);
+    await desk.story('fails Bad Good, 8');
     expect(desk.lines('backup').filter((line) => line.includes('Good'))).toHaveLength(1);
     const [fault, ...others] = await faults();
     expect(others).toEqual([]);
@@ -119,8 +114,7 @@ describe('is set aside, named, and retried after a while and at a start:', () =>
       receivers: [hook('ops')],
       rules: [{ ...defaultRule('FlightFailed'), ...rule }, defaultRule('FlightFailed')],
     });
-    await desk.fails('Bad', 'Good');
-    await desk.pass(2);
+    await desk.story('fails Bad Good, 2');
     expect(told()).toEqual([expect.stringContaining('Good')]);
     expect(await faults()).toMatchObject([{ sort: 'rule', reason: 'TypeError: no answer' }]);
   });
@@ -150,8 +144,7 @@ describe('is set aside, named, and retried after a while and at a start:', () =>
         { ...silence, id: 'sound', matchers: [knownMatcher({ name: 'bird', op: '=', value: 'Quiet' })] },
       ]),
     );
-    await desk.fails('Good', 'Quiet');
-    await desk.pass(2);
+    await desk.story('fails Good Quiet, 2');
     expect(told()).toEqual([expect.stringContaining('Good')]);
     const names = (await faults()).map(({ sort, name }) => [sort, name]);
     expect(names.toSorted()).toEqual([
