@@ -87,18 +87,6 @@ export interface Routed {
   by?: string | undefined;
 }
 
-interface Alerting {
-  /** Call it when something changed in the store. */
-  wake(): void;
-  /** Runs until `signal` aborts. A step under way is finished first. */
-  run(signal: AbortSignal): Promise<void>;
-  /**
-   * Queues everything there is to send without waiting for the groups' timers, except for timed groups
-   * (`Sort.isTimed`).
-   */
-  drain(): Promise<void>;
-}
-
 /** An alert that could not be evaluated is tried again after this long. */
 const FAILED_AGAIN_US = 300_000_000;
 
@@ -131,7 +119,7 @@ const NO_FACTS: readonly Fact[] = [];
 /** How long the stage waits after the store refused a transaction. */
 const STORE_PAUSE_MS = 1_000;
 
-export function createAlerting(options: AlertingOptions): Alerting {
+export function createAlerting(options: AlertingOptions) {
   const { store, config, clock, report } = options;
   const bell = createBell(clock);
   const { flightsReadUs = () => undefined, watchFacts = () => NO_FACTS, serviceAheadUs = () => 0 } = options;
@@ -292,8 +280,10 @@ export function createAlerting(options: AlertingOptions): Alerting {
   }
 
   return {
+    /** Call it when something changed in the store. */
     wake: () => bell.ring(),
-    async run(signal) {
+    /** Runs until `signal` aborts. A step under way is finished first. */
+    async run(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
         try {
           if (!hasBegun) await begin();
@@ -317,7 +307,11 @@ export function createAlerting(options: AlertingOptions): Alerting {
         }
       }
     },
-    async drain() {
+    /**
+     * Queues everything there is to send without waiting for the groups' timers, except for timed groups
+     * (`Sort.isTimed`).
+     */
+    async drain(): Promise<void> {
       if (!hasBegun) await begin();
       await look();
       await pass(ALL_WORK, true);

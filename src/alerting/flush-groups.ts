@@ -94,7 +94,7 @@ export async function flushGroups(
     mostAlerts: everyGroup ? Number.POSITIVE_INFINITY : BATCH_ALERTS,
     isLeft: (group) =>
       everyGroup
-        ? SORTS[group.sort].isTimed && group.nextFlushAtUs > nowUs
+        ? SORTS[group.sort].isTimed === true && group.nextFlushAtUs > nowUs
         : isFlooded(group, growth.get(group.key) ?? 0, nowUs),
     async flush(group, tally) {
       const alerts = await flushGroup({ ...shared, tally }, group);

@@ -26,13 +26,6 @@ export interface OverdueOptions extends HistoryOptions {
   readonly clock: Clock;
 }
 
-interface Overdue {
-  /** When it is time to look, on the monotonic clock. */
-  nextMs(): number;
-  /** A step of the alerting pass. */
-  judge(tx: Transaction): Promise<Step>;
-}
-
 /** The store is looked at this often at least: what is new in it is not awaited. */
 const LOOK_MS = 60_000;
 /** The same if a kind is told of Flights. */
@@ -49,7 +42,7 @@ const UNREAD_US = { least: 5_000_000, most: 300_000_000 };
 /** Flights and Birds judged in one transaction. */
 const BATCH = 200;
 
-export function createOverdue(options: OverdueOptions): Overdue {
+export function createOverdue(options: OverdueOptions) {
   const { rules, clock } = options;
   const leastMs = Math.min(
     ...KINDS.flatMap(({ name, judges }) =>
@@ -141,7 +134,12 @@ export function createOverdue(options: OverdueOptions): Overdue {
     return { done, queued: 0, happenings: [...happenings, ...birds.happenings] };
   }
 
-  return { nextMs: () => nextLookMs, judge };
+  return {
+    /** When it is time to look, on the monotonic clock. */
+    nextMs: () => nextLookMs,
+    /** A step of the alerting pass. */
+    judge,
+  };
 }
 
 interface Judged<Subject> {

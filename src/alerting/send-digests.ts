@@ -53,11 +53,6 @@ import { pausing } from '../time/pause-after.ts';
 import type { Period } from '../time/zone-format.ts';
 import { destinationsOf, newDelivery, queue } from './destination.ts';
 
-interface Digests {
-  /** Runs until `signal` aborts. */
-  run(signal: AbortSignal): Promise<void>;
-}
-
 interface DigestsOptions {
   readonly store: Store;
   readonly config: Pick<Config, 'digests' | 'receivers' | 'objectives'> & {
@@ -99,11 +94,11 @@ const MUTED_BY_NOTHING_ELSE = { inhibitRules: [], firing: [], timeIntervals: new
 /** A configured digest with its parsed cron expression. */
 type TimedDigest = DigestConfig & { readonly instants: Cron };
 
-export function createDigests(options: DigestsOptions): Digests {
+export function createDigests(options: DigestsOptions) {
   return new DigestLoop(options);
 }
 
-class DigestLoop implements Digests {
+class DigestLoop {
   readonly #options: DigestsOptions;
   readonly #digests: readonly TimedDigest[];
   readonly #receivers: ReadonlyMap<string, Receiver>;
@@ -118,6 +113,7 @@ class DigestLoop implements Digests {
     this.#receivers = new Map(receivers.map((receiver) => [receiver.name, receiver]));
   }
 
+  /** Runs until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, report } = this.#options;
     if (this.#digests.length === 0) return;

@@ -11,11 +11,6 @@ import type { Secret } from '../secret.ts';
 import { plainText } from '../text/plain-text.ts';
 import { type Clock, sleep } from '../time/clock.ts';
 
-interface Heartbeat {
-  /** Runs until `signal` aborts. */
-  run(signal: AbortSignal): Promise<void>;
-}
-
 interface HeartbeatOptions {
   /** The address is a secret: whoever knows it can keep the watchdog quiet. */
   readonly config: { readonly url: Secret; readonly intervalMs: number };
@@ -33,7 +28,7 @@ export const HEARTBEAT_TIMEOUT_MS = 10_000;
 
 const MAX_REASON_CODE_POINTS = 200;
 
-export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
+export function createHeartbeat(options: HeartbeatOptions) {
   const { config, impairments, transport, clock, report } = options;
 
   async function beat(): Promise<void> {
@@ -59,7 +54,8 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
   }
 
   return {
-    async run(signal) {
+    /** Runs until `signal` aborts. */
+    async run(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
         try {
           await beat();

@@ -20,11 +20,6 @@ const MOST_UNANSWERED = 3;
 /** After so many failed rounds in a row it is reported: the service resolves an alert after four. */
 const SAID_AFTER = 3;
 
-interface Repeating {
-  /** Runs until `signal` aborts. */
-  run(signal: AbortSignal): Promise<void>;
-}
-
 /**
  * When the last round to each integration began, and how many failed in a row. Kept from one configuration to the next.
  */
@@ -38,7 +33,7 @@ export function createRepeating(options: {
   readonly report: Report;
   readonly externalUrl: string;
   readonly rounds?: Rounds;
-}): Repeating {
+}) {
   const { store, channels, clock, report, externalUrl, rounds = new Map() } = options;
   const targets = options.receivers.flatMap(({ name, integrations }) =>
     integrations.flatMap((integration, position) => {
@@ -97,7 +92,8 @@ export function createRepeating(options: {
   }
 
   return {
-    async run(signal) {
+    /** Runs until `signal` aborts. */
+    async run(signal: AbortSignal): Promise<void> {
       await Promise.all(
         targets.map(async (target) => {
           const { key, repeats } = target;

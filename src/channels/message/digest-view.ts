@@ -15,7 +15,7 @@ import { type EventLine, firstLine } from './event-line.ts';
 import { linkableOf, whySent } from './frame/links.ts';
 import { type MailView, mailView } from './message-view.ts';
 import { reportTitle, reportView } from './report-view.ts';
-import { linkable, type Row, type Section } from './section.ts';
+import { linkable, NO_ALERTS, type Row, type Section } from './section.ts';
 
 /** Notifications that people can read: all but forwarded events. */
 export type Readable = GroupNotification | DigestNotification;
@@ -53,17 +53,7 @@ export function digestView(notification: DigestNotification, externalUrl: string
     headline: title.charAt(0).toUpperCase() + title.slice(1),
     subject: `Digest ${named(digest)}: ${title}`,
     context: `Digest ${named(digest)} · ${dayAndTime(digest.fromUs)} to ${dayAndTime(digest.toUs)}`,
-    lead: [],
-    message: [],
-    messageTitle: '',
-    details: [],
-    clusters: [],
-    alertsMore: 0,
-    each: [],
-    events: [],
-    eventsMore: 0,
-    eventsTitle: '',
-    notices: [],
+    ...NO_ALERTS,
     sections: sectionsOf(digest, externalUrl).filter(({ rows }) => rows.length > 0),
     links: linkableOf([
       { text: 'Open nestwatch', url: `${externalUrl}/` },
@@ -81,8 +71,8 @@ function toneOf({ open, flights, openTotal, watch }: Digest): Tone {
 }
 
 function sectionsOf(digest: Digest, externalUrl: string): Section[] {
-  const { flights, toUs, silenced = [], silencedTotal = 0, deadlines = [], deadlinesTotal = 0 } = digest;
-  const { unusual = [], unusualTotal = 0 } = digest;
+  const { flights, toUs, silenced, silencedTotal, deadlines, deadlinesTotal } = digest;
+  const { unusual, unusualTotal } = digest;
   const slow = flights.slowest.filter(({ p95Us }) => p95Us >= SLOW_US);
   const pageOf = (path: string) => linkable(`${externalUrl}/${path}`);
   return [

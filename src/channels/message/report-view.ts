@@ -13,7 +13,7 @@ import { plainText } from '../../text/plain-text.ts';
 import { NAME_CODE_POINTS, placeOf } from './alert-subject.ts';
 import { linkableOf, whySent } from './frame/links.ts';
 import type { MailView } from './message-view.ts';
-import type { Row, Section } from './section.ts';
+import { NO_ALERTS, type Row, type Section } from './section.ts';
 
 const SHOWN_ROWS = 10;
 const SHOWN_CAUSES = 3;
@@ -61,8 +61,7 @@ export function reportView(
     headline: title.charAt(0).toUpperCase() + title.slice(1),
     subject: `Report ${plainText(name, NAME_CODE_POINTS)}: ${title}`,
     context: `Report ${plainText(name, NAME_CODE_POINTS)} · ${dayAndTime(fromUs)} to ${dayAndTime(toUs)}`,
-    ...{ lead: [], message: [], messageTitle: '', details: [], clusters: [], alertsMore: 0, each: [] },
-    ...{ events: [], eventsMore: 0, eventsTitle: '', notices: [] },
+    ...NO_ALERTS,
     sections: sections.filter(({ rows }) => rows.length > 0),
     links: report.isForOthers
       ? []

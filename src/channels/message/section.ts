@@ -16,6 +16,12 @@ export interface Row {
   readonly url?: string | undefined;
 }
 
+/** What a view of a digest says of alerts and events: its sections have all of it. */
+export const NO_ALERTS = {
+  ...{ lead: [], message: [], messageTitle: '', details: [], clusters: [], alertsMore: 0, each: [] },
+  ...{ events: [], eventsMore: 0, eventsTitle: '', notices: [] },
+};
+
 export const MAX_SECTIONS = 12;
 
 export function sectionText({ title, rows, more }: Section): string {

@@ -74,52 +74,6 @@ export interface Watch {
 /** How a Bird met its deadlines, of all rules. */
 export interface BirdOutcomes extends Outcomes, Pick<Place, 'region' | 'nest' | 'bird'> {}
 
-interface Waiting {
-  readonly flights: number;
-  readonly medianUs: number;
-  readonly longestUs: number;
-  /** The labels of the alert about the one that has waited longest. */
-  readonly longest: Labels;
-}
-
-export interface Digest {
-  readonly name: string;
-  readonly fromUs: number;
-  readonly toUs: number;
-  readonly flights: ReturnType<FlightTally['result']>;
-  /** The most severe first, then those firing longest. */
-  readonly open: readonly OpenAlert[];
-  readonly openTotal: number;
-  /** Flights that FlightWaiting alerts are about: how long they have waited. Absent if there are none. */
-  readonly waiting?: Waiting;
-  /** Alerts that ended because their end was observed or somebody resolved them. */
-  readonly recovered: { readonly alerts: number; readonly meanUs: number };
-  /** Episodes that were over after a rule had started the Bird again; absent if there were none. */
-  readonly healed?: number;
-  /** How often rules started Birds again; absent for never. */
-  readonly flown?: number;
-  /** How often rules did not, by reason, the most frequent first; absent for never. */
-  readonly withheld?: readonly { readonly guard: Guard; readonly count: number }[];
-  readonly connectionsLost: readonly OpenAlert[];
-  readonly connectionsLostTotal: number;
-  readonly deactivated: readonly OpenAlert[];
-  readonly deactivatedTotal: number;
-  /** The most frequent first, for any receiver. */
-  readonly silenced?: readonly SilencedAlert[];
-  readonly silencedTotal?: number;
-  /** The Birds with the most deadlines missed, then late; absent if it was not counted. */
-  readonly deadlines?: readonly BirdOutcomes[];
-  readonly deadlinesTotal?: number;
-  /** Birds that took longer than usual, or started an unusual number of Flights. Absent in older digests. */
-  readonly unusual?: readonly UnusualBird[];
-  readonly unusualTotal?: number;
-  /** What was suppressed for the receiver, by reason. */
-  readonly suppressed: readonly { readonly reason: string; readonly count: number }[];
-  /** Deliveries to the receiver that were given up. */
-  readonly dead: number;
-  readonly watch: readonly Watch[];
-}
-
 /** Items listed per section. */
 const DIGEST_LIST = 10;
 
@@ -148,12 +102,19 @@ interface DigestMaterial {
   readonly acted: Acted;
   readonly deadlines: readonly BirdOutcomes[];
   readonly unusual: readonly UnusualBird[];
-  readonly suppressed: Digest['suppressed'];
+  /** What was suppressed for the receiver, by reason. */
+  readonly suppressed: readonly { readonly reason: string; readonly count: number }[];
   readonly dead: number;
   readonly regions: readonly { readonly region: string; readonly verifiedUntilUs: number }[];
 }
 
-export function digestOf(material: DigestMaterial): Digest {
+/**
+ * The most severe and longest firing come first among those open, the most frequent among the silenced, and the Birds
+ * with the most deadlines missed, then late. `waiting` is absent if no Flight waits, what rules did if they did nothing.
+ */
+export type Digest = ReturnType<typeof digestOf>;
+
+export function digestOf(material: DigestMaterial) {
   const { name, fromUs, toUs, firing, episodes, acted } = material;
   const flights = material.tally.result(DIGEST_LIST);
   const open = firing.toSorted(byUrgency).map((alert) => {
@@ -215,7 +176,8 @@ function byMissed(a: BirdOutcomes, b: BirdOutcomes): number {
   return b.missed - a.missed || b.late - a.late || b.latestUs - a.latestUs;
 }
 
-function waitingOf(firing: readonly Alert[], toUs: number): Pick<Digest, 'waiting'> {
+/** Of the Flights that FlightWaiting alerts are about: how long they have waited, and the labels of the longest. */
+function waitingOf(firing: readonly Alert[], toUs: number) {
   const waits = firing
     .filter(({ alertname }) => alertname === flightWaiting.name)
     .flatMap((alert) => waitsOf(alert).map(({ sinceUs }) => ({ us: toUs - sinceUs, labels: alert.labels })))
@@ -239,9 +201,9 @@ export function isEmpty({ flights, openTotal, recovered, ...rest }: Digest): boo
   const more = [
     rest.connectionsLostTotal,
     rest.deactivatedTotal,
-    rest.silencedTotal ?? 0,
-    ...(rest.deadlines ?? []).map(({ late, missed }) => late + missed),
-    rest.unusualTotal ?? 0,
+    rest.silencedTotal,
+    ...rest.deadlines.map(({ late, missed }) => late + missed),
+    rest.unusualTotal,
     ...rest.watch.map((one) => one.impaired.length),
   ];
   return [...counts, ...more].every((count) => count === 0);

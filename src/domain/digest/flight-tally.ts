@@ -33,48 +33,6 @@ export interface Failures extends Place {
   readonly birdId?: string;
 }
 
-interface Cause {
-  /** Empty if the service gave no message. */
-  readonly error: string;
-  /** The newest message of it, cut; absent in digests that were queued before it was kept. */
-  readonly message?: string;
-  readonly failed: number;
-  /** How many Birds failed with it. */
-  readonly birds: number;
-  /** The first of them. */
-  readonly examples: readonly Place[];
-}
-
-interface Slow extends Place {
-  /** The 95th percentile of the durations of succeeded Flights. */
-  readonly p95Us: number;
-  /** The same in the previous period; null if too few are known. */
-  readonly beforeUs: number | null;
-}
-
-export interface FlightTally {
-  /** `isCurrent` is false for a Flight of the previous period. */
-  add(flight: EndedFlight, isCurrent: boolean): void;
-  /** The Birds whose Flights differ most from the previous period, in number or in duration: the first `limit`. */
-  differing(limit: number): (Place & { readonly birdId: string })[];
-  /** The first `limit` items of each list. */
-  result(limit: number): {
-    readonly failed: number;
-    readonly succeeded: number;
-    /** Absent in digests that were queued before cancelled Flights were counted. */
-    readonly cancelled?: number;
-    /** The same of the previous period; absent if nothing is known of it. */
-    readonly before?: { readonly failed: number; readonly succeeded: number };
-    readonly nests: readonly Failures[];
-    readonly nestsFailing: number;
-    readonly birds: readonly Failures[];
-    readonly birdsFailing: number;
-    readonly causes: readonly Cause[];
-    readonly causesTotal: number;
-    readonly slowest: readonly Slow[];
-  };
-}
-
 /** Sorts of errors counted separately; all others count as one. */
 const MAX_CAUSES = 1_000;
 const OTHER = 'other errors';
@@ -103,7 +61,9 @@ interface CountedCause {
   readonly examples: Place[];
 }
 
-export function createFlightTally(): FlightTally {
+export type FlightTally = ReturnType<typeof createFlightTally>;
+
+export function createFlightTally() {
   const birds = new Map<string, Counted>();
   const nests = new Map<string, Counted>();
   const causes = new Map<string, CountedCause>();
@@ -125,7 +85,8 @@ export function createFlightTally(): FlightTally {
   }
 
   return {
-    add(flight, isCurrent) {
+    /** `isCurrent` is false for a Flight of the previous period. */
+    add(flight: EndedFlight, isCurrent: boolean): void {
       const { region, nest, nestId, bird, birdId, status } = flight;
       if (status === 'cancelled') {
         if (isCurrent) cancelled += 1;
@@ -150,7 +111,8 @@ export function createFlightTally(): FlightTally {
       failed += 1;
       countCause(flight, key, place);
     },
-    differing(limit) {
+    /** The Birds whose Flights differ most from the previous period, in number or in duration: the first `limit`. */
+    differing(limit: number): (Place & { readonly birdId: string })[] {
       return [...birds]
         .map(([key, one]) => ({ key, place: one.place, times: timesDifferent(one) }))
         .filter(({ times }) => times >= LEAST_DIFFERENCE)
@@ -158,7 +120,8 @@ export function createFlightTally(): FlightTally {
         .slice(0, limit)
         .map(({ key, place }) => ({ ...place, birdId: idIn(key) }));
     },
-    result(limit) {
+    /** The first `limit` items of each list. */
+    result(limit: number) {
       const failingNests = failing(nests);
       const failingBirds = failing(birds);
       const byCount = [...causes].sort(
@@ -213,7 +176,8 @@ function failing(map: ReadonlyMap<string, Counted>): Failures[] {
     .sort((a, b) => b.failed - a.failed || byName(a, b));
 }
 
-function slowest(map: ReadonlyMap<string, Counted>): Slow[] {
+/** By the 95th percentile of the durations of succeeded Flights; the previous one is null if too few are known. */
+function slowest(map: ReadonlyMap<string, Counted>) {
   return [...map.values()]
     .filter(({ now }) => now.count() >= LEAST_FLIGHTS)
     .map(({ place, now, before }) => ({
@@ -236,29 +200,25 @@ function byName(a: Place, b: Place): number {
   return one! < other! ? -1 : 1;
 }
 
-interface Durations {
-  add(us: number): void;
-  count(): number;
-  percentile(part: number): number;
-}
-
 /** The ratio of neighbouring buckets' upper bounds, which determines the precision of percentiles. */
 const STEP = Math.log(1.05);
 
 /** A histogram of durations: a few hundred numbers at most, however many durations there are. */
-function createDurations(): Durations {
+type Durations = ReturnType<typeof createDurations>;
+
+function createDurations() {
   const buckets = new Map<number, number>();
   let count = 0;
   let longestUs = 0;
   return {
-    add(us) {
+    add(us: number): void {
       const bucket = Math.ceil(Math.log(Math.max(1, us)) / STEP);
       buckets.set(bucket, (buckets.get(bucket) ?? 0) + 1);
       count += 1;
       longestUs = Math.max(longestUs, us);
     },
     count: () => count,
-    percentile(part) {
+    percentile(part: number): number {
       let left = Math.ceil(count * part);
       for (const [bucket, size] of [...buckets].sort(([a], [b]) => a - b)) {
         left -= size;

@@ -28,17 +28,9 @@ interface Limits {
   readonly foldStormsMs?: number | undefined;
 }
 
-interface Throttled {
-  /** To be stored. */
-  readonly pace: ReceiverPace;
-  /** When the receiver may be notified again; null for now. */
-  readonly freeAtUs: number | null;
-  /** What the notification says about those held back before it. */
-  readonly notices: readonly string[];
-}
-
 /**
  * Decides whether a receiver may be notified now. `isHeldBack`: the notification is about what was held back before.
+ * `freeAtUs` is when it may be, null for now; `notices` say what was held back before it. `pace` is to be stored.
  * `isBehind`: something about its alerts is still held back. Their news must not overtake it, or it would be in both
  * messages.
  */
@@ -48,7 +40,7 @@ export function throttle(
   isHeldBack: boolean,
   nowUs: number,
   isBehind = false,
-): Throttled {
+): { readonly pace: ReceiverPace; readonly freeAtUs: number | null; readonly notices: readonly string[] } {
   const { recentUs, freeAtUs: cappedUs } = admission(pace.queuedAtUs, max ?? Number.POSITIVE_INFINITY, nowUs);
   const stormUs = foldMs === undefined ? null : afterStormUs(recentUs, pace.foldedAtUs ?? 0, foldMs, nowUs);
   if (cappedUs !== null || stormUs !== null || isBehind) {
@@ -83,15 +75,11 @@ function heldBackNotice(heldBack: number, max: number | undefined, foldMs: numbe
 
 const WINDOW_US = 3_600_000_000;
 
-interface Admission {
-  /** When the notifications of the last hour were queued; instants in the clock's future do not count. */
-  readonly recentUs: readonly number[];
-  /** When the next one may be queued; null for now. */
-  readonly freeAtUs: number | null;
-}
-
-/** `queuedAtUs` must be in order of time, and `max` 1 or more. No hour has more than `max` notifications. */
-export function admission(queuedAtUs: readonly number[], max: number, nowUs: number): Admission {
+/**
+ * When the next notification may be queued, null for now. `queuedAtUs` must be in order of time, and `max` 1 or more. No
+ * hour has more than `max` notifications; instants in the clock's future do not count.
+ */
+export function admission(queuedAtUs: readonly number[], max: number, nowUs: number) {
   const recentUs = queuedAtUs.filter((atUs) => atUs > nowUs - WINDOW_US && atUs <= nowUs);
   const blocking = recentUs.at(-max);
   return { recentUs, freeAtUs: blocking === undefined ? null : blocking + WINDOW_US };

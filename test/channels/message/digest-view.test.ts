@@ -86,16 +86,9 @@ describe('a digest', () => {
 
   test('lists no more than ten of them, and says how many more there are', () => {
     const { silenced, silencedTotal } = digest('Translate blog', 40);
-    expect([silenced!.length, silencedTotal]).toEqual([10, 41]);
+    expect([silenced.length, silencedTotal]).toEqual([10, 41]);
     const { text } = mailMessage(digestNotification('Translate blog', 40), URL, undefined);
     expect(text).toContain('and 31 more');
-  });
-
-  test('that was stored in an older form without it is sent all the same', () => {
-    const { silenced: _, silencedTotal: __, ...before } = digest();
-    const { text } = mailMessage({ ...digestNotification(), digest: before }, URL, undefined);
-    expect(text).not.toContain('Silenced');
-    expect(digestJson(before)).toMatchObject({ silenced: [], silenced_total: 0 });
   });
 
   test('does not count as suppressed what a cap only postponed', () => {

@@ -33,9 +33,7 @@ export interface OldEvents {
 }
 
 export const CATCH_UP: Sort = {
-  isTimed: false,
   gathers: true,
-  isSpentOnceNotified: false,
   sumsUp: true,
   routeOf: (group, root) => ({
     ...routeOnce(root, group.receiver),

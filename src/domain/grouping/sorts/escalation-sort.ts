@@ -19,9 +19,6 @@ const UNNOTIFIED: ReadonlySet<GroupMember['notifiedState']> = new Set(['none', '
 
 export const ESCALATION: Sort = {
   isTimed: true,
-  gathers: false,
-  isSpentOnceNotified: false,
-  sumsUp: false,
   routeOf(group, root, isKnown) {
     const { escalation, ...route } = routeOfGroup(root, { ...group, key: followedKey(group) }) ?? root;
     // A receiver that was notified is also told of the end, even if the route escalates to another one now, or to none.

@@ -21,10 +21,6 @@ const PREFIX = 'fallback:';
 const LONGEST_INTERVAL_MS = 300_000;
 
 export const FALLBACK: Sort = {
-  isTimed: false,
-  gathers: false,
-  isSpentOnceNotified: false,
-  sumsUp: false,
   routeOf(group, root, isKnown) {
     const route = routeOfGroup(root, { ...group, key: keyForReceiver(group) }) ?? root;
     const groupIntervalMs = Math.min(route.groupIntervalMs, LONGEST_INTERVAL_MS);

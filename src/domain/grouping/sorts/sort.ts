@@ -5,16 +5,16 @@ import type { AlertInGroup, Group, GroupMember } from '../group.ts';
 /** How groups of one sort are flushed. Each sort has its own file in this folder. */
 export interface Sort {
   /** True: a group is never flushed before its instant, even when everything else is flushed at once. */
-  readonly isTimed: boolean;
+  readonly isTimed?: true;
   /**
    * True: a group notifies of what the alerts' groups of sort `route` did not. So an incident that its receiver keeps
    * is that of those groups, and if the receiver is throttled the group simply waits.
    */
-  readonly gathers: boolean;
+  readonly gathers?: true;
   /** True: a group is deleted as soon as it has notified. */
-  readonly isSpentOnceNotified: boolean;
+  readonly isSpentOnceNotified?: true;
   /** True: `flush` sums up events that were left to it, and needs their number for each alert. */
-  readonly sumsUp: boolean;
+  readonly sumsUp?: true;
   /**
    * The route by which a group notifies; undefined if the current configuration has none for it. `isKnown`: that
    * configuration has the group's receiver.

@@ -14,10 +14,6 @@ import { FALLBACK } from './fallback-sort.ts';
 import { GATHERING_INTERVAL_MS, routeOnce, type Sort, selectAll } from './sort.ts';
 
 const ROUTE: Sort = {
-  isTimed: false,
-  gathers: false,
-  isSpentOnceNotified: false,
-  sumsUp: false,
   routeOf: (group, root) => routeOfGroup(root, group),
   select: selectAll,
   flush,
@@ -31,7 +27,6 @@ const HELD_BACK: Sort = {
   isTimed: true,
   gathers: true,
   isSpentOnceNotified: true,
-  sumsUp: false,
   routeOf: (group, root) => ({
     ...routeOnce(root, group.receiver),
     groupIntervalMs: GATHERING_INTERVAL_MS,
