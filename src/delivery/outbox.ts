@@ -136,8 +136,6 @@ class Outbox implements Delivery {
   #isIdle = false;
   /** Resolve what `wake` returned. */
   readonly #awaiting: (() => void)[] = [];
-  /** Attempts in flight, by delivery id. */
-  readonly #underWay = new Map<string, Promise<Settlement>>();
   /** Attempts of this stage that were not accepted. */
   #failedAttempts = 0;
 
@@ -282,7 +280,7 @@ class Outbox implements Delivery {
     // Only since it was claimed have attempts shown that others may do better.
     if (this.#isLeft(claimed.delivery) && !this.#claimedAnyway.has(claimed))
       return putBack(claimed, clock.nowUs());
-    const ended = await this.#attemptOnce(claimed);
+    const ended = await attempt(claimed, this.#options, this.#latency);
     if (ended.failed) this.#failedAttempts += 1;
     const settlement = this.#isPassed(claimed, ended) ? { ...ended, leavesLane: true } : ended;
     // If this replica was presumed dead in the meantime, another one tries too. The store decides which attempt counts.
@@ -314,19 +312,6 @@ class Outbox implements Delivery {
       return own === undefined || channelOf(own).audience !== 'incidents';
     }
     return false;
-  }
-
-  /**
-   * Tries once. A replica that was presumed dead and has joined again may claim what it is still sending. Then the
-   * attempt in flight counts as the new one.
-   */
-  #attemptOnce(claimed: ClaimedDelivery): Promise<Settlement> {
-    const { id } = claimed.delivery;
-    const before = this.#underWay.get(id);
-    if (before) return before;
-    const begun = attempt(claimed, this.#options, this.#latency).finally(() => this.#underWay.delete(id));
-    this.#underWay.set(id, begun);
-    return begun;
   }
 
   /** Settles and claims in one transaction. */

@@ -1,13 +1,11 @@
 /** Deadlines of FlightOverdue rules, from the store to the alert. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createOverdue } from '../../src/alerting/overdue.ts';
-import { createTimeInterval } from '../../src/domain/muting/time-interval.ts';
 import type { Happening } from '../../src/report.ts';
 import { applyFacts } from '../../src/store/alerts/change-alerts.ts';
 import type { FlightRecord } from '../../src/store/flight-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import { formatInstant } from '../../src/time/instant.ts';
 import { birdLog, flight, rule } from '../domain/world.ts';
 import { createVirtualClock, TEST_START_US, type VirtualClock } from '../virtual-clock.ts';
 
@@ -66,12 +64,12 @@ async function world(
 
 type OverdueRule = typeof NOON_THIRTY;
 
-function begin(given: OverdueRule | readonly OverdueRule[] = NOON_THIRTY, holiday = false) {
+function begin(given: OverdueRule | readonly OverdueRule[] = NOON_THIRTY) {
   const overdue = createOverdue({
     rules: [given].flat(),
     clock,
     flightsReadUs: () => readUs || undefined,
-    timeIntervals: new Map([['holidays', holiday ? [createTimeInterval({ location: 'UTC' })] : []]]),
+    timeIntervals: new Map(),
     lookbackMs: 60 * MINUTE_MS,
   });
   const outcomes: string[] = [];
@@ -240,37 +238,6 @@ test('one that is judged late says so, and why unless it is the first', async ()
   );
 });
 
-test('a failure is told with the words of the service', async () => {
-  await world([{ startedAtUs: at(12), endedAtUs: at(20), status: 'failed' }]);
-  await store.transaction(async (tx) => {
-    const { stream } = await tx.streams.open('eu', 'flight', '148890');
-    const { event } = flight('failed', { started: 12, at: 20, message: 'boom' });
-    await tx.events.insert(stream, [
-      { ...event, key: 'eu/flight/f0/failed', occurredAtUs: at(20), occurredAt: formatInstant(at(20)) },
-    ]);
-  });
-  await begin().pass(31);
-  expect(await said()).toEqual(['Not landed by 12:30 (UTC). It failed at 12:20: boom']);
-});
-
-test('one that has landed by the first look was late, and nobody is told', async () => {
-  await world([{ startedAtUs: at(12), endedAtUs: at(30.1), status: 'succeeded' }]);
-  const { pass, outcomes } = begin();
-  await pass(40);
-  expect(await alerts()).toEqual([]);
-  expect(outcomes).toEqual(['late']);
-});
-
-test('ends when a Flight that counts succeeds, and says how late', async () => {
-  await world([{ startedAtUs: at(12) }]);
-  await begin().pass(35);
-  const landed = flight('succeeded', { started: 12, at: 54 });
-  await store.transaction((tx) => applyFacts(tx, [landed], [NOON_THIRTY], clock.nowUs()));
-  expect(await alerts()).toEqual([]);
-  const [ended] = await over();
-  expect(ended!.annotations).toMatchObject({ resolved_by: 'landed at 12:54, 24 min late' });
-});
-
 test('waits for a reading while the region cannot be read', async () => {
   await world([{ startedAtUs: at(12), endedAtUs: at(25), status: 'succeeded' }]);
   const { pass, outcomes } = begin();
@@ -279,13 +246,6 @@ test('waits for a reading while the region cannot be read', async () => {
   expect([...outcomes, ...(await alerts())]).toEqual([]);
   await pass(10);
   expect(outcomes).toEqual(['met']);
-});
-
-test('one inside a time interval is none', async () => {
-  await world([]);
-  const { pass, outcomes } = begin({ ...NOON_THIRTY, except: ['holidays'] }, true);
-  await pass(60);
-  expect([...outcomes, ...(await alerts())]).toEqual([]);
 });
 
 test('one that was not watched from its beginning is not judged', async () => {
@@ -300,7 +260,11 @@ test('the next one that is missed renews it, and is counted', async () => {
   const { pass, outcomes } = begin();
   await pass(200);
   expect(await alerts()).toHaveLength(1);
-  expect((await alerts())[0]!.memory).toMatchObject({ missed: 3, deadlineUs: at(150) });
+  expect((await alerts())[0]).toMatchObject({
+    startsAtUs: at(30),
+    memory: { missed: 3, deadlineUs: at(150) },
+    annotations: { description: 'Not landed by 14:30 (UTC). It did not start.' },
+  });
   expect(outcomes).toEqual(['missed', 'missed', 'missed']);
 });
 
@@ -409,14 +373,6 @@ test('`tell_late` tells of one that had landed by the first look, as over', asyn
       resolved_by: 'landed at 12:30, 6 s late',
     },
   });
-});
-
-test('a further miss says how it stood at that deadline', async () => {
-  await world([]);
-  const { pass } = begin();
-  await pass(200);
-  expect(await said()).toEqual(['Not landed by 14:30 (UTC). It did not start.']);
-  expect((await alerts())[0]!.startsAtUs).toBe(at(30));
 });
 
 describe.each([
