@@ -7,7 +7,7 @@ import { domainToASCII } from 'node:url';
 import { cap, plainText } from '../../text/plain-text.ts';
 import type { LeftOut } from './notification.ts';
 
-export interface MemberRecipients {
+interface MemberRecipients {
   /** Each once, with the domain in lower case and in ASCII. */
   readonly to: readonly string[];
   readonly leftOut: readonly LeftOut[];

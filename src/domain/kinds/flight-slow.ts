@@ -60,7 +60,7 @@ const PARAMETERS = {
   },
 } as const satisfies Parameters;
 
-export type SlowRule = RuleOf<typeof PARAMETERS>;
+type SlowRule = RuleOf<typeof PARAMETERS>;
 
 export const flightSlow = defineKind({
   name: 'FlightSlow',
@@ -157,7 +157,7 @@ export async function findSlow(history: Pick<History, 'landed'>, rule: SlowRule)
  * `flights` are in order of their starts. What is usual must not contain the slow ones, of which many may have landed
  * since the last judgement. So the run may have begun wherever a Flight was quicker than all that follow.
  */
-export function slowAmong(flights: readonly Landed[], rule: SlowRule): Slow | undefined {
+function slowAmong(flights: readonly Landed[], rule: SlowRule): Slow | undefined {
   const took = flights.map(tookMs);
   let shortestMs = Number.POSITIVE_INFINITY;
   let tries = 0;

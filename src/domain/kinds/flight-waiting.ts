@@ -24,7 +24,7 @@ const LEAST_LOG_INTERVAL_US = 3_600_000_000;
 /** Flights that one alert remembers: no more logs of a region are read. */
 const MOST_WAITS = 500;
 
-export interface Wait {
+interface Wait {
   readonly flightId: string;
   readonly startedAtUs: number;
   /** When it last wrote to its log. */

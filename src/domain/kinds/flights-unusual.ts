@@ -86,7 +86,7 @@ const PARAMETERS = {
   },
 } as const satisfies Parameters;
 
-export type UnusualRule = RuleOf<typeof PARAMETERS>;
+type UnusualRule = RuleOf<typeof PARAMETERS>;
 
 export const flightsUnusual = defineKind({
   name: 'FlightsUnusual',

@@ -12,7 +12,7 @@ const DAY_US = 86_400_000_000;
 export const MOST_LOOKED_AT = 100;
 
 /** What a rule says of its deadlines. */
-export interface DeadlineRule {
+interface DeadlineRule {
   /** A cron expression; undefined gives no deadlines. */
   readonly landedBy: string | undefined;
   readonly timezone: string;
