@@ -1,15 +1,9 @@
 import type { FlightOutcome } from '../../domain/grouping/notification.ts';
 import { shortGuid } from '../../text/short-names.ts';
 import type { Cluster, Tone } from '../message/alert-clusters.ts';
-import {
-  type ClusterWriter,
-  fitting,
-  fittingClusters,
-  fittingView,
-  MAX_EVENTS,
-  MAX_PART_BYTES,
-} from '../message/bounded.ts';
+import { fitting, MAX_EVENTS, MAX_PART_BYTES } from '../message/bounded.ts';
 import type { EventLine } from '../message/event-line.ts';
+import { type ClusterWriter, fittingClusters, fittingView } from '../message/fitting-view.ts';
 import type { EachAlert } from '../message/frame/links.ts';
 import type { MailView } from '../message/message-view.ts';
 import { escapeHtml, MAX_SECTIONS, sectionHtml, titleHtml } from '../message/section.ts';

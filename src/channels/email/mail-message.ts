@@ -1,17 +1,10 @@
 import { processorLimit } from '../../templates/liquid.ts';
 import { plainText } from '../../text/plain-text.ts';
 import type { Cluster } from '../message/alert-clusters.ts';
-import {
-  type ClusterWriter,
-  fitting,
-  fittingClusters,
-  fittingNotices,
-  fittingView,
-  MAX_EVENTS,
-  MAX_PART_BYTES,
-} from '../message/bounded.ts';
+import { fitting, MAX_EVENTS, MAX_PART_BYTES } from '../message/bounded.ts';
 import { digestSubject, type Readable, viewOf } from '../message/digest-view.ts';
 import { type EventLine, historyLine } from '../message/event-line.ts';
+import { type ClusterWriter, fittingClusters, fittingNotices, fittingView } from '../message/fitting-view.ts';
 import { stableSubject, topicOf } from '../message/frame/headline.ts';
 import type { EachAlert } from '../message/frame/links.ts';
 import type { MailView } from '../message/message-view.ts';
