@@ -144,7 +144,7 @@ describe('requests', () => {
     async (path) => {
       const { headers } = await (await serve()).ask(path);
       expect(headers['content-security-policy']).toMatch(
-        /^default-src 'none'; style-src 'sha256-[^']+'; script-src 'sha256-[^']+'; connect-src 'self'; img-src 'self' data:; manifest-src 'self'; .*frame-ancestors 'none'$/,
+        /^default-src 'none'; style-src 'sha256-[^']+'; script-src 'sha256-[^']+' 'sha256-[^']+'; worker-src 'self'; connect-src 'self'; img-src 'self' data:; manifest-src 'self'; .*frame-ancestors 'none'$/,
       );
       expect(headers).toMatchObject({
         'x-content-type-options': 'nosniff',
