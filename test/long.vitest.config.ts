@@ -1,4 +1,4 @@
-/** `npm run test:long`: all cases of the tests of which `npm test` runs only some. */
+/** `npm run test:long`: every test of `npm test`, with all cases of those of which that runs only some. */
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import everyDay from '../vitest.config.ts';
@@ -8,7 +8,6 @@ export default defineConfig({
   root: join(import.meta.dirname, '..'),
   test: {
     ...everyDay.test,
-    include: ['test/**/*.long.test.ts'],
     provide: { cases: 'all' },
     testTimeout: 300_000,
   },

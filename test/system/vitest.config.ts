@@ -6,7 +6,8 @@ export default defineConfig({
     include: ['test/system/**/*.system.ts'],
     testTimeout: 120_000,
     hookTimeout: 60_000,
-    fileParallelism: false,
+    // Most of them wait for what a program does at its own pace.
+    maxWorkers: 2,
     passWithNoTests: false,
   },
 });

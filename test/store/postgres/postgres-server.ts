@@ -2,7 +2,7 @@
  * A real PostgreSQL for tests: started by the test itself, as an unprivileged user, in a directory of its own, with a
  * socket in it. Alternatives are no better: PGlite is another program in one process, without a second connection,
  * locks or broken connections; and packages with a server take 24 MB for each platform, although most machines can
- * install one in seconds. Without a server the tests say so. `.ci/run` gets the newest server from such a package
+ * install one in seconds. Without a server the tests say so. `.ci/newest-postgres` gets the newest server from such a package
  * (`newest/package.json`).
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
