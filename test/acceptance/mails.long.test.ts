@@ -91,7 +91,7 @@ const inTheMiddle = restarts.filter(
 const chosen = Map.groupBy(
   casesOf(
     'mails: restarts between the steps of stories',
-    [...new Set([...spread(restarts, 60), ...inTheMiddle])],
+    [...new Set([...spread(restarts, 24), ...inTheMiddle])],
     inTheMiddle,
   ),
   ({ story }) => story,

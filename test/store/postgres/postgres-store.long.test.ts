@@ -62,8 +62,8 @@ describe.skipIf(bin === undefined)('on PostgreSQL', () => {
 
   const ways = [
     ['alone', false, 'own tables'],
-    ['as one of several', true, 'own tables'],
-    ['beside a newer version', true, 'tables of the newer'],
+    // Replicas of one version, with tables of their own, are in `postgres-replicas.long.test.ts`.
+    ['as one of several, beside a newer version', true, 'tables of the newer'],
   ] as const;
   const chosen = casesOf('the contract on PostgreSQL: ways to use it', ways, ways.slice(0, 1));
   describe.each(chosen)('%s', (_, isShared, whose) => {
