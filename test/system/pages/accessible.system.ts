@@ -21,7 +21,6 @@ const LOOKS: readonly Look[] = [
   { name: 'light', viewport: WIDE, colorScheme: 'light' },
   { name: 'dark', viewport: WIDE, colorScheme: 'dark' },
   { name: '320 px, dark', viewport: NARROW, colorScheme: 'dark' },
-  { name: '320 px, light', viewport: NARROW, colorScheme: 'light' },
   // A window of 1280 px at a zoom of 200 % has room for 640 px of the page.
   { name: '200 % zoom', viewport: { width: 640, height: 450 }, colorScheme: 'light' },
 ];
