@@ -22,10 +22,13 @@ describe.each(INHERITED)('%s is a name like any other', (name) => {
     expect(expand(`\${${name}:-else}`, {})).toMatchObject({ ok: true, text: 'else' });
   });
 
+  // No object can hold this one: it is refused as a key of any map.
+  const refusal = name === '__proto__' ? 'cannot be a name here' : undefined;
+
   test('of an unknown key of the configuration', () => {
-    expect(problemsOf(`${REGION}${name}: 1`)).toEqual([expect.stringContaining('unknown key')]);
+    expect(problemsOf(`${REGION}${name}: 1`)).toEqual([expect.stringContaining(refusal ?? 'unknown key')]);
     expect(problemsOf(`${REGION}web: { ${name}: { a: 1 } }`)).toEqual([
-      expect.stringContaining('unknown key; known here: listen'),
+      expect.stringContaining(refusal ?? 'unknown key; known here: listen'),
     ]);
   });
 
@@ -33,7 +36,9 @@ describe.each(INHERITED)('%s is a name like any other', (name) => {
     const text = `${REGION}route: { receiver: a }\nreceivers: [{ name: a, email_configs: [{ to: a@b.example, from: c@d.example, smarthost: "127.0.0.1:25", headers: { ${name}: x } }] }]`;
     const isHeader = /^[A-Za-z0-9-]+$/.test(name);
     expect(problemsOf(text)).toEqual(
-      isHeader ? [] : [expect.stringContaining(`headers.${name}: is not the name of a header`)],
+      isHeader
+        ? []
+        : [expect.stringContaining(`headers.${name}: ${refusal ?? 'is not the name of a header'}`)],
     );
   });
 

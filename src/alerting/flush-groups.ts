@@ -18,7 +18,7 @@
  * If a stage fails, all that it did for that group is rolled back and the group is set aside for a while. The other
  * groups are flushed.
  */
-import { createServiceLinks } from '../config/service-links.ts';
+import { createServiceLinks } from '../config/sections/region-links.ts';
 import { isFlooded } from '../domain/grouping/flush.ts';
 import type { Group } from '../domain/grouping/group.ts';
 import { SORTS } from '../domain/grouping/sorts/sorts.ts';

@@ -4,7 +4,11 @@ import { actsOnDaemon, type CommandLine, utcOption } from './command-options.ts'
 
 const EXAMPLE = 'e.g. FlightFailed \'nest=~"Prod.*"\'; a first word alone is the alertname';
 
-export function addAlerts(line: CommandLine): void {
+export function addAlertCommands(line: CommandLine): void {
+  for (const add of [addAlerts, addSilence]) add(line);
+}
+
+function addAlerts(line: CommandLine): void {
   const alerts = line.program
     .command('alerts')
     .description('list alerts as amtool does; resolve them by hand, and add notes');
@@ -42,7 +46,7 @@ export function addAlerts(line: CommandLine): void {
           'markdown',
         ]),
       ),
-    async () => (await import('./commands/alerts-show-command.ts')).alertsShow,
+    async () => (await import('./commands/show-commands.ts')).alertsShow,
   );
   actsOnDaemon(
     line,
@@ -67,7 +71,7 @@ export function addAlerts(line: CommandLine): void {
   );
 }
 
-export function addSilence(line: CommandLine): void {
+function addSilence(line: CommandLine): void {
   const silence = line.program
     .command('silence')
     .description('add, list and end silences; acknowledge alerts');

@@ -1,6 +1,4 @@
 /** Reads what is given to commands: instants, durations, files, matchers and filters. What is wrong is refused with `usage`. */
-import { readFileSync } from 'node:fs';
-import { whyUnreadable } from '../document/read-file.ts';
 import { formatMatcher, type Matcher, parseMatcher } from '../domain/matchers/matcher.ts';
 import { MatcherSyntaxError } from '../domain/matchers/matcher-syntax.ts';
 import { NestwatchError } from '../errors.ts';
@@ -20,15 +18,6 @@ export function durationOf(option: string, text: string): number {
   const ms = parseDuration(text);
   if (ms !== undefined && ms > 0 && ms <= LONGEST_MS) return ms;
   throw wrongUsage(`${option} must be a duration such as 2h, not ${text}`);
-}
-
-/** The text of a file that an option or argument names. */
-export function textOfFile(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new NestwatchError('usage', `${file} ${whyUnreadable(error)}`, { cause: error });
-  }
 }
 
 export function wrongUsage(message: string): NestwatchError {

@@ -2,7 +2,22 @@
 import { Option } from 'commander';
 import { acts, actsOnConfig, type CommandLine } from './command-options.ts';
 
-export function addRoutes(line: CommandLine): void {
+export function addConfigCommands(line: CommandLine): void {
+  for (const add of [
+    addCheckConfig,
+    addConfig,
+    addRoutes,
+    addTestReceiver,
+    addRender,
+    addSchema,
+    addCompletion,
+    addHashPassword,
+    addInit,
+  ])
+    add(line);
+}
+
+function addRoutes(line: CommandLine): void {
   const routes = line.program.command('routes').description('show or test the route tree of a configuration');
   actsOnConfig(
     line,
@@ -19,7 +34,7 @@ export function addRoutes(line: CommandLine): void {
   );
 }
 
-export function addConfig(line: CommandLine): void {
+function addConfig(line: CommandLine): void {
   actsOnConfig(
     line,
     line.program
@@ -31,7 +46,7 @@ export function addConfig(line: CommandLine): void {
   );
 }
 
-export function addCheckConfig(line: CommandLine): void {
+function addCheckConfig(line: CommandLine): void {
   actsOnConfig(
     line,
     line.program
@@ -44,7 +59,7 @@ export function addCheckConfig(line: CommandLine): void {
   );
 }
 
-export function addTestReceiver(line: CommandLine): void {
+function addTestReceiver(line: CommandLine): void {
   actsOnConfig(
     line,
     line.program
@@ -59,7 +74,7 @@ export function addTestReceiver(line: CommandLine): void {
   );
 }
 
-export function addRender(line: CommandLine): void {
+function addRender(line: CommandLine): void {
   actsOnConfig(
     line,
     line.program
@@ -77,7 +92,7 @@ export function addRender(line: CommandLine): void {
   );
 }
 
-export function addSchema(line: CommandLine): void {
+function addSchema(line: CommandLine): void {
   acts(
     line,
     line.program.command('schema').description("print the configuration's JSON Schema, for editors"),
@@ -85,7 +100,7 @@ export function addSchema(line: CommandLine): void {
   );
 }
 
-export function addHashPassword(line: CommandLine): void {
+function addHashPassword(line: CommandLine): void {
   acts(
     line,
     line.program
@@ -95,7 +110,7 @@ export function addHashPassword(line: CommandLine): void {
   );
 }
 
-export function addCompletion(line: CommandLine): void {
+function addCompletion(line: CommandLine): void {
   const { program } = line;
   acts(
     line,
@@ -110,7 +125,7 @@ export function addCompletion(line: CommandLine): void {
   );
 }
 
-export function addInit(line: CommandLine): void {
+function addInit(line: CommandLine): void {
   acts(
     line,
     line.program

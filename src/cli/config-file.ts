@@ -1,7 +1,16 @@
-import { closeSync, constants, existsSync, fstatSync, openSync, readSync, type Stats } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+  type Stats,
+} from 'node:fs';
 import { open } from 'node:fs/promises';
-import type { ReadFileLater } from '../document/file-rereads.ts';
-import { type ReadFile, UnfitFile } from '../document/read-file.ts';
+import type { ReadFileLater } from '../document/read-file.ts';
+import { type ReadFile, UnfitFile, whyUnreadable } from '../document/read-file.ts';
 import { NestwatchError } from '../errors.ts';
 import type { Edge } from '../process-io.ts';
 
@@ -94,4 +103,25 @@ function bounded(bytes: Buffer, length: number): string {
       `is larger than ${mostBytes < MIB ? `${mostBytes / 1024} KiB` : `${mostBytes / MIB} MiB`}`,
     );
   return bytes.toString('utf8', 0, length);
+}
+
+/** The text of a file that an option or argument names. */
+export function textOfFile(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new NestwatchError('usage', `${file} ${whyUnreadable(error)}`, { cause: error });
+  }
+}
+
+/** The secret in a file that an option names, without the line's end. Throws `secret_unreadable`. */
+export function secretInFile(file: string): string {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8').replace(/[\r\n]+$/, '');
+  } catch (cause) {
+    throw new NestwatchError('secret_unreadable', `${file} cannot be read`, { cause });
+  }
+  if (text !== '') return text;
+  throw new NestwatchError('secret_unreadable', `${file} is empty`);
 }

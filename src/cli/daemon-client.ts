@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
 import * as z from 'zod';
-import { guessListen, loadWebConfig } from '../config/load-web-config.ts';
+import { guessListen, loadWebConfig } from '../config/config-source.ts';
 import { SCOPES, type Scope, USUAL_SCOPES } from '../config/sections/scopes.ts';
 import { reachable, type WebConfig } from '../config/sections/web-section.ts';
 import { DaemonError, NestwatchError } from '../errors.ts';
@@ -15,7 +14,7 @@ import {
 import type { Edge } from '../process-io.ts';
 import { type Secret, withoutSecrets } from '../secret.ts';
 import { plainText } from '../text/plain-text.ts';
-import { findConfigFile, readGiven } from './config-file.ts';
+import { findConfigFile, readGiven, secretInFile } from './config-file.ts';
 import { jsonText } from './terminal-text.ts';
 
 export interface DaemonOptions {
@@ -175,13 +174,9 @@ export async function printAnswer<Answer>(
 }
 
 function jsonOf(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch (cause) {
-    throw new DaemonError('not_json', 'the answer is not JSON: is this the address of nestwatch?', {
-      cause,
-    });
-  }
+  const json = readJson(body);
+  if (json !== undefined) return json;
+  throw new DaemonError('not_json', 'the answer is not JSON: is this the address of nestwatch?');
 }
 
 const MAX_REFUSAL = 500;
@@ -206,7 +201,8 @@ function addressOf(edge: Edge, options: DaemonOptions, needed: Scope): Address {
   if (options.url !== undefined) {
     const mistake = mistakeInBaseUrl(options.url);
     if (mistake) throw new NestwatchError('usage', `--url ${mistake}`);
-    return { url: withoutTrailingSlash(options.url), token: tokenOf(options.tokenFile) };
+    const token = options.tokenFile === undefined ? undefined : secretInFile(options.tokenFile).trim();
+    return { url: withoutTrailingSlash(options.url), token };
   }
   const file = findConfigFile(edge, options.configFile);
   const web = loadWebConfig({ file, environment: edge.environment, readFile: readGiven(file) });
@@ -245,13 +241,4 @@ function tokenFor({ bearerToken, access }: WebConfig, needed: Scope): Secret | u
   const rank = ({ scopes }: { readonly scopes: ReadonlySet<Scope> }) =>
     (scopes.has(needed) ? SCOPES.length : 0) + scopes.size;
   return access?.tokens.toSorted((a, b) => rank(b) - rank(a))[0]?.token ?? bearerToken ?? undefined;
-}
-
-function tokenOf(file: string | undefined): string | undefined {
-  if (file === undefined) return undefined;
-  try {
-    return readFileSync(file, 'utf8').trim();
-  } catch (cause) {
-    throw new NestwatchError('secret_unreadable', `${file} cannot be read`, { cause });
-  }
 }

@@ -25,6 +25,25 @@ interface GivenList {
   readonly receiver?: string;
 }
 
+export function addListCommands(line: CommandLine): void {
+  for (const add of [
+    addStatus,
+    addWatch,
+    addHealthcheck,
+    addBirds,
+    addActions,
+    addNests,
+    addFlights,
+    addEvents,
+    addWrites,
+    addDeliveries,
+    addExplain,
+    addOpen,
+    addMcp,
+  ])
+    add(line);
+}
+
 function addList(line: CommandLine, command: Command, { list, example }: AddedList): void {
   const filters = filterNames(list).map((name) => `${name}=`);
   command
@@ -45,7 +64,7 @@ function filtersOf({ dead, state, receiver }: GivenList): string[] {
   ];
 }
 
-export function addStatus(line: CommandLine): void {
+function addStatus(line: CommandLine): void {
   actsOnDaemon(
     line,
     line.program
@@ -55,7 +74,7 @@ export function addStatus(line: CommandLine): void {
   );
 }
 
-export function addHealthcheck(line: CommandLine): void {
+function addHealthcheck(line: CommandLine): void {
   acts(
     line,
     line.program
@@ -68,7 +87,7 @@ export function addHealthcheck(line: CommandLine): void {
   );
 }
 
-export function addExplain(line: CommandLine): void {
+function addExplain(line: CommandLine): void {
   actsOnDaemon(
     line,
     line.program
@@ -82,7 +101,7 @@ export function addExplain(line: CommandLine): void {
   );
 }
 
-export function addWatch(line: CommandLine): void {
+function addWatch(line: CommandLine): void {
   const command = line.program
     .command('watch')
     .description('list the active alerts, then print each that fires or ends, until interrupted')
@@ -90,7 +109,7 @@ export function addWatch(line: CommandLine): void {
   actsOnDaemon(line, command, async () => (await import('./commands/alerts-command.ts')).watch);
 }
 
-export function addMcp(line: CommandLine): void {
+function addMcp(line: CommandLine): void {
   const command = line.program
     .command('mcp')
     .description(
@@ -99,7 +118,7 @@ export function addMcp(line: CommandLine): void {
   actsOnDaemon(line, command, async () => (await import('./mcp/mcp-command.ts')).mcp);
 }
 
-export function addOpen(line: CommandLine): void {
+function addOpen(line: CommandLine): void {
   const command = line.program
     .command('open')
     .description('print the address of the page about something; on a terminal also open it in the browser')
@@ -107,7 +126,7 @@ export function addOpen(line: CommandLine): void {
   actsOnDaemon(line, command, async () => (await import('./commands/explain-command.ts')).open);
 }
 
-export function addBirds(line: CommandLine): void {
+function addBirds(line: CommandLine): void {
   const birds = line.program
     .command('birds')
     .description(
@@ -124,7 +143,7 @@ export function addBirds(line: CommandLine): void {
       .description('show one Bird: its last Flights, causes of failure, alerts and log')
       .argument('<id-or-name>')
       .argument('[filter...]', 'where several Birds have the name: region=, nest='),
-    async () => (await import('./commands/birds-command.ts')).birdsShow,
+    async () => (await import('./commands/show-commands.ts')).birdsShow,
   );
   actsOnDaemon(
     line,
@@ -158,7 +177,7 @@ export function addBirds(line: CommandLine): void {
   );
 }
 
-export function addActions(line: CommandLine): void {
+function addActions(line: CommandLine): void {
   const actions = line.program
     .command('actions')
     .description('stop the rules of `actions`, or let them go on');
@@ -174,12 +193,12 @@ export function addActions(line: CommandLine): void {
   }
 }
 
-export function addNests(line: CommandLine): void {
+function addNests(line: CommandLine): void {
   const command = line.program.command('nests').description('list Nests with their outcomes of 24 hours');
   addList(line, command, { list: 'nests', example: 'region=eu' });
 }
 
-export function addFlights(line: CommandLine): void {
+function addFlights(line: CommandLine): void {
   const flights = line.program.command('flights').description('list Flights and their outcomes, or show one');
   addList(
     line,
@@ -193,18 +212,18 @@ export function addFlights(line: CommandLine): void {
       .description('show one Flight: its error, step and alerts, and who was notified')
       .argument('<id>')
       .option('--log', 'also print its log, which is read from the service'),
-    async () => (await import('./commands/flights-command.ts')).flightsShow,
+    async () => (await import('./commands/show-commands.ts')).flightsShow,
   );
 }
 
-export function addEvents(line: CommandLine): void {
+function addEvents(line: CommandLine): void {
   addList(line, line.program.command('events').description('list events, the newest first'), {
     list: 'events',
     example: 'bird=148890 since=2h',
   });
 }
 
-export function addWrites(line: CommandLine): void {
+function addWrites(line: CommandLine): void {
   const command = line.program.command('writes');
   addList(line, command.description('list requests for changes over HTTP, the newest first'), {
     list: 'writes',
@@ -212,7 +231,7 @@ export function addWrites(line: CommandLine): void {
   });
 }
 
-export function addDeliveries(line: CommandLine): void {
+function addDeliveries(line: CommandLine): void {
   const deliveries = line.program
     .command('deliveries')
     .description('list, show and retry deliveries: what was sent, to whom, when, and why not');
@@ -229,11 +248,11 @@ export function addDeliveries(line: CommandLine): void {
       .command('show')
       .description('show one delivery: its state and its message as sent')
       .argument('<id>'),
-    async () => (await import('./commands/deliveries-command.ts')).deliveriesShow,
+    async () => (await import('./commands/show-commands.ts')).deliveriesShow,
   );
   actsOnDaemon(
     line,
     deliveries.command('retry').description('send deliveries again that were given up').argument('<id...>'),
-    async () => (await import('./commands/deliveries-command.ts')).deliveriesRetry,
+    async () => (await import('./commands/show-commands.ts')).deliveriesRetry,
   );
 }

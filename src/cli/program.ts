@@ -2,36 +2,12 @@ import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../document/problem.ts';
 import { DaemonError, ERRORS, NestwatchError } from '../errors.ts';
 import type { Edge, SignalName } from '../process-io.ts';
-import { addAlerts, addSilence } from './alert-commands.ts';
-import {
-  addCheckConfig,
-  addCompletion,
-  addConfig,
-  addHashPassword,
-  addInit,
-  addRender,
-  addRoutes,
-  addSchema,
-  addTestReceiver,
-} from './config-commands.ts';
+import { addAlertCommands } from './alert-commands.ts';
+import { addConfigCommands } from './config-commands.ts';
 import { addExamples } from './examples.ts';
-import {
-  addActions,
-  addBirds,
-  addDeliveries,
-  addEvents,
-  addExplain,
-  addFlights,
-  addHealthcheck,
-  addMcp,
-  addNests,
-  addOpen,
-  addStatus,
-  addWatch,
-  addWrites,
-} from './list-commands.ts';
-import { addApi, addDemo, addRun, addSimulate, addVersion, versionLines } from './service-commands.ts';
-import { addBackfill, addDoctor, addStore } from './store-commands.ts';
+import { addListCommands } from './list-commands.ts';
+import { addServiceCommands, versionLines } from './service-commands.ts';
+import { addStoreCommands } from './store-commands.ts';
 import { shownLines } from './terminal-text.ts';
 
 const FAILED = 1;
@@ -97,38 +73,11 @@ function createProgram(edge: Edge, finish: (exit: number) => void): Command {
   );
 
   const line = { program, edge, finish };
-  addRun(line);
-  addDemo(line);
-  addSimulate(line);
-  addApi(line);
-  addCheckConfig(line);
-  addConfig(line);
-  addStore(line);
-  addDoctor(line);
-  addBackfill(line);
-  addStatus(line);
-  addWatch(line);
-  addHealthcheck(line);
-  addAlerts(line);
-  addSilence(line);
-  addRoutes(line);
-  addBirds(line);
-  addActions(line);
-  addNests(line);
-  addFlights(line);
-  addEvents(line);
-  addWrites(line);
-  addDeliveries(line);
-  addExplain(line);
-  addOpen(line);
-  addMcp(line);
-  addTestReceiver(line);
-  addRender(line);
-  addSchema(line);
-  addCompletion(line);
-  addHashPassword(line);
-  addInit(line);
-  addVersion(line);
+  addServiceCommands(line);
+  addConfigCommands(line);
+  addListCommands(line);
+  addAlertCommands(line);
+  addStoreCommands(line);
   addExamples(program);
   return program;
 }

@@ -1,9 +1,8 @@
 import type { Config } from '../config/config.ts';
 import { loadConfig, loadWarnings } from '../config/load-config.ts';
 import { ConfigDocument } from '../document/document.ts';
-import { FileRereads } from '../document/file-rereads.ts';
 import type { Problem } from '../document/problem.ts';
-import { MOST_CONFIG_BYTES, type ReadFile, whyUnreadable } from '../document/read-file.ts';
+import { FileRereads, MOST_CONFIG_BYTES, type ReadFile, whyUnreadable } from '../document/read-file.ts';
 import type { Edge } from '../process-io.ts';
 import { secretsIn } from '../secret.ts';
 import { exposedFiles } from '../store/open-store.ts';

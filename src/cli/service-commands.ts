@@ -6,7 +6,11 @@ import { VERSION, versionText } from '../version.ts';
 import { acts, type CommandLine, configFileOption, jsonOption } from './command-options.ts';
 import { jsonText } from './terminal-text.ts';
 
-export function addRun(line: CommandLine): void {
+export function addServiceCommands(line: CommandLine): void {
+  for (const add of [addRun, addDemo, addSimulate, addApi, addVersion]) add(line);
+}
+
+function addRun(line: CommandLine): void {
   acts(
     line,
     line.program
@@ -32,7 +36,7 @@ export function addRun(line: CommandLine): void {
   );
 }
 
-export function addDemo(line: CommandLine): void {
+function addDemo(line: CommandLine): void {
   acts(
     line,
     line.program
@@ -45,7 +49,7 @@ export function addDemo(line: CommandLine): void {
   );
 }
 
-export function addSimulate(line: CommandLine): void {
+function addSimulate(line: CommandLine): void {
   acts(
     line,
     line.program
@@ -77,7 +81,7 @@ export function addSimulate(line: CommandLine): void {
   );
 }
 
-export function addApi(line: CommandLine): void {
+function addApi(line: CommandLine): void {
   const command = line.program
     .command('api')
     .description(
@@ -101,7 +105,7 @@ export function addApi(line: CommandLine): void {
   });
 }
 
-export function addVersion({ program, edge, finish }: CommandLine): void {
+function addVersion({ program, edge, finish }: CommandLine): void {
   program
     .command('version')
     .description('print the versions of nestwatch and Node')

@@ -2,7 +2,11 @@
 import type { Command } from 'commander';
 import { actsOnConfig, type CommandLine } from './command-options.ts';
 
-export function addStore(line: CommandLine): void {
+export function addStoreCommands(line: CommandLine): void {
+  for (const add of [addStore, addDoctor, addBackfill]) add(line);
+}
+
+function addStore(line: CommandLine): void {
   const store = line.program.command('store').description('back up, check, migrate and copy the store');
   actsOnConfig(
     line,
@@ -49,7 +53,7 @@ export function addStore(line: CommandLine): void {
       .option('--from-password-file <file>', 'for a server that the configuration does not name')
       .option('--to-schema <name>', 'on PostgreSQL; default: nestwatch')
       .option('--to-password-file <file>', 'for a server that the configuration does not name'),
-    async () => (await import('./upkeep/store-copy-command.ts')).storeCopy,
+    async () => (await import('./upkeep/store-command.ts')).storeCopy,
   );
 }
 
@@ -61,7 +65,7 @@ function ofStore(command: Command): Command {
     .option('--password-file <file>', 'for a server that the configuration does not name');
 }
 
-export function addDoctor(line: CommandLine): void {
+function addDoctor(line: CommandLine): void {
   actsOnConfig(
     line,
     line.program
@@ -74,7 +78,7 @@ export function addDoctor(line: CommandLine): void {
   );
 }
 
-export function addBackfill(line: CommandLine): void {
+function addBackfill(line: CommandLine): void {
   actsOnConfig(
     line,
     line.program

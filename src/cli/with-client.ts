@@ -1,29 +1,37 @@
 import type { ConnectionSettings } from '../http/http-settings.ts';
 import { openTransport } from '../http/transport.ts';
+import { LIMITS } from '../limits.ts';
 import type { Edge } from '../process-io.ts';
-import type { ServiceRegion } from '../service/client.ts';
-import { createServiceClient, type ServiceClient } from '../service/client.ts';
+import type { Happening } from '../report.ts';
+import { createServiceClient, type ServiceClient, type ServiceRegion } from '../service/client.ts';
 
-const MAX_BODY_BYTES = 64 * 1024 * 1024;
+export type CalledRegion = ServiceRegion & ConnectionSettings & { readonly timeoutMs: number };
+
+/** A client for a region. Without `more` it reports nothing, and begins as slowly as the daemon. */
+export function openClient(
+  { clock, random }: Edge,
+  region: CalledRegion,
+  more: { readonly startPerSecond?: number; readonly report?: (happening: Happening) => void } = {},
+) {
+  const { concurrency: connections, timeoutMs } = region;
+  const maxBodyBytes = LIMITS.answer_bytes.most;
+  const transport = openTransport({ ...region, connections, timeoutMs, maxBodyBytes });
+  const client = createServiceClient({ region, transport, clock, random, report: () => {}, ...more });
+  return {
+    client,
+    async close(): Promise<void> {
+      await client.close();
+      await transport.close();
+    },
+  };
+}
 
 /** Runs `work` with a client for a region, and closes the client afterwards, whatever the result. */
 export async function withClient<Result>(
   edge: Edge,
-  { region, timeoutMs }: { readonly region: ServiceRegion & ConnectionSettings; readonly timeoutMs: number },
+  region: CalledRegion,
   work: (client: ServiceClient) => Promise<Result>,
 ): Promise<Result> {
-  const transport = openTransport({ ...region, connections: 1, timeoutMs, maxBodyBytes: MAX_BODY_BYTES });
-  const client = createServiceClient({
-    region,
-    transport,
-    clock: edge.clock,
-    random: edge.random,
-    report: () => {},
-  });
-  try {
-    return await work(client);
-  } finally {
-    await client.close();
-    await transport.close();
-  }
+  const { client, close } = openClient(edge, region);
+  return work(client).finally(close);
 }

@@ -1,9 +1,11 @@
 import { Check } from '../document/check.ts';
 import { ConfigDocument } from '../document/document.ts';
 import type { Environment } from '../document/expand.ts';
-import type { FileRereads } from '../document/file-rereads.ts';
 import { ConfigError } from '../document/problem.ts';
-import { MOST_CONFIG_BYTES, type ReadFile, whyUnreadable } from '../document/read-file.ts';
+import { type FileRereads, MOST_CONFIG_BYTES, type ReadFile, whyUnreadable } from '../document/read-file.ts';
+import { isMap } from '../document/read-list.ts';
+import { type HostPort, parseHostPort } from '../http/web-address.ts';
+import { DEFAULT_LISTEN, readWeb, type WebConfig } from './sections/web-section.ts';
 
 export interface ConfigSource {
   /** The name used in every message; secret files are relative to its folder. */
@@ -29,7 +31,7 @@ export function openSource({ text, ...source }: ConfigSource): Check {
   const document = new ConfigDocument(whole, environment);
   if (!document.isReadable) throw new ConfigError(file, document.problems);
   const { value } = document;
-  if (value !== undefined && value !== null && (typeof value !== 'object' || Array.isArray(value))) {
+  if (value !== undefined && value !== null && !isMap(value)) {
     const place = document.placeOf([]);
     throw new ConfigError(file, [
       { ...place, path: '', message: 'the file must be a map that begins with `regions:`' },
@@ -48,4 +50,38 @@ function readWhole(file: string, readFile: ReadFile): string {
 
 function unread(file: string, message: string): ConfigError {
   return new ConfigError(file, [{ line: 1, column: 1, path: '', message }]);
+}
+
+/**
+ * Reads only where the daemon listens. So commands that talk to it work while other parts of the file are being
+ * edited, and start without loading what those parts need. Throws like `loadConfig`.
+ */
+export function loadWebConfig(source: ConfigSource): WebConfig {
+  const check = openSource(source);
+  const web = readWeb(check);
+  const own = check.problems().filter(({ path }) => path === '' || /^web\b/.test(path));
+  if (own.length > 0 || !web) throw new ConfigError(source.file, own);
+  return web;
+}
+
+/**
+ * Where the daemon listens as far as the file says so, however broken it is: the daemon then continues with what it read
+ * before.
+ */
+export function guessListen({ file, environment, readFile }: ConfigSource): {
+  readonly listen: HostPort;
+  readonly isTls: boolean;
+} {
+  let text = '';
+  try {
+    text = readFile(file, MOST_CONFIG_BYTES);
+  } catch {
+    // The default is as good a guess as any.
+  }
+  const document = new ConfigDocument(text, environment);
+  const listen = document.writtenAt(['web', 'listen']);
+  return {
+    listen: (typeof listen === 'string' && parseHostPort(listen)) || DEFAULT_LISTEN,
+    isTls: document.writtenAt(['web', 'tls']) !== undefined,
+  };
 }

@@ -6,7 +6,7 @@ import { ConfigError, type Path } from '../document/problem.ts';
 import { readList } from '../document/read-list.ts';
 import { words } from '../document/value-shape.ts';
 import type { DeclaredBird } from '../domain/alert/rule.ts';
-import { nearest } from '../text/mistake-words.ts';
+import { meantOr, nearest } from '../text/mistake-words.ts';
 
 const birdShape = z.strictObject({
   region: words,
@@ -66,8 +66,7 @@ export function readDeclaredBirds(file: string, text: string, regions?: readonly
 }
 
 export function unknownRegion({ region }: DeclaredBird, regions: readonly string[]): string {
-  const meant = nearest(region, regions);
-  return `there is no such region; ${meant ? `did you mean ${meant}?` : `there are ${regions.join(', ')}`}`;
+  return `there is no such region; ${meantOr(region, regions)}`;
 }
 
 function checkWord(check: Check, path: Path, word: string | undefined, known: readonly string[]): void {

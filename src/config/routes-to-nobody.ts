@@ -50,7 +50,8 @@ function escalationsOf(
   return [...own, ...routes.flatMap((child) => escalationsOf(child, receiver))];
 }
 
-function nodesOf(route: Route): Route[] {
+/** The route and all below it. */
+export function nodesOf(route: Route): Route[] {
   return [route, ...route.routes.flatMap(nodesOf)];
 }
 

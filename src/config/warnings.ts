@@ -5,7 +5,7 @@ import { CHANNELS, configsKey } from '../channels/registry.ts';
 import { traitsOf } from '../channels/traits.ts';
 import type { Check } from '../document/check.ts';
 import type { Path } from '../document/problem.ts';
-import { readList } from '../document/read-list.ts';
+import { isMap, readList } from '../document/read-list.ts';
 import { nameNewMatchers } from '../document/read-matchers.ts';
 import { insteadOf } from '../document/refused-key.ts';
 import { EVENT_TYPES } from '../domain/alert/event.ts';
@@ -23,7 +23,7 @@ import { nearest } from '../text/mistake-words.ts';
 import type { Config } from './config.ts';
 import { findExposures } from './exposure-warnings.ts';
 import { findLabelSlips } from './label-warnings.ts';
-import { findRoutesToNobody, isAnybodyNotified } from './routes-to-nobody.ts';
+import { findRoutesToNobody, isAnybodyNotified, nodesOf } from './routes-to-nobody.ts';
 import { isOpenToAll } from './sections/web-section.ts';
 
 /** Adds what a valid configuration says but probably does not intend; the daemon runs with it anyway. */
@@ -119,10 +119,6 @@ function notifiedReceivers({ route, receivers, forward, digests }: Config): Read
   ]);
 }
 
-function nodesOf(route: Route): Route[] {
-  return [route, ...route.routes.flatMap(nodesOf)];
-}
-
 function intervalsOf({ muteTimeIntervals = [], activeTimeIntervals = [] }: Route): readonly string[] {
   return [...muteTimeIntervals, ...activeTimeIntervals];
 }
@@ -194,7 +190,7 @@ function findInRoute(check: Check, path: Path): void {
 /** A route's label written in Go's template syntax is left out: only templates use it, and those would be in Go too. */
 function findGoInLabels(check: Check, path: Path): void {
   const labels = check.raw(path);
-  for (const [name, text] of Object.entries(typeof labels === 'object' && labels !== null ? labels : {})) {
+  for (const [name, text] of Object.entries(isMap(labels) ? labels : {})) {
     const go = typeof text === 'string' ? findGoSyntax(text) : undefined;
     if (go) check.problem([...path, name], `is left out: ${go}`);
   }

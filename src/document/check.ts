@@ -4,10 +4,10 @@ import { type Secret, secret, secretFrom } from '../secret.ts';
 import { messageOf } from '../text/mistake-words.ts';
 import type { ConfigDocument } from './document.ts';
 import type { Environment } from './expand.ts';
-import type { FileRereads, Take } from './file-rereads.ts';
 import { areEnough, ConfigError, formatPath, type Path, type Problem } from './problem.ts';
+import type { FileRereads, Take } from './read-file.ts';
 import { MOST_CONFIG_BYTES, MOST_SECRET_BYTES, type ReadFile, whyUnreadable } from './read-file.ts';
-import { keysOf, takesNames, unknownKey } from './shape-keys.ts';
+import { keysOf, unknownKey } from './refused-key.ts';
 
 interface SecretOptions {
   readonly isRequired?: boolean;
@@ -53,7 +53,7 @@ export class Check {
   readonly #parts: Map<string, string> | undefined;
   readonly #problems: Problem[];
   /** Paths that already have a problem. */
-  readonly #settled = new Set<string>();
+  readonly #settled: Set<string>;
 
   constructor({ document, file, readFile, environment, unread, rereads, parts }: CheckOptions) {
     this.#document = document;
@@ -64,6 +64,7 @@ export class Check {
     this.#rereads = rereads;
     this.#parts = parts;
     this.#problems = [...document.problems];
+    this.#settled = new Set(document.problems.map(({ path }) => path));
   }
 
   /** The value as written, unchecked; undefined if there is none. */
@@ -92,11 +93,6 @@ export class Check {
       if (converted !== undefined) result = shape.safeParse(converted, { error: messageOf });
     }
     for (const issue of result.error?.issues ?? []) this.#addIssue(shape, path, issue);
-    // Where people choose the names of keys, zod would silently drop this one.
-    for (const at of placesOfKey('__proto__', value)) {
-      if (!takesNames(shape, at.slice(0, -1))) continue;
-      this.keyProblem([...path, ...at], 'cannot be a name here: choose another');
-    }
     return result.data;
   }
 
@@ -246,17 +242,6 @@ export class Check {
 /** Removes the final newline that editors add and a leading byte order mark: neither is part of the secret. */
 function trimmed(text: string): string {
   return text.replace(/^\uFEFF/, '').replace(/[\r\n]+$/, '');
-}
-
-/** All paths at which a key occurs in a value, at any depth. */
-function placesOfKey(key: string, value: unknown): Path[] {
-  if (typeof value !== 'object' || value === null) return [];
-  const own = !Array.isArray(value) && Object.hasOwn(value, key) ? [[key]] : [];
-  const below = Object.entries(value).flatMap(([step, inner]) => {
-    const name = Array.isArray(value) ? Number(step) : step;
-    return placesOfKey(key, inner).map((at) => [name, ...at]);
-  });
-  return [...own, ...below];
 }
 
 /** A copy in which texts are converted to the numbers and booleans that the issues ask for; undefined if none is. */

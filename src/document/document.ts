@@ -11,7 +11,7 @@ import {
 import { LIMITS } from '../limits.ts';
 import { type Environment, expand } from './expand.ts';
 import { areEnough, formatPath, type Path, type Problem } from './problem.ts';
-import { locate, pathOf, repeatedKeys, resolved, valuesOfAliases } from './yaml-place.ts';
+import { locate, pathOf, repeatedKeys, resolved } from './yaml-place.ts';
 
 interface Place {
   readonly line: number;
@@ -46,8 +46,8 @@ const IN_BRACES = `inside { … } a reference must be in quotes: "\${NAME}"`;
  */
 const FOREIGN_BYTES = /[\0\uFFFD]/;
 
-/** The most values that aliases stand for, so that a few lines cannot expand to gigabytes. */
-const MOST_VALUES_OF_ALIASES = 50_000;
+/** The most aliases within aliases, so that a few lines cannot expand to gigabytes. */
+const MOST_ALIASES = 10_000;
 
 const MOST_VALUES = LIMITS.configuration_values.most;
 const TOO_MANY_VALUES = `the file has more than ${MOST_VALUES.toLocaleString('en')} values`;
@@ -159,7 +159,7 @@ export class ConfigDocument {
     return false;
   }
 
-  /** False if an alias has no target or refers to a node that contains it, or if there are too many. */
+  /** False if an alias has no target or refers to a node that contains it. */
   #checkAliases(): boolean {
     let areGood = true;
     visit(this.#document, {
@@ -173,15 +173,15 @@ export class ConfigDocument {
         return this.#addProblem(alias, pathOf(ancestors, alias), message);
       },
     });
-    if (!areGood || valuesOfAliases(this.#document) <= MOST_VALUES_OF_ALIASES) return areGood;
-    this.#problems.push({ line: 1, column: 1, path: '', message: 'too many aliases' });
-    return false;
+    return areGood;
   }
 
-  /** Expands values, not keys. */
+  /** Expands values, not keys; of these it refuses the one that a JavaScript object cannot hold. */
   #expandScalars(environment: Environment): void {
     visit(this.#document, {
       Scalar: (key, node, ancestors) => {
+        if (key === 'key' && node.value === '__proto__')
+          return this.#addProblem(node, pathOf(ancestors, node), 'cannot be a name here: choose another');
         if (key === 'key' || typeof node.value !== 'string') return undefined;
         const expansion = expand(node.value, environment);
         if (!expansion.ok) return this.#addProblem(node, pathOf(ancestors, node), expansion.message);
@@ -192,9 +192,15 @@ export class ConfigDocument {
     });
   }
 
-  #readValue(): { readonly value: unknown } {
-    // The parser would count the aliases only once it unfolds them.
-    return { value: withoutNulls(this.#document.toJS({ maxAliasCount: -1 })) ?? {} };
+  /** Undefined if it would be too large. */
+  #readValue(): { readonly value: unknown } | undefined {
+    try {
+      return { value: withoutNulls(this.#document.toJS({ maxAliasCount: MOST_ALIASES })) ?? {} };
+    } catch (error) {
+      if (!(error instanceof ReferenceError)) throw error;
+      this.#problems.push({ line: 1, column: 1, path: '', message: 'too many aliases' });
+      return undefined;
+    }
   }
 
   /** Returns how a visit of the document goes on. */

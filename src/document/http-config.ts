@@ -6,8 +6,9 @@ import { type Secret, secret } from '../secret.ts';
 import type { Check } from './check.ts';
 import { connectionKeys, readConnection } from './connection-config.ts';
 import type { Path } from './problem.ts';
+import { isMap } from './read-list.ts';
 import { refused, refusedKeys } from './refused-key.ts';
-import { twins, words } from './value-shape.ts';
+import { checked, twins, words } from './value-shape.ts';
 
 /** A token as in RFC 9110 (5.6.2), such as a header name or an authentication scheme. */
 const TOKEN = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
@@ -36,7 +37,7 @@ const basicShape = z.strictObject({
 const oauth2Shape = z.strictObject({
   client_id: words.describe('Client ID for the client credentials grant.'),
   ...twins('client_secret', 'Secret of that client. Required.'),
-  token_url: words.describe('Address that issues access tokens.'),
+  token_url: checked(mistakeInUrl).describe('Address that issues access tokens.'),
   scopes: z.array(words).prefault([]).describe('Scopes to request.'),
   endpoint_params: z.record(z.string(), z.string()).prefault({}).meta({
     description: 'Further parameters for `token_url`, by name. They are never printed.',
@@ -144,9 +145,6 @@ function readBasic(check: Check, path: Path): Credentials | undefined {
 
 function readOauth2(check: Check, path: Path): Credentials | undefined {
   const clientSecret = check.secret(path, 'client_secret', { isRequired: true });
-  const url = check.raw([...path, 'token_url']);
-  const mistake = typeof url === 'string' && url !== '' ? mistakeInUrl(url) : undefined;
-  if (mistake) check.problem([...path, 'token_url'], mistake);
   const connection = readConnection(check, path);
   const oauth2 = check.read(oauth2Shape, path);
   if (!oauth2 || !clientSecret) return undefined;
@@ -171,7 +169,7 @@ export function splitTokenUrl(text: string): { readonly tokenUrl: string; readon
 
 function readHeaders(check: Check, path: Path): HeaderSetting[] {
   const headers = check.raw(path);
-  if (typeof headers !== 'object' || headers === null || Array.isArray(headers)) return [];
+  if (!isMap(headers)) return [];
   return Object.keys(headers).map((name) => {
     const at = [...path, name];
     if (!TOKEN.test(name)) check.keyProblem(at, 'is not the name of a header');

@@ -1,5 +1,9 @@
-/** How the configuration and the files that it names are read; done by the process's edge. */
+/**
+ * How the configuration and the files that it names are read, by the process's edge; and read again while the process
+ * runs, without ever waiting for one on a mount that does not answer.
+ */
 import { LIMITS } from '../limits.ts';
+import type { Clock } from '../time/clock.ts';
 
 /** Reads a whole text file of at most `mostBytes`. Throws like `readFileSync`, or `UnfitFile`. */
 export type ReadFile = (path: string, mostBytes: number) => string;
@@ -28,4 +32,81 @@ export function whyUnreadable(error: unknown): string {
   if (code === 'EACCES' || code === 'EPERM') return 'may not be read: its permissions forbid it';
   if (code === 'EISDIR') return 'is a directory';
   return `cannot be read (${code})`;
+}
+
+/** Like `ReadFile`, without blocking the process. */
+export type ReadFileLater = (path: string, mostBytes: number) => Promise<string>;
+
+/** Told what a reading gave: `read` returns the text, or throws why there is none. */
+export type Take = (read: () => string) => void;
+
+/** How often a file is read at most. */
+const EVERY_MS = 1_000;
+/** After this, a file that does not answer is told as one that cannot be read. */
+const LATE_MS = 10_000;
+/** A reading on a hung mount holds one of the four threads that also look up names and read other files. */
+const MOST_AT_ONCE = 2;
+
+export class FileRereads {
+  readonly #clock: Clock;
+  readonly #read: ReadFileLater;
+  /** Who is told of each file that is being read, or waits for it. */
+  readonly #asked = new Map<string, Set<Take>>();
+  readonly #waiting: (() => Promise<void>)[] = [];
+  #atOnce = 0;
+
+  constructor(clock: Clock, read: ReadFileLater) {
+    this.#clock = clock;
+    this.#read = read;
+  }
+
+  /** What begins a reading of the file, unless one began within a second or has not ended. */
+  of(path: string, mostBytes: number, take: Take): () => void {
+    let beganMs = this.#clock.monotonicMs();
+    return () => {
+      const nowMs = this.#clock.monotonicMs();
+      if (nowMs - beganMs < EVERY_MS) return;
+      beganMs = nowMs;
+      this.#ask(path, mostBytes, take);
+    };
+  }
+
+  #ask(path: string, mostBytes: number, take: Take): void {
+    const key = `${mostBytes} ${path}`;
+    const others = this.#asked.get(key);
+    if (others) {
+      others.add(take);
+      return;
+    }
+    const takers = new Set([take]);
+    this.#asked.set(key, takers);
+    const tell = (read: () => string) => {
+      for (const one of takers) one(read);
+    };
+    const cancel = this.#clock.setTimer(LATE_MS, () => tell(fails(new UnfitFile('does not answer'))));
+    this.#waiting.push(async () => {
+      const outcome = await this.#read(path, mostBytes).then((text) => () => text, fails);
+      cancel();
+      this.#asked.delete(key);
+      tell(outcome);
+    });
+    this.#next();
+  }
+
+  #next(): void {
+    if (this.#atOnce === MOST_AT_ONCE) return;
+    const read = this.#waiting.shift();
+    if (!read) return;
+    this.#atOnce += 1;
+    void read().finally(() => {
+      this.#atOnce -= 1;
+      this.#next();
+    });
+  }
+}
+
+function fails(error: unknown): () => never {
+  return () => {
+    throw error;
+  };
 }

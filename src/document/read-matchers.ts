@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { createMatchers, formatMatcher, type Matcher, parseMatchers } from '../domain/matchers/matcher.ts';
 import type { Check } from './check.ts';
 import type { Path } from './problem.ts';
+import { isMap } from './read-list.ts';
 import { words } from './value-shape.ts';
 
 /** Parses a list of texts, each of which may contain several matchers. */
@@ -72,7 +73,7 @@ function oldMatchers(check: Check, path: Path, prefix: Prefix) {
   return OLD_MATCHERS.flatMap(([old, op]) => {
     const at = [...path, `${prefix}${old}`];
     const map = check.raw(at);
-    if (typeof map !== 'object' || map === null || Array.isArray(map)) return [];
+    if (!isMap(map)) return [];
     const matchers = Object.entries(map).map(([name, value]) => ({ name, op, value: String(value ?? '') }));
     return [{ at, matchers }];
   });

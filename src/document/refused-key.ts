@@ -1,5 +1,7 @@
-/** Shapes for keys that Alertmanager or a later version supports and this one does not, with what to write instead. */
+/** Which keys a shape has, and which it refuses: those that Alertmanager or a later version supports and this one does not. */
 import * as z from 'zod';
+import { nearest } from '../text/mistake-words.ts';
+import type { Path } from './problem.ts';
 
 const REFUSED = 'Not supported: ';
 
@@ -45,4 +47,37 @@ export function insteadOf({
 /** Whether a shape, or its JSON Schema, belongs to an unsupported key. */
 export function isRefused(shape: { readonly description?: string | undefined }): boolean {
   return insteadOf(shape) !== undefined;
+}
+
+/** `known` are the keys allowed there. */
+export function unknownKey(key: string, known: readonly string[]): string {
+  const meant = nearest(key, known);
+  return meant ? `unknown key; did you mean \`${meant}\`?` : `unknown key; known here: ${known.join(', ')}`;
+}
+
+/** The supported keys of a shape at a path. Refused keys are not worth suggesting. */
+export function keysOf(shape: z.ZodType, path: Path): string[] {
+  const object = shapeAt(shape, path);
+  if (!(object instanceof z.ZodObject)) return [];
+  return Object.entries(object.shape)
+    .filter(([, inner]) => !isRefused(inner as z.ZodType))
+    .map(([key]) => key);
+}
+
+function shapeAt(shape: z.ZodType, path: Path): unknown {
+  const target = path.reduce<unknown>((at, step) => {
+    const inner = unwrapped(at);
+    if (inner instanceof z.ZodObject) return Object.hasOwn(inner.shape, step) ? inner.shape[step] : undefined;
+    if (inner instanceof z.ZodRecord) return inner.valueType;
+    return inner instanceof z.ZodArray ? inner.element : undefined;
+  }, shape);
+  return unwrapped(target);
+}
+
+function unwrapped(shape: unknown): unknown {
+  let inner = shape;
+  while (inner instanceof z.ZodOptional || inner instanceof z.ZodPrefault || inner instanceof z.ZodDefault) {
+    inner = inner.unwrap();
+  }
+  return inner;
 }

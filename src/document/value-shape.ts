@@ -5,6 +5,14 @@ import { DURATION, formatDuration, LONGEST_MS, parseDuration } from '../time/dur
 
 export const words = z.string().min(1);
 
+/** A text with which nothing is wrong; `mistake` says what is, without quoting it. */
+export function checked(mistake: (text: string) => string | undefined) {
+  return words.superRefine((text, context) => {
+    const message = mistake(text);
+    if (message !== undefined) context.addIssue({ code: 'custom', message });
+  });
+}
+
 /** `LONGEST_MS` in words. */
 const LONGEST = '100y';
 const NOT_A_DURATION = 'must be a duration such as 30s, 5m or 1h30m';

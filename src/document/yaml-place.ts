@@ -48,27 +48,6 @@ function targetsOf(document: Document<Node>): ReadonlyMap<Node, Node> {
   return targets;
 }
 
-/** How many values all aliases stand for together. No alias may refer to a node that contains it. */
-export function valuesOfAliases(document: Document<Node>): number {
-  const sizes = new Map<Node, number>();
-  function sizeOf(node: Node | null | undefined): number {
-    if (!node) return 1;
-    let size = sizes.get(node);
-    if (size === undefined) {
-      if (isAlias(node)) size = sizeOf(resolved(document, node));
-      else if (isSeq(node)) size = (node.items as Node[]).reduce((sum, item) => sum + sizeOf(item), 1);
-      else if (isMap(node))
-        size = (node.items as AnyPair[]).reduce((sum, { value }) => sum + sizeOf(value), 1);
-      else size = 1;
-      sizes.set(node, size);
-    }
-    return size;
-  }
-  return targetsOf(document)
-    .values()
-    .reduce((sum, target) => sum + sizeOf(target), 0);
-}
-
 type AnyMap = { readonly items: readonly unknown[] };
 type AnyPair = Pair<Scalar, Node | null>;
 
@@ -77,9 +56,8 @@ interface MapIndex {
   readonly merges: readonly AnyPair[];
 }
 
-/** Maps and lists may have tens of thousands of entries and as many mistakes, so each gets an index. */
+/** Maps may have tens of thousands of entries and as many mistakes, so each gets an index. */
 const mapIndexes = new WeakMap<AnyMap, MapIndex>();
-const listIndexes = new WeakMap<AnyMap, ReadonlyMap<unknown, number>>();
 
 function indexOf(map: AnyMap): MapIndex {
   let index = mapIndexes.get(map);
@@ -90,15 +68,6 @@ function indexOf(map: AnyMap): MapIndex {
     mapIndexes.set(map, index);
   }
   return index;
-}
-
-function positionOf(list: AnyMap, item: unknown): number {
-  let positions = listIndexes.get(list);
-  if (!positions) {
-    positions = new Map(list.items.map((one, index) => [one, index]));
-    listIndexes.set(list, positions);
-  }
-  return positions.get(item) ?? -1;
 }
 
 /** The pair of a key, which may come from a merge (`<<: *base`). The last one counts, as it does in the value. */
@@ -126,7 +95,7 @@ export function pathOf(ancestors: Ancestors, node: unknown): Path {
   const chain = [...ancestors, node];
   return chain.flatMap((one, index): (string | number)[] => {
     const next = chain[index + 1];
-    if (isSeq(one)) return [positionOf(one, next)];
+    if (isSeq(one)) return [one.items.indexOf(next)];
     return isMap(one) ? [String((next as Pair<Scalar>).key.value)] : [];
   });
 }

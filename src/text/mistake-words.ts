@@ -49,6 +49,16 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   return best;
 }
 
+/** What to say of a word that is not among the candidates: which one was probably meant, or else `otherwise`. */
+export function meantOr(
+  word: unknown,
+  candidates: readonly string[],
+  otherwise = `there are ${candidates.join(', ')}`,
+): string {
+  const meant = typeof word === 'string' ? nearest(word, candidates) : undefined;
+  return meant === undefined ? otherwise : `did you mean ${meant}?`;
+}
+
 /** Counts insertions, deletions, substitutions and swaps of neighbours (the optimal string alignment distance). */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { inspectRegion, readEveryMs } from '../../src/cli/inspect-region.ts';
+import { inspectRegion, readEveryMs } from '../../src/cli/commands/check-online.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
 
 const POLL = { intervalMs: 30_000, maxIntervalMs: 300_000 };

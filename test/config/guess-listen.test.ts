@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { guessListen } from '../../src/config/load-web-config.ts';
+import { guessListen } from '../../src/config/config-source.ts';
 import { formatHostPort } from '../../src/http/web-address.ts';
 
 const DEFAULT = '127.0.0.1:9465';

@@ -172,7 +172,7 @@ mute_time_intervals:
     expect(problemsOf(text)).toEqual([
       '3:5: time_intervals[0].name: is missing',
       '4:5: time_intervals[1].time_intervals: is missing',
-      '6:13: time_intervals[3].name: another time interval has this name',
+      '6:13: time_intervals[3].name: another time interval has this name already',
     ]);
   });
 

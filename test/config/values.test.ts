@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { EmailIntegration } from '../../src/channels/email/email-config.ts';
+import { loadWebConfig } from '../../src/config/config-source.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { loadWebConfig } from '../../src/config/load-web-config.ts';
 import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
 import type { Route } from '../../src/domain/routing/route.ts';
 import { load, problemsOf, REGION } from './load.ts';

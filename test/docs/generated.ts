@@ -1,7 +1,7 @@
 /** The files, and parts of files, whose content comes from the code: `npm run docs` writes them. */
 import { parse, stringify } from 'yaml';
 import { CHANNELS, configsKey } from '../../src/channels/registry.ts';
-import { readEveryMs } from '../../src/cli/inspect-region.ts';
+import { readEveryMs } from '../../src/cli/commands/check-online.ts';
 import { configJsonSchema } from '../../src/config/effective.ts';
 import { KINDS } from '../../src/domain/kinds/kinds.ts';
 import { ERRORS } from '../../src/errors.ts';

@@ -3,7 +3,7 @@
  * now and who can act, who switched a Bird off, and links into the service. It is looked up when the message is queued, so
  * every try of a delivery says the same. Nothing is asked of the service.
  */
-import type { ServiceLinks } from '../../config/service-links.ts';
+import type { ServiceLinks } from '../../config/sections/region-links.ts';
 import { sayFlown, whyNotStarted } from '../../domain/action/action.ts';
 import type { Alert, Labels } from '../../domain/alert/alert.ts';
 import {

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/config.ts';
+import type { ServiceLinks } from '../../config/sections/region-links.ts';
 import type { RegionConfig } from '../../config/sections/regions-section.ts';
-import type { ServiceLinks } from '../../config/service-links.ts';
 import type { Past } from '../../domain/context/findings.ts';
 import type { AlertInGroup, Group } from '../../domain/grouping/group.ts';
 import type { Muting } from '../../domain/muting/muting.ts';

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
 import { type HttpReader, httpReader } from '../../document/http-config.ts';
 import type { Path } from '../../document/problem.ts';
-import { refuseTemplates } from '../../document/refuse-templates.ts';
+import { refuseTemplates } from '../../document/read-template.ts';
 import { twins } from '../../document/value-shape.ts';
 import type { Labels } from '../../domain/alert/alert.ts';
 import { alertPath } from '../../http/page-path.ts';

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { type Check, isGiven } from '../../document/check.ts';
 import { readTls, tlsShape } from '../../document/connection-config.ts';
 import type { Path } from '../../document/problem.ts';
-import { refuseTemplates } from '../../document/refuse-templates.ts';
+import { refuseTemplates } from '../../document/read-template.ts';
 import { refused, refusedKeys } from '../../document/refused-key.ts';
 import { twins, words } from '../../document/value-shape.ts';
 import type { TlsSettings } from '../../http/http-settings.ts';

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
 import { ERRORS, NestwatchError } from '../../errors.ts';
@@ -10,10 +9,10 @@ import { OPERATIONS, type Operation, operationOf, targetOf } from '../../service
 import { pageIn } from '../../service/resources.ts';
 import { isConfirmed } from '../at-terminal.ts';
 import { wrongUsage } from '../command-arguments.ts';
-import { findConfigFile } from '../config-file.ts';
+import { findConfigFile, secretInFile } from '../config-file.ts';
 import { readConfig } from '../read-config.ts';
 import { jsonText, shownLines } from '../terminal-text.ts';
-import { withClient } from '../with-client.ts';
+import { type CalledRegion, withClient } from '../with-client.ts';
 
 interface ApiOptions {
   readonly help: boolean;
@@ -42,7 +41,7 @@ export async function api(edge: Edge, command: Command, given: ApiOptions): Prom
   if (operation.hasBody && given.body === undefined) {
     throw wrongUsage(`${operation.id} needs --body with JSON, as {"userId": "…"}`);
   }
-  const { region, timeoutMs } = regionOf(edge, given);
+  const region = regionOf(edge, given);
   const does = `${operation.id} changes something`;
   if (
     operation.writes &&
@@ -53,7 +52,7 @@ export async function api(edge: Edge, command: Command, given: ApiOptions): Prom
     return 1;
   }
   try {
-    const text = await withClient(edge, { region, timeoutMs }, async (client) =>
+    const text = await withClient(edge, region, async (client) =>
       given.all && operation.isPaged
         ? jsonText(await allPages(client, operation, parameters))
         : shownBody(await client.call(operation.id, parameters, given.body)),
@@ -96,24 +95,24 @@ function parseExactly(text: string): unknown {
   });
 }
 
-function regionOf(edge: Edge, given: ApiOptions): { region: ServiceRegion; timeoutMs: number } {
-  if (given.baseUrl !== undefined)
-    return { region: directRegion(edge, given.baseUrl, given), timeoutMs: TIMEOUT_MS };
+function regionOf(edge: Edge, given: ApiOptions): CalledRegion {
+  if (given.baseUrl !== undefined) return directRegion(edge, given.baseUrl, given);
   const { regions } = readConfig(edge, findConfigFile(edge, given.configFile));
   const names = regions.map(({ name }) => name).join(', ');
   const region = given.region === undefined && regions.length === 1 ? regions[0] : undefined;
   const found = region ?? regions.find(({ name }) => name === given.region);
-  if (found) return { region: found, timeoutMs: found.timeoutMs };
+  if (found) return found;
   const wrong =
     given.region === undefined ? 'name a region with --region' : `there is no region ${given.region}`;
   throw wrongUsage(`${wrong}: the configuration has ${names}`);
 }
 
 /** Used without a configuration: only an address and a token. */
-function directRegion(edge: Edge, baseUrl: string, given: ApiOptions): ServiceRegion {
+function directRegion(edge: Edge, baseUrl: string, given: ApiOptions): CalledRegion {
   const mistake = mistakeInBaseUrl(baseUrl);
   if (mistake) throw wrongUsage(`--base-url ${mistake}`);
-  const token = given.tokenFile === undefined ? edge.environment.NESTWATCH_TOKEN : tokenIn(given.tokenFile);
+  const token =
+    given.tokenFile === undefined ? edge.environment.NESTWATCH_TOKEN : secretInFile(given.tokenFile);
   if (!token) throw wrongUsage('--base-url needs a token: --token-file FILE or $NESTWATCH_TOKEN');
   return {
     name: given.region ?? new URL(baseUrl).host,
@@ -121,15 +120,8 @@ function directRegion(edge: Edge, baseUrl: string, given: ApiOptions): ServiceRe
     token: secret(token),
     requestsPerSecond: 5,
     concurrency: 1,
+    timeoutMs: TIMEOUT_MS,
   };
-}
-
-function tokenIn(file: string): string {
-  try {
-    return readFileSync(file, 'utf8').replace(/[\r\n]+$/, '');
-  } catch (cause) {
-    throw new NestwatchError('secret_unreadable', `${file} cannot be read`, { cause });
-  }
 }
 
 function questionOf(

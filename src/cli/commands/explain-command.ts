@@ -7,11 +7,8 @@ import { durationWords, howMany } from '../../text/duration-words.ts';
 import type { explanationJson } from '../../web/api/alert-json.ts';
 import { askDaemon, daemonJson, daemonUrl, type PrintOptions } from '../daemon-client.ts';
 import { jsonText, shown, shownList, shownSentence, shownTime } from '../terminal-text.ts';
-import { alertsShow, findingLines } from './alerts-show-command.ts';
-import { birdsShow } from './birds-command.ts';
-import { deliveriesShow } from './deliveries-command.ts';
-import { flightsShow } from './flights-command.ts';
 import type { Delivery } from './printed-lists.ts';
+import { alertsShow, birdsShow, deliveriesShow, findingLines, flightsShow } from './show-commands.ts';
 
 type Explanation = ReturnType<typeof explanationJson>;
 

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { NestwatchError } from '../../errors.ts';
 import { type HostPort, isLoopback, parseHostPort } from '../../http/web-address.ts';
 import type { Edge } from '../../process-io.ts';
@@ -6,10 +5,11 @@ import { openSimulator } from '../../simulator/answers/simulator-server.ts';
 import { openControl } from '../../simulator/control/control-server.ts';
 import { createMovableClock } from '../../simulator/control/endpoint.ts';
 import { createScenario } from '../../simulator/story/scenario.ts';
-import { type Behaviours, readBehaviours } from '../../simulator/world/behaviours.ts';
+import { readBehaviours } from '../../simulator/world/behaviours.ts';
 import { forked, seededRandom } from '../../simulator/world/seeded-random.ts';
 import { createWorld } from '../../simulator/world/world.ts';
 import { untilStopped } from '../at-terminal.ts';
+import { textOfFile } from '../config-file.ts';
 
 interface SimulateOptions {
   readonly listen: string;
@@ -38,7 +38,8 @@ export async function simulate(edge: Edge, options: SimulateOptions): Promise<nu
     clock,
     random: forked(random),
     token: options.token,
-    behaviours: options.faults === undefined ? {} : behavioursOf(options.faults),
+    behaviours:
+      options.faults === undefined ? {} : readBehaviours(textOfFile(options.faults), options.faults),
   });
   const { birds, flights, failures, quiet: isQuiet = false } = options;
   createScenario(world, {
@@ -79,14 +80,4 @@ function controlPlace(text: string): HostPort {
     'usage',
     `--control ${text}: must be an address of this machine alone, such as 127.0.0.1:4011: whoever reaches it changes the simulated service`,
   );
-}
-
-function behavioursOf(file: string): Partial<Behaviours> {
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8');
-  } catch (cause) {
-    throw new NestwatchError('usage', `${file} cannot be read`, { cause });
-  }
-  return readBehaviours(text, file);
 }

@@ -1,10 +1,7 @@
 import type { Config } from '../../config/config.ts';
 import { NestwatchError } from '../../errors.ts';
-import { openTransport } from '../../http/transport.ts';
 import { backfill } from '../../intake/backfill.ts';
-import { LIMITS } from '../../limits.ts';
 import type { Edge } from '../../process-io.ts';
-import { createServiceClient } from '../../service/client.ts';
 import { openStore } from '../../store/open-store.ts';
 import type { Store } from '../../store/store.ts';
 import { howMany } from '../../text/duration-words.ts';
@@ -13,6 +10,7 @@ import { instantOf, wrongUsage } from '../command-arguments.ts';
 import { findConfigFile } from '../config-file.ts';
 import { readConfig } from '../read-config.ts';
 import { jsonText, shown } from '../terminal-text.ts';
+import { openClient } from '../with-client.ts';
 import { createProgressBar } from './progress-bar.ts';
 
 interface BackfillCommand {
@@ -94,10 +92,7 @@ async function backfillRegion(
   const { region, notify } = part;
   const { clock, random } = edge;
   const report = () => {};
-  const { concurrency: connections, timeoutMs } = region;
-  const maxBodyBytes = LIMITS.answer_bytes.most;
-  const transport = openTransport({ ...region, connections, timeoutMs, maxBodyBytes });
-  const client = createServiceClient({ region, transport, clock, random, report });
+  const { client, close } = openClient(edge, region);
   const bar = createProgressBar(edge);
   let [events, unread] = [0, 0];
   let readFromUs = part.toUs;
@@ -127,8 +122,7 @@ async function backfillRegion(
     }
   } finally {
     bar.end();
-    await client.close();
-    await transport.close();
+    await close();
   }
   return { region: region.name, events, unread, read_from: formatInstant(readFromUs) };
 }

@@ -8,7 +8,7 @@ import { howMany } from '../../text/duration-words.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { bad, type Finding, fine, note, unknown } from './examine-finding.ts';
-import { readable } from './examine-stream.ts';
+import { readable } from './examine-log.ts';
 
 /** Flights in the air whose logs are shown, and how many entries of each. */
 const SHOWN_LOGS = 5;

@@ -5,20 +5,17 @@ import type { PollConfig } from '../../config/sections/poll-section.ts';
 import type { RegionConfig } from '../../config/sections/regions-section.ts';
 import { activeMembers, leftOutWords } from '../../domain/grouping/member-recipients.ts';
 import { ERRORS, type ErrorCode, NestwatchError } from '../../errors.ts';
-import { openTransport } from '../../http/transport.ts';
 import { NestSelection } from '../../intake/inventory/inventory-reading.ts';
-import { LIMITS } from '../../limits.ts';
 import type { Edge } from '../../process-io.ts';
-import { createServiceClient, type ServiceClient } from '../../service/client.ts';
+import type { ServiceClient } from '../../service/client.ts';
 import type { Bird, Nest } from '../../service/resources.ts';
 import { durationWords, howMany } from '../../text/duration-words.ts';
 import type { Clock } from '../../time/clock.ts';
-import { reasonOf } from '../commands/check-online.ts';
-import { adviceOnLists } from '../inspect-region.ts';
+import { adviceOnLists, reasonOf } from '../commands/check-online.ts';
+import { openClient } from '../with-client.ts';
 import { bad, type Finding, fine, note, unknown } from './examine-finding.ts';
 import { examineFlightLogs, examineFlights } from './examine-flights.ts';
-import { examineDelay, examineLog, type NamedStream } from './examine-log.ts';
-import { type AskPage, readable } from './examine-stream.ts';
+import { type AskPage, examineDelay, examineLog, type NamedStream, readable } from './examine-log.ts';
 
 interface ExamineOptions {
   readonly region: RegionConfig;
@@ -46,17 +43,7 @@ const MOST_SKEW_US = 300_000_000;
 export async function* examineRegion(edge: Edge, options: ExamineOptions): AsyncGenerator<Finding> {
   const { region } = options;
   let refused = 0;
-  const transport = openTransport({
-    ...region,
-    connections: region.concurrency,
-    timeoutMs: region.timeoutMs,
-    maxBodyBytes: LIMITS.answer_bytes.most,
-  });
-  const client = createServiceClient({
-    region,
-    transport,
-    clock: edge.clock,
-    random: edge.random,
+  const { client, close } = openClient(edge, region, {
     // To find the limit at once, the rate starts at its ceiling.
     startPerSecond: region.requestsPerSecond,
     report(happening) {
@@ -66,8 +53,7 @@ export async function* examineRegion(edge: Edge, options: ExamineOptions): Async
   try {
     yield* examineService(client, edge.clock, options, () => refused);
   } finally {
-    await client.close();
-    await transport.close();
+    await close();
   }
 }
 

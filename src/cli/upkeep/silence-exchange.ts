@@ -4,7 +4,8 @@ import * as z from 'zod';
 import { DaemonError, NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { formatInstant } from '../../time/instant.ts';
-import { durationOf, instantOf, textOfFile, wrongUsage } from '../command-arguments.ts';
+import { durationOf, instantOf, wrongUsage } from '../command-arguments.ts';
+import { textOfFile } from '../config-file.ts';
 import { type DaemonOptions, daemonJson, type PrintOptions } from '../daemon-client.ts';
 import { jsonText, shown } from '../terminal-text.ts';
 

@@ -1,16 +1,26 @@
-/** Backs up the store, and checks whether it is intact. */
-import { rmSync, statSync } from 'node:fs';
+/** Backs up, checks, migrates and copies stores. */
+import { realpathSync, rmSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { isPostgres } from '../../config/sections/postgres-address.ts';
+import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
-import { filePath, openServerMoment, openTarget, type StorePlace } from '../../store/copy/open-rows.ts';
+import { type CopiedTable, copyStore } from '../../store/copy/copy-store.ts';
+import {
+  filePath,
+  openServerMoment,
+  openSource,
+  openTarget,
+  type StorePlace,
+} from '../../store/copy/open-rows.ts';
+import type { RowSource, RowTarget } from '../../store/copy/table-rows.ts';
 import type { migratePostgresStore } from '../../store/postgres/postgres-store.ts';
 import { checkStoreFile, copyStoreFile, migrateStoreFile } from '../../store/sqlite/upkeep/store-file.ts';
 import type { StoreReport } from '../../store/upkeep-store.ts';
 import type { Step, TableChange } from '../../store/versions/steps.ts';
 import { tableChanges } from '../../store/versions/table-changes.ts';
 import { howMany } from '../../text/duration-words.ts';
-import { jsonText, shown } from '../terminal-text.ts';
-import { showCopy } from './store-copy-command.ts';
+import { jsonText, shown, shownSentence } from '../terminal-text.ts';
+import { createProgressBar } from './progress-bar.ts';
 import { type GivenStore, storePlace } from './store-place.ts';
 
 interface StoreOptions {
@@ -150,4 +160,93 @@ function changeText({ from, to, copy }: TableChange): string {
 function sizeText(bytes: number): string {
   const [unit, size] = bytes >= 1024 ** 2 ? ['MiB', 1024 ** 2] : ['KiB', 1024];
   return `${(bytes / Number(size)).toFixed(1)} ${unit}`;
+}
+
+interface StoreCopyOptions {
+  readonly configFile: string | undefined;
+  readonly json: boolean;
+  readonly from?: string;
+  readonly fromSchema?: string;
+  readonly fromPasswordFile?: string;
+  readonly to?: string;
+  readonly toSchema?: string;
+  readonly toPasswordFile?: string;
+}
+
+/** Copies a store to another place or engine, while nobody uses either. `url` is as `--to`. */
+export async function storeCopy(
+  edge: Edge,
+  url: string | undefined,
+  options: StoreCopyOptions,
+): Promise<number> {
+  const { to: toUrl = url, toSchema, toPasswordFile, fromSchema, fromPasswordFile } = options;
+  if (options.from === undefined && toUrl === undefined) {
+    throw new NestwatchError('usage', 'give --from or --to, or both: the other one is store.url');
+  }
+  const from = storePlace(edge, options.configFile, {
+    ...{ named: '--from', url: options.from, schema: fromSchema, passwordFile: fromPasswordFile },
+  });
+  const to = storePlace(edge, options.configFile, {
+    ...{ named: '--to', url: toUrl, schema: toSchema, passwordFile: toPasswordFile },
+  });
+  if (nameOf(from) === nameOf(to)) throw new NestwatchError('usage', '--from and --to name the same store');
+  const source = await openSource(from, edge.clock);
+  try {
+    const target = await openTarget(to, edge.clock);
+    try {
+      const tables = await showCopy(edge, source, target);
+      if (options.json) edge.stdout.write(jsonText({ from: source.shown, to: target.shown, tables }));
+      else edge.stdout.write(`${shownSentence(sentenceOf(source, target, tables))}\n`);
+    } finally {
+      await target.close();
+    }
+  } finally {
+    await source.close();
+  }
+  edge.stderr.write(
+    'Now let store.url name the copy. Only one of the two may be used: each would send what is queued in it.\n',
+  );
+  return 0;
+}
+
+/** Copies with a progress bar. SIGINT and SIGTERM give the copy up. */
+async function showCopy(edge: Edge, source: RowSource, target: RowTarget): Promise<CopiedTable[]> {
+  const stop = new AbortController();
+  const heard = (['SIGINT', 'SIGTERM'] as const).map((name) => edge.onSignal(name, () => stop.abort()));
+  const bar = createProgressBar(edge);
+  try {
+    return await copyStore({
+      source,
+      target,
+      signal: stop.signal,
+      show({ step, table, rows, allRows }) {
+        // Comparing both sides takes about as long as copying.
+        const half = allRows === 0 ? 1 : rows / allRows;
+        bar.show(
+          (step === 'copied' ? half : 1 + half) / 2,
+          `${step} ${howMany(rows, 'row')} of ${allRows}`,
+          table,
+        );
+      },
+    });
+  } finally {
+    bar.end();
+    for (const release of heard) release();
+  }
+}
+
+function sentenceOf(source: RowSource, target: RowTarget, tables: readonly CopiedTable[]): string {
+  const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+  return `${source.shown} → ${target.shown}: ${howMany(rows, 'row')} of ${howMany(tables.length, 'table')}, the same on both sides`;
+}
+
+/** Different ways to name the same store give the same result. */
+function nameOf({ url, postgres }: StorePlace): string {
+  if (postgres) return JSON.stringify([postgres.hosts, postgres.database, postgres.schema]);
+  const path = filePath(url);
+  try {
+    return realpathSync(path);
+  } catch {
+    return resolve(path);
+  }
 }

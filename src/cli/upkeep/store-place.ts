@@ -1,5 +1,4 @@
 /** Determines which store a command is about: the configured one, or one given as an option. */
-import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../../config/config.ts';
 import {
@@ -10,9 +9,9 @@ import {
 import { storeAt, storeShape } from '../../config/sections/store-section.ts';
 import { codeOf, NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
-import { type Secret, secret } from '../../secret.ts';
+import { secret } from '../../secret.ts';
 import type { StorePlace } from '../../store/copy/open-rows.ts';
-import { findConfigFile } from '../config-file.ts';
+import { findConfigFile, secretInFile } from '../config-file.ts';
 import { readConfig } from '../read-config.ts';
 
 export interface GivenStore {
@@ -45,7 +44,8 @@ export function storePlace(edge: Edge, configFile: string | undefined, given: Gi
   }
   const own = config?.store.postgres;
   const known = own && isSameServer(own, address) ? own : undefined;
-  const password = given.passwordFile === undefined ? known?.password : passwordIn(given.passwordFile);
+  const password =
+    given.passwordFile === undefined ? known?.password : secret(secretInFile(given.passwordFile));
   return {
     url,
     postgres: storeAt(address, {
@@ -77,15 +77,4 @@ function schemaOf({ named, schema }: GivenStore): string | undefined {
   const read = storeShape.shape.schema.safeParse(schema);
   if (read.success) return read.data;
   throw new NestwatchError('usage', `the schema of ${named} ${read.error.issues[0]?.message}`);
-}
-
-function passwordIn(file: string): Secret {
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
-  } catch (cause) {
-    throw new NestwatchError('secret_unreadable', `${file} cannot be read`, { cause });
-  }
-  if (text === '') throw new NestwatchError('secret_unreadable', `${file} is empty`);
-  return secret(text);
 }

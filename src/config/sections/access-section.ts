@@ -4,12 +4,12 @@ import * as z from 'zod';
 import { type Check, givenKey } from '../../document/check.ts';
 import type { Path } from '../../document/problem.ts';
 import { readList } from '../../document/read-list.ts';
-import { twins, words } from '../../document/value-shape.ts';
+import { checked, twins, words } from '../../document/value-shape.ts';
 import { mistakeInPasswordHash } from '../../http/password-hash.ts';
-import { type AddressRange, addRange, parseRange } from '../../http/web-address.ts';
+import { addRange, parseRange } from '../../http/web-address.ts';
 import { LIMITS } from '../../limits.ts';
 import type { Secret } from '../../secret.ts';
-import { type OidcConfig, oidcOf, oidcShape, readClientSecret } from './oidc-section.ts';
+import { type OidcConfig, oidcOf, oidcShape } from './oidc-section.ts';
 import { SCOPES, type Scope, USUAL_SCOPES } from './scopes.ts';
 
 export interface AccessConfig {
@@ -68,7 +68,7 @@ const proxyShape = z.strictObject({
       "Header with the person's name. The proxy must set it itself and must not pass on one that a client sends.",
     ),
   trusted: z
-    .array(words)
+    .array(checked(mistakeInRange))
     .min(1, { error: 'must name at least one address' })
     .describe(
       "The proxy's addresses or ranges (`10.1.0.0/16`). The header is ignored if it comes from any other address.",
@@ -100,8 +100,7 @@ export function readAccess(check: Check, bearerToken: Secret | null): AccessConf
     check.secret(path, 'token', { isRequired: true, mistake: mistakeInToken }),
   );
   refuseRepeated(check, bearerToken, secrets);
-  const trusted = readRanges(check, [...AT, 'proxy', 'trusted']);
-  const clientSecret = readClientSecret(check, [...AT, 'oidc']);
+  const clientSecret = check.secret([...AT, 'oidc'], 'client_secret', {});
   const access = check.read(accessShape.prefault({}), AT);
   const users = readUsers(check, access?.users ?? {});
   if (!access) return undefined;
@@ -109,7 +108,7 @@ export function readAccess(check: Check, bearerToken: Secret | null): AccessConf
     const { name, scopes: given } = access.tokens[index]!;
     return token ? [{ name: name ?? `token ${index + 1}`, token, scopes: new Set(given) }] : [];
   });
-  const proxy = access.proxy && proxyOf(access.proxy, trusted);
+  const proxy = access.proxy && proxyOf(access.proxy);
   const oidc = access.oidc && oidcOf(access.oidc, clientSecret, SCOPES);
   if (secrets.length === 0 && users.size === 0 && !proxy && !oidc) return undefined;
   return { tokens, users, ...(proxy && { proxy }), ...(oidc && { oidc }) };
@@ -143,36 +142,25 @@ function readUsers(
   return found;
 }
 
-function readRanges(check: Check, path: Path): BlockList {
+function proxyOf({ header, trusted, scopes: given }: z.output<typeof proxyShape>): AccessConfig['proxy'] {
   const list = new BlockList();
-  const texts = check.raw(path);
-  for (const [index, text] of (Array.isArray(texts) ? texts : []).entries()) {
-    if (typeof text !== 'string' || text === '') continue;
-    const range = parseRange(text);
-    const mistake = range ? mistakeInRange(range) : 'must be an address or a range such as 10.1.0.0/16';
-    if (mistake) check.problem([...path, index], mistake);
-    else if (range) addRange(list, range);
-  }
-  return list;
-}
-
-function proxyOf(
-  { header, scopes: given }: z.output<typeof proxyShape>,
-  trusted: BlockList,
-): AccessConfig['proxy'] {
+  for (const text of trusted) addRange(list, parseRange(text)!);
   return {
     header: header.toLowerCase(),
     // A dual-stack socket reports IPv4 addresses in IPv6 form.
     isTrusted(address) {
       const bare = address.replace(/^::ffff:(?=\d+\.)/i, '');
       const family = isIP(bare);
-      return family !== 0 && trusted.check(bare, family === 4 ? 'ipv4' : 'ipv6');
+      return family !== 0 && list.check(bare, family === 4 ? 'ipv4' : 'ipv6');
     },
     scopes: new Set(given),
   };
 }
 
-function mistakeInRange({ network, bits }: AddressRange): string | undefined {
+function mistakeInRange(text: string): string | undefined {
+  const range = parseRange(text);
+  if (!range) return 'must be an address or a range such as 10.1.0.0/16';
+  const { network, bits } = range;
   if (bits === 0) return 'trusts everybody to be anybody: name the addresses of the proxy';
   return /^::ffff:/i.test(network)
     ? 'must be written as an IPv4 address or range, such as 10.1.0.0/16'

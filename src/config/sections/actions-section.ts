@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
-import { readList } from '../../document/read-list.ts';
+import { readList, refuseRepeated } from '../../document/read-list.ts';
 import { readMatchers } from '../../document/read-matchers.ts';
 import { duration, matcherList, words } from '../../document/value-shape.ts';
 import type { ActionRule } from '../../domain/action/action.ts';
@@ -39,8 +39,9 @@ export const actionShape = z.strictObject({
 const APPROVALS = { none: 0, one: 1, two: 2 } as const;
 
 export function readActions(check: Check, regions: readonly RegionConfig[]): ActionRule[] {
-  const names = new Set<string>();
-  return readList(check, ['actions']).flatMap((path): ActionRule[] => {
+  const paths = readList(check, ['actions']);
+  refuseRepeated(check, paths, 'action');
+  return paths.flatMap((path): ActionRule[] => {
     const match = readMatchers(check, [...path, 'match']);
     const action = check.read(actionShape, path);
     const meant = regions.filter(({ name }) =>
@@ -54,8 +55,6 @@ export function readActions(check: Check, regions: readonly RegionConfig[]): Act
       );
     }
     if (!action) return [];
-    if (names.has(action.name)) check.problem([...path, 'name'], 'another action has this name already');
-    names.add(action.name);
     const hasLogin = ['users', 'proxy', 'oidc'].some((key) => check.raw(['web', 'auth', key]) !== undefined);
     if (action.approval === 'two' && !hasLogin) {
       const message = 'needs people who log in by their own names: set `web.auth.users`, `proxy` or `oidc`';

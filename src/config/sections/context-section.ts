@@ -3,7 +3,7 @@ import type { Check } from '../../document/check.ts';
 import { readList } from '../../document/read-list.ts';
 import { duration } from '../../document/value-shape.ts';
 import { FINDING_SORTS, type FindingSort } from '../../domain/context/findings.ts';
-import { nearest } from '../../text/mistake-words.ts';
+import { meantOr } from '../../text/mistake-words.ts';
 import { formatDuration } from '../../time/duration.ts';
 
 const BACK_AFTER_MS = 7 * 86_400_000;
@@ -30,9 +30,7 @@ export function readContext(check: Check): ContextConfig | undefined {
   for (const at of readList(check, path)) {
     const name = check.raw(at);
     if (FINDING_SORTS.includes(name as FindingSort)) continue;
-    const meant = typeof name === 'string' ? nearest(name, FINDING_SORTS) : undefined;
-    const hint = meant === undefined ? '.' : `; did you mean "${meant}"?`;
-    check.problem(at, `${JSON.stringify(name)} is not known${hint} Known: ${FINDING_SORTS.join(', ')}`);
+    check.problem(at, `${JSON.stringify(name)} is not known; ${meantOr(name, FINDING_SORTS)}`);
   }
   const context = check.read(contextShape.prefault({}), ['context']);
   return context && { show: context.show, backAfterMs: context.back_after };

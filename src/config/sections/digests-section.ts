@@ -1,8 +1,7 @@
 import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
-import { checkReceiver, receiverNames } from '../../document/known-receiver.ts';
 import type { Path } from '../../document/problem.ts';
-import { readList } from '../../document/read-list.ts';
+import { checkName, namesIn, readList, refuseRepeated } from '../../document/read-list.ts';
 import { words } from '../../document/value-shape.ts';
 import { cronProblem } from '../../time/cron.ts';
 import { isTimezone } from '../../time/zone-format.ts';
@@ -69,16 +68,11 @@ export interface DigestConfig {
 const timesShape = z.object(digestShape.pick({ cron: true, timezone: true }).shape);
 
 export function readDigests(check: Check): DigestConfig[] {
-  const receivers = receiverNames(check);
-  const names = new Set<string>();
-  return readList(check, ['digests']).flatMap((path) => {
-    const receiver = check.raw([...path, 'receiver']);
-    if (typeof receiver === 'string') checkReceiver(check, [...path, 'receiver'], receiver, receivers);
-    const name = check.raw([...path, 'name']);
-    if (typeof name === 'string') {
-      if (names.has(name)) check.problem([...path, 'name'], 'another digest has this name already');
-      names.add(name);
-    }
+  const receivers = namesIn(check, 'receivers');
+  const paths = readList(check, ['digests']);
+  refuseRepeated(check, paths, 'digest');
+  return paths.flatMap((path) => {
+    checkName(check, [...path, 'receiver'], receivers, 'receiver');
     checkReport(check, path);
     const digest = check.read(digestShape, path);
     const times = check.read(timesShape, path);

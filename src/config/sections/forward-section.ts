@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
-import { checkReceiver, receiverNames } from '../../document/known-receiver.ts';
-import { readList } from '../../document/read-list.ts';
+import { checkName, namesIn, readList } from '../../document/read-list.ts';
 import { readMatchers } from '../../document/read-matchers.ts';
 import { matcherList, words } from '../../document/value-shape.ts';
 import type { Matcher } from '../../domain/matchers/matcher.ts';
@@ -25,15 +24,12 @@ export interface Forward {
 }
 
 export function readForward(check: Check): Forward[] {
-  const names = receiverNames(check);
+  const names = namesIn(check, 'receivers');
   return readList(check, ['forward']).flatMap((path) => {
     const name = check.raw([...path, 'receiver']);
-    if (typeof name === 'string') {
-      checkReceiver(check, [...path, 'receiver'], name, names);
-      if (names.includes(name) && !takesEvents(check, names.indexOf(name))) {
-        check.problem([...path, 'receiver'], 'must have a webhook with `format: cloudevents` or `otlp`');
-      }
-    }
+    checkName(check, [...path, 'receiver'], names, 'receiver');
+    if (typeof name === 'string' && names.includes(name) && !takesEvents(check, names.indexOf(name)))
+      check.problem([...path, 'receiver'], 'must have a webhook with `format: cloudevents` or `otlp`');
     const matchers = readMatchers(check, [...path, 'matchers']);
     const forward = check.read(forwardShape, path);
     return forward ? [{ matchers, receiver: forward.receiver }] : [];

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
 import type { Path } from '../../document/problem.ts';
-import { readList } from '../../document/read-list.ts';
+import { isMap, readList } from '../../document/read-list.ts';
 import { oldMatcherKeys, readAllMatchers } from '../../document/read-matchers.ts';
 import { labelName, matcherList, words } from '../../document/value-shape.ts';
 import type { Matcher } from '../../domain/matchers/matcher.ts';
@@ -46,8 +46,4 @@ function readRequired(check: Check, path: Path, prefix: 'source_' | 'target_'): 
     check.problem(at, check.raw(at) === undefined ? 'is missing' : 'must not be empty');
   }
   return readAllMatchers(check, path, prefix);
-}
-
-function isMap(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

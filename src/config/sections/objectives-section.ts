@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
-import { readList } from '../../document/read-list.ts';
+import { readList, refuseRepeated } from '../../document/read-list.ts';
 import { readMatchers } from '../../document/read-matchers.ts';
 import { duration, matcherList, words } from '../../document/value-shape.ts';
 import type { Matcher } from '../../domain/matchers/matcher.ts';
-import { nearest } from '../../text/mistake-words.ts';
+import { meantOr } from '../../text/mistake-words.ts';
 import { formatDuration } from '../../time/duration.ts';
 
 const DAY_MS = 86_400_000;
@@ -43,21 +43,16 @@ export interface Objective {
 }
 
 export function readObjectives(check: Check, retentionMs: number | undefined): Objective[] {
-  const names = new Set<string>();
-  return readList(check, ['objectives']).flatMap((path) => {
+  const paths = readList(check, ['objectives']);
+  refuseRepeated(check, paths, 'objective');
+  return paths.flatMap((path) => {
     const match = readMatchers(check, [...path, 'match']);
     for (const { name } of match.filter((one) => !MATCHED.includes(one.name))) {
-      const meant = nearest(name, MATCHED);
-      check.problem(
-        [...path, 'match'],
-        `no objective has ${name}; ${meant ? `did you mean ${meant}? ` : ''}known: ${MATCHED.join(', ')}`,
-      );
+      check.problem([...path, 'match'], `no objective has ${name}; ${meantOr(name, MATCHED)}`);
     }
     const objective = check.read(objectiveShape, path);
     if (!objective) return [];
     const { name, for_each: forEach, success, over: overMs, least_failures: leastFailures } = objective;
-    if (names.has(name)) check.problem([...path, 'name'], 'another objective has this name already');
-    names.add(name);
     if (retentionMs !== undefined && overMs > retentionMs) {
       const kept = formatDuration(overMs);
       check.problem(

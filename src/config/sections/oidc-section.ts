@@ -1,8 +1,6 @@
 /** Reads `web.auth.oidc`: the identity provider where people log in. */
 import * as z from 'zod';
-import type { Check } from '../../document/check.ts';
-import type { Path } from '../../document/problem.ts';
-import { duration, twins, words } from '../../document/value-shape.ts';
+import { checked, duration, twins, words } from '../../document/value-shape.ts';
 import { isLoopback, mistakeInBaseUrl } from '../../http/web-address.ts';
 import type { Secret } from '../../secret.ts';
 import type { Scope } from './scopes.ts';
@@ -28,7 +26,9 @@ export function oidcShape(known: readonly Scope[]) {
   const rights = z.array(z.enum(known)).min(1, { error: `must name at least one of ${known.join(', ')}` });
   return z
     .strictObject({
-      issuer: words.describe('Address of the provider, as its discovery document says it. Required.'),
+      issuer: checked(mistakeInIssuer).describe(
+        'Address of the provider, as its discovery document says it. Required.',
+      ),
       client_id: words.describe('The id under which nestwatch is registered there. Required.'),
       ...twins('client_secret', 'The secret of that id; leave it out for a public client.'),
       scopes: z
@@ -49,14 +49,6 @@ export function oidcShape(known: readonly Scope[]) {
     .describe(
       'People log in at an identity provider (OpenID Connect). Register `<external_url>/login/callback` there as the address to return to.',
     );
-}
-
-/** Checks what no shape says, and reads the secret; to be called also if another key has a mistake. */
-export function readClientSecret(check: Check, path: Path): Secret | null {
-  const issuer = check.raw([...path, 'issuer']);
-  const mistake = typeof issuer === 'string' ? mistakeInIssuer(issuer) : undefined;
-  if (mistake) check.problem([...path, 'issuer'], mistake);
-  return check.secret(path, 'client_secret', {});
 }
 
 export function oidcOf(

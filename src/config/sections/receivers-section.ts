@@ -1,16 +1,35 @@
-/** Reads receivers; each channel reads its own integrations. */
+/** Reads `global` and `receivers`; each channel reads its own integrations. */
 import * as z from 'zod';
 import type { Channel } from '../../channels/channel.ts';
 import type { Integration, Receiver } from '../../channels/receiver.ts';
 import { CHANNELS, configsKey } from '../../channels/registry.ts';
 import type { Check } from '../../document/check.ts';
-import { checkReceiver, receiverNames } from '../../document/known-receiver.ts';
+import { httpShape } from '../../document/http-config.ts';
 import type { Path } from '../../document/problem.ts';
-import { readList } from '../../document/read-list.ts';
-import { refuseTemplates } from '../../document/refuse-templates.ts';
-import { refused, refusedKeys } from '../../document/refused-key.ts';
+import { checkName, namesIn, readList, refuseRepeated } from '../../document/read-list.ts';
+import { refuseTemplates } from '../../document/read-template.ts';
+import { refused, refusedKeys, withoutEffect } from '../../document/refused-key.ts';
 import { duration, words } from '../../document/value-shape.ts';
-import { globalShape, NO_INTEGRATION, OPSGENIE_ENDS } from './global-section.ts';
+
+/** What to use instead of a service for which nestwatch has no channel. */
+const NO_INTEGRATION = 'use `webhook_configs` with `format: template`, or another channel';
+
+const OPSGENIE_ENDS =
+  'Opsgenie ends on 5 April 2027; use `pagerduty_configs`, or `webhook_configs` with `format: template` for Jira Service Management';
+
+const OF_CHANNELS: z.ZodRawShape = Object.assign({}, ...CHANNELS.map((channel) => channel.globalShape));
+
+/** Settings that the integrations of a channel share. */
+export const globalShape = z.strictObject({
+  ...OF_CHANNELS,
+  resolve_timeout: withoutEffect(duration(), 'alerts resolve by their rules (`resolve_after`)'),
+  http_config: httpShape.optional(),
+  ...refusedKeys(['opsgenie_api_url', 'opsgenie_api_key', 'opsgenie_api_key_file'], OPSGENIE_ENDS),
+  ...refusedKeys(
+    ['wechat_api_url', 'wechat_api_secret', 'wechat_api_secret_file', 'wechat_api_corp_id', 'jira_api_url'],
+    NO_INTEGRATION,
+  ),
+});
 
 /** One list for each channel. */
 function configsOf(entry: (channel: Channel) => z.ZodType): object {
@@ -65,25 +84,18 @@ export function readReceivers(check: Check): Receiver[] {
   refuseTemplates(check, ['global'], globalShape);
   const readers = CHANNELS.map((channel) => [configsKey(channel), channel.reader(check)] as const);
   check.read(globalShape.prefault({}), ['global']);
-  const names = new Set<string>();
-  return readList(check, ['receivers']).flatMap((path) => {
-    const name = check.raw([...path, 'name']);
-    if (typeof name === 'string') {
-      if (names.has(name)) check.problem([...path, 'name'], 'another receiver has this name already');
-      names.add(name);
-    }
-    return readReceiver(check, path, readers) ?? [];
-  });
+  const paths = readList(check, ['receivers']);
+  refuseRepeated(check, paths, 'receiver');
+  return paths.flatMap((path) => readReceiver(check, path, readers) ?? []);
 }
 
 /** A fallback must be another receiver, or it is useless. */
 function checkFallback(check: Check, path: Path): void {
   const name = check.raw([...path, 'fallback']);
-  if (typeof name !== 'string' || name === '') return;
-  if (name === check.raw([...path, 'name'])) {
+  if (name !== undefined && name === check.raw([...path, 'name'])) {
     check.problem([...path, 'fallback'], 'must be another receiver: this is the one that it stands in for');
   }
-  checkReceiver(check, [...path, 'fallback'], name, receiverNames(check));
+  checkName(check, [...path, 'fallback'], namesIn(check, 'receivers'), 'receiver');
 }
 
 /** Alertmanager gives each receiver its name as a label, which its own labels must not contradict. */

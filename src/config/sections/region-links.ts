@@ -1,15 +1,16 @@
-/** Reads `links` of a region: the addresses of its Nests, Birds and Flights in the service's own application. */
+/** Reads and fills in `links` of regions: the addresses of Nests, Birds and Flights in the service's own application. */
 import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
 import type { Path } from '../../document/problem.ts';
+import { compileAt, renderedWithin } from '../../document/read-template.ts';
 import { words } from '../../document/value-shape.ts';
 import { mistakeInUrl } from '../../http/web-address.ts';
 import { LIMITS } from '../../limits.ts';
-import { compileTemplate, type Template, TemplateError } from '../../templates/liquid.ts';
+import { compileTemplate, type Template } from '../../templates/liquid.ts';
 
 /** The things that can be linked. */
-export const LINKED = ['nest', 'bird', 'flight'] as const;
-export type Linked = (typeof LINKED)[number];
+const LINKED = ['nest', 'bird', 'flight'] as const;
+type Linked = (typeof LINKED)[number];
 export type RegionLinks = Readonly<Partial<Record<Linked, Template>>>;
 
 /** The variables of a template, as in the labels of alerts; each is encoded for an address. */
@@ -65,17 +66,12 @@ export function readLinks(check: Check, path: Path): RegionLinks {
     const at = [...path, of];
     const text = check.raw(at);
     if (typeof text !== 'string' || text === '') return [];
-    try {
-      const variables = (place: LinkedPlace) => only(place, VARIABLES[of]);
-      const template = compileTemplate(text, 'address', variables(SAMPLE));
-      const mistake = mistakeIn(template, variables);
-      if (mistake) check.problem(at, mistake);
-      return [[of, template]];
-    } catch (error) {
-      if (!(error instanceof TemplateError)) throw error;
-      check.problem(at, check.isExpanded(at) ? 'is not a Liquid template that works' : error.message);
-      return [];
-    }
+    const variables = (place: LinkedPlace) => only(place, VARIABLES[of]);
+    const template = compileAt(check, at, () => compileTemplate(text, 'address', variables(SAMPLE)));
+    if (!template) return [];
+    const mistake = mistakeIn(template, variables);
+    if (mistake) check.problem(at, mistake);
+    return [[of, template]];
   });
   return Object.fromEntries(links);
 }
@@ -95,4 +91,35 @@ function only(place: LinkedPlace, names: readonly (keyof LinkedPlace)[]): object
   return Object.fromEntries(
     Object.entries(place).filter(([name]) => names.includes(name as keyof LinkedPlace)),
   );
+}
+
+/** Addresses in the service's own application; only those that are configured and whose id is known. */
+type ServiceAddresses = Readonly<Partial<Record<Linked, string>>>;
+export type ServiceLinks = (place: Partial<LinkedPlace>) => ServiceAddresses;
+
+const NOWHERE: LinkedPlace = { region: '', nest_id: '', nest: '', bird_id: '', bird: '', flight_id: '' };
+
+const IDS = { nest: 'nest_id', bird: 'bird_id', flight: 'flight_id' } as const;
+
+/**
+ * Returns a function that gives the addresses of Nests, Birds and Flights of these regions in the service's own
+ * application.
+ */
+export function createServiceLinks(
+  regions: readonly { readonly name: string; readonly links?: RegionLinks }[],
+): ServiceLinks {
+  const byRegion = new Map(regions.map(({ name, links }) => [name, links]));
+  return (place) => {
+    const links = byRegion.get(place.region ?? '');
+    if (!links) return {};
+    const whole = { ...NOWHERE, ...place };
+    const found = LINKED.flatMap((of): [Linked, string][] => {
+      const template = links[of];
+      if (!template || whole[IDS[of]] === '') return [];
+      const address = renderedWithin(() => template.render(whole).trim()) ?? '';
+      const isFine = address.length <= LIMITS.link_characters.most && URL.canParse(address);
+      return isFine ? [[of, address]] : [];
+    });
+    return Object.fromEntries(found);
+  };
 }

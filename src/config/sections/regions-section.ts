@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
 import { connectionKeys, readConnection } from '../../document/connection-config.ts';
-import { duration, twins, words } from '../../document/value-shape.ts';
+import { isMap } from '../../document/read-list.ts';
+import { checked, duration, twins, words } from '../../document/value-shape.ts';
 import type { ConnectionSettings } from '../../http/http-settings.ts';
 import { mistakeInBaseUrl, withoutTrailingSlash } from '../../http/web-address.ts';
 import type { Secret } from '../../secret.ts';
@@ -10,7 +11,9 @@ import { linksShape, type RegionLinks, readLinks } from './region-links.ts';
 const REGION_NAME = /^[a-z0-9-]+$/;
 
 const regionShape = z.strictObject({
-  base_url: words.describe('Address of the service in this region, ending in `/api-rest`.'),
+  base_url: checked(mistakeInBaseUrl).describe(
+    'Address of the service in this region, ending in `/api-rest`.',
+  ),
   ...twins('token', 'API token of an organisation admin. Required.'),
   requests_per_second: z
     .number()
@@ -80,10 +83,6 @@ export function readRegions(check: Check): RegionConfig[] {
   return names.flatMap((name) => readRegion(check, name) ?? []);
 }
 
-function isMap(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function readRegion(check: Check, name: string): RegionConfig | undefined {
   const path = ['regions', name];
   if (!REGION_NAME.test(name)) {
@@ -94,9 +93,6 @@ function readRegion(check: Check, name: string): RegionConfig | undefined {
     return undefined;
   }
   const token = check.secret(path, 'token', { isRequired: true, mistake: mistakeInToken });
-  const baseUrl = check.raw([...path, 'base_url']);
-  const mistake = typeof baseUrl === 'string' ? mistakeInBaseUrl(baseUrl) : undefined;
-  if (mistake) check.problem([...path, 'base_url'], mistake);
   const connection = readConnection(check, path);
   const links = readLinks(check, [...path, 'links']);
   const region = check.read(regionShape, path);

@@ -5,7 +5,8 @@
  */
 import type { Check } from '../../document/check.ts';
 import type { Path } from '../../document/problem.ts';
-import { compileAt } from '../../document/read-template.ts';
+import { isMap } from '../../document/read-list.ts';
+import { compileAt, renderedWithin } from '../../document/read-template.ts';
 import type { Labels } from '../../domain/alert/alert.ts';
 import type { LabelledGroup, Route } from '../../domain/routing/route.ts';
 import { findGoSyntax } from '../../templates/go-syntax.ts';
@@ -45,10 +46,6 @@ export function readRouteLabels(check: Check, path: Path, inherited: RouteLabels
   return { labels, writeLabels: (group) => write(labels, group) };
 }
 
-function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 const LABELS = { alertname: 'FlightFailed', severity: 'critical', region: 'eu', nest: 'Marketing' };
 const SAMPLE: LabelledGroup = { groupLabels: LABELS, commonLabels: LABELS };
 
@@ -68,12 +65,8 @@ function tryOut(check: Check, path: Path, labels: RouteLabels): void {
 function write(labels: RouteLabels, group: LabelledGroup): Labels {
   const textOf = valuesOf(labels, group);
   const written = [...labels.keys()].flatMap((name): [string, string][] => {
-    try {
-      return [[name, textOf(name)]];
-    } catch (error) {
-      if (error instanceof TemplateError) return [];
-      throw error;
-    }
+    const text = renderedWithin(() => textOf(name));
+    return text === undefined ? [] : [[name, text]];
   });
   return Object.fromEntries(written);
 }

@@ -1,8 +1,7 @@
 import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
-import { checkReceiver, receiverNames } from '../../document/known-receiver.ts';
 import type { Path } from '../../document/problem.ts';
-import { readList } from '../../document/read-list.ts';
+import { checkName, namesIn, readList } from '../../document/read-list.ts';
 import { oldMatcherKeys, readAllMatchers } from '../../document/read-matchers.ts';
 import { duration, durationOrNever, groupLabel, matcherList, words } from '../../document/value-shape.ts';
 import { formatMatcher, type Matcher } from '../../domain/matchers/matcher.ts';
@@ -119,7 +118,7 @@ export const wholeRouteShape = routeShape.extend({
 
 /** The route tree; without one, everything goes to the receiver `default`. */
 export function readRoute(check: Check): Route {
-  const names = receiverNames(check);
+  const names = namesIn(check, 'receivers');
   const root = { path: '0', key: '{}', matchers: [], continue: false };
   if (check.raw(['route']) === undefined) {
     const isReached = names.length === 0 || names.includes(DEFAULT_RECEIVER);
@@ -162,8 +161,7 @@ function readNode(
   names: readonly string[],
 ): Route {
   const inherited: Settings = parent ?? ROUTE_DEFAULTS;
-  const receiver = check.raw([...path, 'receiver']);
-  if (typeof receiver === 'string') checkReceiver(check, [...path, 'receiver'], receiver, names);
+  checkName(check, [...path, 'receiver'], names, 'receiver');
   checkGroupBy(check, [...path, 'group_by']);
   checkEscalation(check, path, names, inherited.escalation);
   checkTimeIntervalNames(check, [...path, 'mute_time_intervals']);
@@ -220,7 +218,7 @@ type Escalation = Route['escalation'];
 function checkEscalation(check: Check, path: Path, names: readonly string[], inherited: Escalation): void {
   const after = check.raw([...path, 'escalate_after']);
   const to = check.raw([...path, 'escalate_to']);
-  if (typeof to === 'string') checkReceiver(check, [...path, 'escalate_to'], to, names);
+  checkName(check, [...path, 'escalate_to'], names, 'receiver');
   if (inherited) return;
   if (to !== undefined && after === undefined) {
     check.problem([...path, 'escalate_after'], 'is missing: say how long to wait, such as 15m');

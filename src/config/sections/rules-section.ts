@@ -2,9 +2,9 @@ import { basename } from 'node:path';
 import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
 import { ConfigError, formatProblem, type Path } from '../../document/problem.ts';
-import { readList } from '../../document/read-list.ts';
+import { isMap, readList, refuseRepeated } from '../../document/read-list.ts';
 import { readMatchers } from '../../document/read-matchers.ts';
-import { compileAt } from '../../document/read-template.ts';
+import { compileAt, renderedWithin } from '../../document/read-template.ts';
 import { duration, durationOrNever, labelMap, matcherList, words } from '../../document/value-shape.ts';
 import type { Labels } from '../../domain/alert/alert.ts';
 import {
@@ -20,8 +20,8 @@ import {
 import type { Kind } from '../../domain/kinds/kind.ts';
 import { ALERT_KINDS, DEFAULT_RULES, KINDS, kindOf } from '../../domain/kinds/kinds.ts';
 import type { Matcher } from '../../domain/matchers/matcher.ts';
-import { compileTemplate, type Template, TemplateError } from '../../templates/liquid.ts';
-import { nearest } from '../../text/mistake-words.ts';
+import { compileTemplate, type Template } from '../../templates/liquid.ts';
+import { meantOr } from '../../text/mistake-words.ts';
 import { formatDuration } from '../../time/duration.ts';
 import { readDeclaredBirds } from '../declared-birds.ts';
 import { checkTimeIntervalNames } from './time-intervals-section.ts';
@@ -148,7 +148,7 @@ const OWN_LABELS = new Set(
 /** The configured rules, then one of each kind with its defaults. */
 export function readRules(check: Check): Rule[] {
   const paths = readList(check, ['rules']);
-  checkNames(check, paths);
+  refuseRepeated(check, paths, 'rule');
   const rules = paths.flatMap((path) => readRule(check, path) ?? []);
   const taken = new Set(rules.flatMap(({ name }) => name ?? []));
   return [...rules, ...DEFAULT_RULES].map(({ name, ...rule }: ReadRule) => {
@@ -210,25 +210,12 @@ function readBirdsFile(check: Check, path: Path): readonly DeclaredBird[] | unde
   }
 }
 
-/** If two rules have the same name, the later one is the mistake. */
-function checkNames(check: Check, paths: readonly Path[]): void {
-  const taken = new Set<unknown>();
-  for (const path of paths) {
-    const name = check.raw([...path, 'name']);
-    if (typeof name !== 'string') continue;
-    if (taken.has(name)) check.problem([...path, 'name'], 'another rule has this name already');
-    taken.add(name);
-  }
-}
-
 /** A negative matcher with a mistyped name would match everything. */
 function checkMatched(check: Check, path: Path, kind: Kind, match: readonly Matcher[]): void {
   if (!kind.matchedOnly) return;
   const known = ['alertname', ...kind.labels, ...kind.matchedOnly].toSorted();
   for (const { name } of match.filter((one) => !known.includes(one.name))) {
-    const meant = nearest(name, known);
-    const hint = meant ? `did you mean ${meant}? Known: ` : 'known: ';
-    check.problem([...path, 'match'], `no event has ${name}; ${hint}${known.join(', ')}`);
+    check.problem([...path, 'match'], `no event has ${name}; ${meantOr(name, known)}`);
   }
 }
 
@@ -244,7 +231,7 @@ function checkLabels(check: Check, path: Path): void {
 
 function readKind(check: Check, path: Path): Kind | undefined {
   const rule = check.raw(path);
-  if (typeof rule !== 'object' || rule === null || Array.isArray(rule)) {
+  if (!isMap(rule)) {
     check.problem(path, 'must be a map with `kind` and its parameters');
     return undefined;
   }
@@ -254,9 +241,8 @@ function readKind(check: Check, path: Path): Kind | undefined {
   if (kind) return kind;
   const at = [...path, 'kind'];
   const known = `the kinds are ${ALERT_KINDS.join(', ')}`;
-  const meant = typeof name === 'string' ? nearest(name, ALERT_KINDS) : undefined;
   if (name === undefined) check.problem(at, `is missing: ${known}`);
-  else check.problem(at, `unknown kind; ${meant ? `did you mean ${meant}?` : known}`);
+  else check.problem(at, `unknown kind; ${meantOr(name, ALERT_KINDS, known)}`);
   return undefined;
 }
 
@@ -289,7 +275,13 @@ function readAnnotations(
   const written = new Set(templates.map(([name]) => name));
   return {
     annotations: Object.fromEntries(Object.entries(annotations).filter(([name]) => !written.has(name))),
-    writtenAnnotations: (about) => Object.fromEntries(templates.flatMap((one) => write(one, about))),
+    writtenAnnotations: (about) =>
+      Object.fromEntries(
+        templates.flatMap(([name, template]): [string, string][] => {
+          const text = renderedWithin(() => template.render(about, 'lenient'));
+          return text === undefined ? [] : [[name, text]];
+        }),
+      ),
   };
 }
 
@@ -298,14 +290,4 @@ function compile(text: string, sample: WhatIsAnnotated): Template {
   // A label that no alert of the kind has is a mistake; a label that only some alerts have is empty for the others.
   template.render(sample, 'strict');
   return template;
-}
-
-/** Empty if an alert's labels make it exceed a limit: an annotation must not keep an alert from firing. */
-function write([name, template]: [string, Template], about: WhatIsAnnotated): [string, string][] {
-  try {
-    return [[name, template.render(about, 'lenient')]];
-  } catch (error) {
-    if (error instanceof TemplateError) return [];
-    throw error;
-  }
 }

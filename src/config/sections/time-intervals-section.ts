@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
 import type { Path } from '../../document/problem.ts';
-import { readList } from '../../document/read-list.ts';
+import { checkName, namesIn, readList, refuseRepeated } from '../../document/read-list.ts';
 import { words } from '../../document/value-shape.ts';
 import {
   createTimeInterval,
@@ -9,7 +9,6 @@ import {
   type TimeInterval,
   type TimeIntervals,
 } from '../../domain/muting/time-interval.ts';
-import { nearest } from '../../text/mistake-words.ts';
 import { isTimezone, localTimezone } from '../../time/zone-format.ts';
 
 const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];
@@ -151,10 +150,11 @@ const LISTS = ['mute_time_intervals', 'time_intervals'];
 
 export function readTimeIntervals(check: Check): TimeIntervals {
   const intervals = new Map<string, readonly TimeInterval[]>();
-  for (const path of LISTS.flatMap((list) => readList(check, [list]))) {
+  const paths = LISTS.flatMap((list) => readList(check, [list]));
+  refuseRepeated(check, paths, 'time interval');
+  for (const path of paths) {
     const named = check.read(namedTimeIntervalShape, path);
     if (!named) continue;
-    if (intervals.has(named.name)) check.problem([...path, 'name'], 'another time interval has this name');
     const made = named.time_intervals.map(({ days_of_month: daysOfMonth, ...spec }) =>
       createTimeInterval({ ...spec, daysOfMonth }),
     );
@@ -167,20 +167,6 @@ export function readTimeIntervals(check: Check): TimeIntervals {
 export function checkTimeIntervalNames(check: Check, path: Path): void {
   const list = check.raw(path);
   if (!Array.isArray(list)) return;
-  const names = LISTS.flatMap((key) => readNames(check, key));
-  list.forEach((name, index) => {
-    if (typeof name !== 'string' || name === '' || names.includes(name)) return;
-    const place = [...path, index];
-    const shown = check.isExpanded(place) ? 'this name' : `the name ${JSON.stringify(name)}`;
-    const meant = nearest(name, names);
-    const help = meant ? `did you mean ${meant}?` : `there is ${names.join(', ') || 'none'}`;
-    check.problem(place, `no time interval has ${shown}; ${help}`);
-  });
-}
-
-/** Looks at the file itself: an interval with a mistake still has a name. */
-function readNames(check: Check, list: string): string[] {
-  const intervals = check.raw([list]);
-  if (!Array.isArray(intervals)) return [];
-  return intervals.flatMap((one) => (typeof one?.name === 'string' && one.name !== '' ? [one.name] : []));
+  const names = LISTS.flatMap((key) => namesIn(check, key));
+  for (const index of list.keys()) checkName(check, [...path, index], names, 'time interval');
 }

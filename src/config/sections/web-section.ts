@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
 import { readServerTls, serverTlsShape } from '../../document/connection-config.ts';
-import { words } from '../../document/value-shape.ts';
+import { checked, words } from '../../document/value-shape.ts';
 import type { ServerTls } from '../../http/http-settings.ts';
 import {
   formatHostPort,
@@ -22,11 +22,12 @@ export const DEFAULT_LISTEN: HostPort = { host: '127.0.0.1', port: 9465 };
 export const webShape = z.strictObject({
   listen: z
     .string({ error: NOT_AN_ADDRESS })
+    .refine((text) => parseHostPort(text), { error: NOT_AN_ADDRESS })
     .prefault(formatHostPort(DEFAULT_LISTEN))
     .describe(
       'Address that serves the page, the API and `/metrics`, as `host:port`. `:port` listens on all addresses.',
     ),
-  external_url: words
+  external_url: checked(mistakeInBaseUrl)
     .optional()
     .describe(
       'Address under which people reach the page; links in messages begin with it. Without it, messages to people contain no links.',
@@ -86,13 +87,6 @@ export function readWeb(check: Check): WebConfig | undefined {
   const bearerToken = check.secret(['web', 'auth'], 'bearer_token', { mistake: mistakeInToken });
   const access = readAccess(check, bearerToken);
   const tls = readServerTls(check, ['web', 'tls']);
-  // The texts are checked first, so that another mistake does not hide theirs.
-  const address = check.raw(['web', 'listen']);
-  if (typeof address === 'string' && !parseHostPort(address))
-    check.problem(['web', 'listen'], NOT_AN_ADDRESS);
-  const externalUrl = check.raw(['web', 'external_url']);
-  const mistake = typeof externalUrl === 'string' ? mistakeInBaseUrl(externalUrl) : undefined;
-  if (mistake) check.problem(['web', 'external_url'], mistake);
   const web = check.read(webShape.prefault({}), ['web']);
   if (access?.oidc && web && web.external_url === undefined)
     check.problem(['web', 'external_url'], 'is missing: `auth.oidc` sends people back to it');

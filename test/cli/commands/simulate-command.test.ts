@@ -96,7 +96,7 @@ describe('simulate', () => {
   });
 
   test.each([
-    ['a file that is not there', '/no/such', 'nestwatch: /no/such cannot be read\n'],
+    ['a file that is not there', '/no/such', 'nestwatch: /no/such does not exist\n'],
     ['an unknown fault', 'nonsense: 1', ':1:1: unknown key "nonsense"; the keys are '],
   ])('%s is wrong usage', async (_what, content, message) => {
     const file = content.startsWith('/') ? content : tempFile('faults.yaml', content);

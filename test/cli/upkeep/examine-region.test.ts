@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Finding } from '../../../src/cli/upkeep/examine-finding.ts';
+import { type AskPage, examinePageSize } from '../../../src/cli/upkeep/examine-log.ts';
 import { examineService } from '../../../src/cli/upkeep/examine-region.ts';
-import { type AskPage, examinePageSize } from '../../../src/cli/upkeep/examine-stream.ts';
 import { secret } from '../../../src/secret.ts';
 import { createServiceClient } from '../../../src/service/client.ts';
 import type { Behaviours } from '../../../src/simulator/world/behaviours.ts';

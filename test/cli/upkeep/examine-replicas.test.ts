@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { examineReplicas } from '../../../src/cli/upkeep/examine-replicas.ts';
+import { examineReplicas } from '../../../src/cli/upkeep/doctor-command.ts';
 import { ALERTING, type ReplicaRecord, regionDuty } from '../../../src/store/ownership-store.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import {

@@ -1,0 +1,295 @@
+/** Shows everything known about one alert, Bird, Flight or delivery. */
+import type { EventJson } from '../../domain/alert/event.ts';
+import { NestwatchError } from '../../errors.ts';
+import type { Edge } from '../../process-io.ts';
+import { durationWords, howMany } from '../../text/duration-words.ts';
+import type { birdReportJson, flightLogJson, flightReportJson } from '../../web/api/bird-json.ts';
+import { type PrintOptions, printAnswer } from '../daemon-client.ts';
+import {
+  type Layout,
+  layoutOf,
+  shown,
+  shownLines,
+  shownList,
+  shownSentence,
+  shownTime,
+} from '../terminal-text.ts';
+import { postMortem, type ShownAlert } from './post-mortem.ts';
+import {
+  BIRDS,
+  type Bird,
+  type Delivery,
+  EVENTS,
+  FLIGHTS,
+  listText,
+  readList,
+  took,
+} from './printed-lists.ts';
+
+/** Prints everything known about one alert, even after it has been resolved. */
+export async function alertsShow(
+  edge: Edge,
+  id: string,
+  options: PrintOptions & { readonly format?: 'text' | 'markdown' },
+): Promise<number> {
+  const path = `/api/v1/alerts/${encodeURIComponent(id)}`;
+  await printAnswer<ShownAlert>(edge, options, { method: 'GET', path }, 'labels', (alert) => {
+    if (options.format === 'markdown') return postMortem(alert);
+    const events = alert.events.length > 0 ? `\n${listText(EVENTS, alert.events, layoutOf(edge, {}))}` : '';
+    return `${alertLines(alert).join('\n')}\n${events}`;
+  });
+  return 0;
+}
+
+/** What was looked for to say why an alert fires now. */
+export function findingLines(findings: ShownAlert['findings']): string[] {
+  return findings.map(
+    ({ annotation, text, missing }) =>
+      `context    ${shown(annotation)}: ${text === null ? `not said, because ${shownSentence(missing ?? '')}` : shownSentence(text)}`,
+  );
+}
+
+function alertLines(data: ShownAlert): string[] {
+  const labels = Object.entries(data.labels).map(([name, value]) => `${shown(name)}=${shown(value)}`);
+  const ended = data.state === 'resolved' ? `, ended ${shownTime(data.endsAt)}` : '';
+  return [
+    `${shown(data.id)}: ${data.state} since ${shownTime(data.startsAt)}${ended}${data.kept ? '' : ', no longer kept itself'}`,
+    `labels     ${labels.join(', ')}`,
+    ...Object.entries(data.annotations).map(([name, value]) => `${shown(name).padEnd(10)} ${shown(value)}`),
+    ...data.silenced_by.map(
+      (one) =>
+        `${one.acknowledgement ? 'acknowledged' : 'silenced  '} by ${shown(one.author)}: ${shown(one.comment)}`,
+    ),
+    ...data.notes.map(
+      (one) =>
+        `noted      by ${shown(one.author)} at ${shownTime(one.at)}${one.public ? ', for everybody' : ''}: ${shown(one.text)}`,
+    ),
+    ...(data.inhibited_by.length > 0 ? [`inhibited  by ${data.inhibited_by.map(shown).join(', ')}`] : []),
+    ...findingLines(data.findings),
+    `routed     to ${data.receivers.map(shown).join(', ') || 'no receiver'}`,
+    ...data.notifications.flatMap((one) => [
+      `notified   ${shown(one.receiver)} at ${shownTime(one.created_at)} as ${shown(one.reason)}`,
+      ...one.deliveries.map(
+        (delivery) =>
+          `  by ${shown(delivery.integration_name)}: ${delivery.state} (${shown(delivery.id)})${delivery.last_error ? `: ${shown(delivery.last_error)}` : ''}`,
+      ),
+    ]),
+    ...data.episodes.map(
+      (one) =>
+        `episode    from ${shownTime(one.startsAt)} to ${shownTime(one.endsAt)}${one.ending === null ? '' : `, ${shown(one.ending.replaceAll('_', ' '))}`}`,
+    ),
+    `events     ${data.events_total}${data.events_total > data.events.length ? `, the newest ${data.events.length} of them` : ''}`,
+  ];
+}
+
+const SHOWN_FLIGHTS = 10;
+const SHOWN_LOG = 5;
+
+type BirdReport = ReturnType<typeof birdReportJson>;
+
+/** Finds one Bird by its id or name, with filters if several have that name. Throws `usage` for none and for several. */
+export async function findBird(
+  edge: Edge,
+  bird: string,
+  filters: readonly string[],
+  options: PrintOptions,
+): Promise<Bird> {
+  const { birds: items = [] } = await readList(edge, BIRDS, [`bird=${bird}`, ...filters], options);
+  const exact = items.filter((one) => one.bird_id === bird || one.bird === bird);
+  const meant = exact.length > 0 ? exact : items;
+  const [found, another] = meant;
+  if (!found) throw new NestwatchError('usage', `no Bird ${shown(bird)} is known`);
+  if (another) {
+    edge.stderr.write(listText(BIRDS, meant, layoutOf(edge, {})));
+    throw new NestwatchError(
+      'usage',
+      'several Birds fit: give an id, and region= or nest= where it is of several',
+    );
+  }
+  return found;
+}
+
+/** Prints everything known about one Bird. */
+export async function birdsShow(
+  edge: Edge,
+  bird: string,
+  filters: readonly string[],
+  options: PrintOptions,
+): Promise<number> {
+  const found = await findBird(edge, bird, filters, options);
+  const path = `/api/v1/birds/${encodeURIComponent(found.region)}/${encodeURIComponent(found.bird_id)}`;
+  await printAnswer<BirdReport>(edge, options, { method: 'GET', path }, 'counts', (report) =>
+    birdText(report, layoutOf(edge, {})),
+  );
+  return 0;
+}
+
+function birdText(data: BirdReport, layout: Layout): string {
+  const flights = data.flights.slice(0, SHOWN_FLIGHTS);
+  return `${birdLines(data).join('\n')}\n${flights.length > 0 ? `\n${listText(FLIGHTS, flights, layout)}` : ''}`;
+}
+
+function birdLines(data: BirdReport): string[] {
+  const { counts, durations, next_flight: next, switched_off: off } = data;
+  const failure = data.flights.find(({ status }) => status === 'failed') ?? data.causes[0]?.example;
+  const words = (seconds: number) => durationWords(seconds * 1000, 'rounded');
+  return [
+    `${shown(data.bird || data.bird_id)} in ${shown([data.region, data.nest].filter(Boolean).join(' / '))}: ${data.standing}`,
+    `id         ${shown(data.bird_id)}`,
+    `status     ${shown(data.status)}, first seen ${shownTime(data.status_since)}, trigger ${shown(data.trigger_type)}`,
+    ...(off ? [`off        ${eventLine(off)}`] : []),
+    ...(data.action ? [`flown      ${shownSentence(data.action.summary)}`] : []),
+    ...data.alerts.map((one) => {
+      const at = one.state === 'firing' ? one.startsAt : one.endsAt;
+      return `alert      ${shown(one.id)}, ${one.state} since ${shownTime(at)}`;
+    }),
+    ...counts.map((one) => `${`last ${hoursWords(one.hours)}`.padEnd(11)}${countWords(one)}`),
+    ...(durations
+      ? [
+          `durations  half within ${words(durations.p50_seconds)}, 95 of 100 within ${words(durations.p95_seconds)}, of the last ${howMany(durations.flights, 'Flight')} that succeeded`,
+        ]
+      : []),
+    ...(next ? [`next       ${shownTime(next.expected_at)}, about every ${words(next.every_seconds)}`] : []),
+    ...data.deadlines.map(
+      ({ rule, next_at, last }) =>
+        `deadlines  ${next_at ? `next ${shownTime(next_at)}, ` : ''}${deadlineWords(last)} (rule ${shown(rule)})`,
+    ),
+    ...data.causes.map((one) => `cause      ${one.count} × ${shown(one.error) || 'without a message'}`),
+    ...(failure
+      ? [
+          `failed     ${shownTime(failure.ended_at)}${failure.step_id ? `, step ${shown(failure.step_id)}` : ''}: ${shown(failure.message) || 'without a message'} (Flight ${shown(failure.flight_id)})`,
+        ]
+      : []),
+    ...data.log.slice(0, SHOWN_LOG).map((one) => `log        ${eventLine(one)}`),
+  ];
+}
+
+function hoursWords(hours: number): string {
+  return hours <= 24 ? `${hours} h` : `${hours / 24} d`;
+}
+
+function deadlineWords(last: BirdReport['deadlines'][number]['last']): string {
+  const count = (outcome: string) => last.filter((one) => one.outcome === outcome).length;
+  return `last ${last.length}: ${count('met')} met, ${count('late')} late, ${count('missed')} missed`;
+}
+
+function countWords({
+  succeeded,
+  failed,
+  cancelled,
+  success_ratio: ratio,
+}: BirdReport['counts'][number]): string {
+  const part = ratio === null ? '' : ` (${Math.floor(ratio * 1000) / 10} % succeeded)`;
+  const stopped = cancelled > 0 ? `, ${cancelled} cancelled` : '';
+  return `${succeeded} succeeded, ${failed} failed${stopped}${part}`;
+}
+
+function eventLine({ type, occurred_at: at, message, attributes }: EventJson): string {
+  const { initiator } = attributes;
+  const by = typeof initiator === 'string' ? ` by ${shown(initiator)}` : '';
+  return `${shownTime(at)} ${shown(type)}${by}${message ? `: ${shown(message)}` : ''}`;
+}
+
+interface FlightReport extends ReturnType<typeof flightReportJson> {
+  readonly log?: ReturnType<typeof flightLogJson>;
+}
+
+/** Prints everything known about one Flight, by its id. */
+export async function flightsShow(
+  edge: Edge,
+  id: string,
+  options: PrintOptions & { readonly log: boolean },
+): Promise<number> {
+  const { flights: [flight] = [] } = await readList(edge, FLIGHTS, [`flight=${id}`], options);
+  if (!flight) throw new NestwatchError('usage', `no Flight ${shown(id)} is kept`);
+  const path = `/api/v1/flights/${encodeURIComponent(flight.region)}/${encodeURIComponent(flight.flight_id)}${options.log ? '?log=true' : ''}`;
+  const text = (report: FlightReport) => `${flightLines(report).join('\n')}\n`;
+  await printAnswer(edge, options, { method: 'GET', path }, 'flight_id', text);
+  return 0;
+}
+
+function flightLines(data: FlightReport): string[] {
+  const place = [data.region, data.nest, data.bird || data.bird_id].filter(Boolean).join(' / ');
+  const message = data.end?.message || data.message;
+  const notified = data.deliveries.map((one) => {
+    const at = shownTime(one.settled_at ?? one.created_at);
+    return `notified   ${shown(one.receiver)} by ${shown(one.integration_name)}: ${one.state} at ${at} (${shown(one.id)})`;
+  });
+  return [
+    `${shown(data.flight_id)}: ${shown(data.status)} in ${shown(place)}`,
+    `started    ${shownTime(data.started_at)}`,
+    ...(data.ended_at === null ? [] : [`ended      ${shownTime(data.ended_at)}, after ${took(data)}`]),
+    ...(data.step_id === null ? [] : [`step       ${shown(data.step_id)}`]),
+    ...(message ? [`error      ${shownLines(message).replaceAll('\n', '\n           ')}`] : []),
+    ...data.alerts.map((one) => `alert      ${shown(one.id)}, ${one.state}`),
+    ...notified,
+    ...data.suppressions.map(
+      (one) => `not sent   to ${shown(one.receiver)}: ${one.reason} ${shown(one.detail)}`,
+    ),
+    ...logLines(data.log),
+    ...(data.end ? [`event      ${shown(data.end.key)}; nestwatch explain says its whole way`] : []),
+  ];
+}
+
+function logLines(log: FlightReport['log']): string[] {
+  if (!log) return [];
+  if ('refused' in log) return [`log        ${shown(log.refused)}`];
+  return [
+    ...(log.older > 0 ? [`log        ${log.older} older entries are not shown`] : []),
+    ...log.entries.map((one) => {
+      const step = one.step_id === null ? '' : `, step ${shown(one.step_id)}`;
+      const wentOn = one.went_on === null ? '' : `, ${shown(one.went_on)}`;
+      return `log        ${shownTime(one.at)} ${shown(one.level ?? one.type)}${step}${wentOn}: ${shown(one.message)}`;
+    }),
+  ];
+}
+
+const FAILED = 1;
+
+interface ShownDelivery extends Delivery {
+  readonly alerts: readonly string[];
+  readonly events: readonly string[];
+  readonly refused_by: string;
+  readonly message: string | null;
+}
+
+/** Prints one delivery: its state, what it is about, and its message as sent. */
+export async function deliveriesShow(edge: Edge, id: string, options: PrintOptions): Promise<number> {
+  const path = `/api/v1/deliveries/${encodeURIComponent(id)}`;
+  await printAnswer<ShownDelivery>(edge, options, { method: 'GET', path }, 'refused_by', deliveryText);
+  return 0;
+}
+
+function deliveryText(one: ShownDelivery): string {
+  const settled = one.settled_at ? `ended ${shownTime(one.settled_at)}` : '';
+  const next = one.next_attempt_at ? `next try ${shownTime(one.next_attempt_at)}` : '';
+  const lines = [
+    `${shown(one.id)}: ${one.state} to ${shown(one.receiver)} by ${shown(one.integration_name)}`,
+    `queued     ${shownTime(one.created_at)}, ${settled || next}`,
+    `tries      ${one.attempts}${one.last_error ? `: ${shownList(one.last_error)}` : ''}`,
+    ...(one.refused_by ? [`not sent   to ${shownList(one.refused_by)}`] : []),
+    ...one.alerts.map((id) => `alert      ${shown(id)}`),
+    ...one.events.map((key) => `event      ${shown(key)}`),
+    ...(one.message === null ? [] : ['', shownLines(one.message).trimEnd()]),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+/** Queues dead deliveries again. Exits with 1 if one of them was not dead or is unknown. */
+export async function deliveriesRetry(
+  edge: Edge,
+  ids: readonly string[],
+  options: PrintOptions,
+): Promise<number> {
+  const request = { method: 'POST', path: '/api/v1/deliveries/retry', body: { ids } } as const;
+  const { retried } = await printAnswer<{ retried: readonly string[] }>(
+    edge,
+    options,
+    request,
+    'retried',
+    (answer) => answer.retried.map((id) => `${shown(id)}\n`).join(''),
+  );
+  const missing = ids.filter((id) => !retried.includes(id));
+  for (const id of missing) edge.stderr.write(`nestwatch: ${shown(id)} is no delivery that was given up\n`);
+  return missing.length === 0 ? 0 : FAILED;
+}
