@@ -123,7 +123,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'store/sql/upkeep': ['store/sql/queued', 'store/sql/watched'],
   'store/postgres/upkeep': ['store/postgres/copy'],
   // What each engine reads and writes is described beside the copying itself.
-  'store/copy': ['store/postgres', 'store/sqlite', 'store/versions'],
+  'store/copy': ['store/postgres', 'store/sql', 'store/sqlite', 'store/versions'],
   'store/postgres/copy': [],
   'store/sqlite/upkeep': [],
   'store/sqlite/copy': ['store/sqlite/upkeep'],

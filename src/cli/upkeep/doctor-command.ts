@@ -105,7 +105,7 @@ async function examineServer(
     const found = `${place.shown} is PostgreSQL ${version}, ${isEncrypted ? 'encrypted' : 'not encrypted'}; ${tables}`;
     const assumed = 'the server keeps what it has committed (fsync, and synchronous_commit not off)';
     const server = fine('server', found, assumed);
-    return schema === 0 ? [server] : [server, ...examineReplicas(await lookAtReplicas({ place, clock }))];
+    return schema === 0 ? [server] : [server, ...examineReplicas(await lookAtReplicas(place, clock))];
   } catch (error) {
     if (codeOf(error) === 'bug') throw error;
     return [bad('server', (error as Error).message, '', 'Correct store.url, or see to the server.')];

@@ -119,7 +119,7 @@ async function examine(
   const place = placeOf(edge, store, options);
   if (!place.postgres) return checkStoreFile(filePath(place.url));
   const { checkPostgresStore } = await import('../../store/postgres/upkeep/check-postgres-store.ts');
-  return checkPostgresStore({ place: place.postgres, clock: edge.clock });
+  return checkPostgresStore(place.postgres, edge.clock);
 }
 
 /**

@@ -6,8 +6,9 @@
 
 import { hash } from 'node:crypto';
 import { NestwatchError } from '../../errors.ts';
+import type { Row, Sql, Value } from '../sql/sql.ts';
 import { STEPS } from '../versions/steps.ts';
-import type { ColumnValue, RowSource, RowTarget, Table, TableRow } from './table-rows.ts';
+import { allTables, type RowSource, type RowTarget, readRows, type Table, writeRows } from './table-rows.ts';
 
 /** The progress of a copy. */
 interface CopyProgress {
@@ -39,8 +40,11 @@ interface CopyStore {
  */
 export async function copyStore({ source, target, signal, show }: CopyStore): Promise<CopiedTable[]> {
   refuseOtherVersion(source);
-  const counts = await Promise.all(source.tables.map(({ name }) => source.count(name)));
-  const allRows = counts.reduce((sum, count) => sum + count, 0);
+  const tables = allTables();
+  let allRows = 0;
+  for (const { name } of tables) {
+    allRows += (await source.sql.first<{ count: number }>(`SELECT count(*) AS count FROM ${name}`))!.count;
+  }
   let rows = 0;
   const step = async (what: Omit<CopyProgress, 'rows' | 'allRows'>, more: number) => {
     rows += more;
@@ -49,20 +53,21 @@ export async function copyStore({ source, target, signal, show }: CopyStore): Pr
     await new Promise((resolve) => setImmediate(resolve));
     if (signal.aborted) throw new NestwatchError('cancelled', 'nothing was copied');
   };
-  for (const table of source.tables) {
-    const columns = namesOf(table, ({ isComputed, isFromBody }) => !isComputed && !isFromBody);
+  for (const table of tables) {
     await step({ step: 'copied', table: table.name }, 0);
-    for await (const some of source.read(table, columns)) {
-      await target.write(table, columns, some);
+    for await (const some of readRows(source.sql, table)) {
+      await writeRows(target.sql, table, some);
       await step({ step: 'copied', table: table.name }, some.length);
     }
   }
   await target.setLastNumbers(await source.lastNumbers());
   rows = 0;
   const copied: CopiedTable[] = [];
-  for (const table of source.tables) {
-    const ours = await digestOf(source, table, (more) => step({ step: 'compared', table: table.name }, more));
-    const theirs = await digestOf(target, table, () => step({ step: 'compared', table: table.name }, 0));
+  for (const table of tables) {
+    const ours = await digestOf(source.sql, table, (more) =>
+      step({ step: 'compared', table: table.name }, more),
+    );
+    const theirs = await digestOf(target.sql, table, () => step({ step: 'compared', table: table.name }, 0));
     if (ours.rows !== theirs.rows || String(ours) !== String(theirs)) {
       throw new NestwatchError(
         'store_failed',
@@ -87,23 +92,13 @@ function refuseOtherVersion({ version, shown }: RowSource): void {
   );
 }
 
-/** Of all columns that both engines have, including computed ones, in an order that is the same on every engine. */
-async function digestOf(
-  side: Pick<RowSource, 'read'>,
-  table: Table,
-  step: (rows: number) => Promise<void>,
-): Promise<TableDigest> {
+async function digestOf(sql: Sql, table: Table, step: (rows: number) => Promise<void>): Promise<TableDigest> {
   const digest = new TableDigest();
-  const columns = namesOf(table, ({ isFromBody }) => !isFromBody).toSorted();
-  for await (const some of side.read(table, columns)) {
+  for await (const some of readRows(sql, table)) {
     for (const row of some) digest.add(row);
     await step(some.length);
   }
   return digest;
-}
-
-function namesOf({ columns }: Table, isWanted: (column: Table['columns'][number]) => boolean): string[] {
-  return columns.filter(isWanted).map(({ name }) => name);
 }
 
 /** SHA-256 in words of 32 bits. */
@@ -117,7 +112,7 @@ export class TableDigest {
   readonly #sum = new Uint32Array(WORDS);
   #rows = 0;
 
-  add(row: TableRow): void {
+  add(row: Row): void {
     const digest = hash('sha256', row.map(written).join(''), 'buffer');
     for (let word = 0; word < WORDS; word += 1) this.#sum[word]! += digest.readUInt32LE(word * 4);
     this.#rows += 1;
@@ -133,10 +128,9 @@ export class TableDigest {
 }
 
 /** Each value is written with its type and length, so that different rows are never written alike. */
-function written(value: ColumnValue): string {
+function written(value: Value): string {
   if (value === null) return 'n;';
-  if (typeof value === 'bigint') return `i${value};`;
-  if (typeof value === 'number') return `r${value};`;
+  if (typeof value === 'number' || typeof value === 'boolean') return `i${Number(value)};`;
   if (typeof value !== 'string') return `b${Buffer.from(value).toString('hex')};`;
   // A digest is computed from bytes, and half of a surrogate pair has none.
   const text = value.isWellFormed() ? value : JSON.stringify(value);

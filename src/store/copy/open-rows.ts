@@ -15,26 +15,26 @@ export interface StorePlace {
 /** Throws `store_locked` while the store is in use, and `usage` if there is none. */
 export async function openSource({ url, postgres }: StorePlace, clock: Clock): Promise<RowSource> {
   if (postgres) {
-    const { openPostgresSource } = await import('../postgres/copy/postgres-row-source.ts');
+    const { openPostgresSource } = await import('../postgres/copy/postgres-rows.ts');
     return openPostgresSource({ place: postgres, clock, alone: true });
   }
-  const { openSqliteSource } = await import('../sqlite/copy/sqlite-row-source.ts');
+  const { openSqliteSource } = await import('../sqlite/copy/sqlite-rows.ts');
   return openSqliteSource(filePath(url));
 }
 
 /** A snapshot of a store on a server, even while daemons use it. */
 export async function openServerMoment(place: PostgresPlace, clock: Clock): Promise<RowSource> {
-  const { openPostgresSource } = await import('../postgres/copy/postgres-row-source.ts');
+  const { openPostgresSource } = await import('../postgres/copy/postgres-rows.ts');
   return openPostgresSource({ place, clock, alone: false });
 }
 
 /** Throws `store_locked` while the store is in use, and `usage` if it holds something else. */
 export async function openTarget({ url, postgres }: StorePlace, clock: Clock): Promise<RowTarget> {
   if (postgres) {
-    const { openPostgresTarget } = await import('../postgres/copy/postgres-row-target.ts');
+    const { openPostgresTarget } = await import('../postgres/copy/postgres-rows.ts');
     return openPostgresTarget(postgres, clock);
   }
-  const { openSqliteTarget } = await import('../sqlite/copy/sqlite-row-target.ts');
+  const { openSqliteTarget } = await import('../sqlite/copy/sqlite-rows.ts');
   return openSqliteTarget(filePath(url));
 }
 

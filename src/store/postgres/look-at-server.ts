@@ -1,10 +1,10 @@
 import pg from 'pg';
+import type { Clock } from '../../time/clock.ts';
 import type { OwnershipView } from '../ownership-store.ts';
 import { createOwnership } from '../sql/upkeep/duties.ts';
-import { openSnapshot, type SnapshotOptions } from './copy/postgres-snapshot.ts';
+import { openPostgresSource } from './copy/postgres-rows.ts';
 import { connectTo, type PostgresPlace } from './postgres-client.ts';
 import { connectFailure } from './postgres-failure.ts';
-import { PostgresSql } from './postgres-sql.ts';
 import { refuseSharedBackend } from './shared-backend.ts';
 
 /** What can be seen of a store on a server without using it. */
@@ -57,11 +57,11 @@ export async function lookAtServer(place: PostgresPlace): Promise<ServerLook> {
 }
 
 /** The replicas and duties of an existing store, even while it is in use. */
-export async function lookAtReplicas(options: Omit<SnapshotOptions, 'alone'>): Promise<OwnershipView> {
-  const { session } = await openSnapshot({ ...options, alone: false });
+export async function lookAtReplicas(place: PostgresPlace, clock: Clock): Promise<OwnershipView> {
+  const source = await openPostgresSource({ place, clock, alone: false });
   try {
-    return await createOwnership(new PostgresSql(session)).view();
+    return await createOwnership(source.sql).view();
   } finally {
-    await session.close();
+    await source.close();
   }
 }

@@ -44,7 +44,8 @@ export interface Connection {
   close(): void;
 }
 
-export function openConnection(path: string): Connection {
+/** With `readOnly` the file is not written to, and SQLite waits five seconds for a program that has locked it. */
+export function openConnection(path: string, { readOnly = false } = {}): Connection {
   function translated<T>(call: () => T): T {
     try {
       return call();
@@ -53,10 +54,11 @@ export function openConnection(path: string): Connection {
     }
   }
 
-  if (path !== ':memory:') makePrivateFile(path);
+  if (path !== ':memory:' && !readOnly) makePrivateFile(path);
   // SQLite would wait for another program's lock in the middle of a call, and nothing else would run meanwhile. So
   // whoever needs the lock waits for it: see `transaction-queue.ts` and `when-free.ts`.
-  const db = translated(() => new DatabaseSync(path, { timeout: 0, defensive: true }));
+  const timeout = readOnly ? 5_000 : 0;
+  const db = translated(() => new DatabaseSync(path, { timeout, readOnly, defensive: true }));
   const held = new HeldWrites<() => void>();
   let failed: { readonly error: unknown } | undefined;
 

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { copyStore, TableDigest } from '../../../src/store/copy/copy-store.ts';
 import { openSource, openTarget } from '../../../src/store/copy/open-rows.ts';
-import type { TableRow } from '../../../src/store/copy/table-rows.ts';
+import type { Row, Sql } from '../../../src/store/sql/sql.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { fillStore } from '../../bench/pages-store.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
@@ -29,6 +29,17 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(shared, { recursive: true }));
 
+/** Writes only some of the rows. */
+function keeping(sql: Sql, kept: (rows: readonly Row[]) => readonly Row[]): Sql {
+  const write: Sql['write'] = (statement, rows) => sql.write(statement, kept(rows));
+  return new Proxy(sql, {
+    get(_, name: keyof Sql) {
+      const part = name === 'write' ? write : sql[name];
+      return typeof part === 'function' ? part.bind(sql) : part;
+    },
+  });
+}
+
 /** A store with rows for several batches that nobody uses. */
 async function stored() {
   const folder = mkdtempSync(join(tmpdir(), 'nestwatch-'));
@@ -42,8 +53,8 @@ async function stored() {
     {
       batches = Number.POSITIVE_INFINITY,
       from = 'a.db',
-      kept = (rows: readonly TableRow[]) => rows,
-    }: { batches?: number; from?: string; kept?: (rows: readonly TableRow[]) => readonly TableRow[] } = {},
+      kept = (rows: readonly Row[]) => rows,
+    }: { batches?: number; from?: string; kept?: (rows: readonly Row[]) => readonly Row[] } = {},
   ) {
     const stop = new AbortController();
     let left = batches;
@@ -53,7 +64,7 @@ async function stored() {
       try {
         return await copyStore({
           source,
-          target: { ...target, write: (table, columns, rows) => target.write(table, columns, kept(rows)) },
+          target: { ...target, sql: keeping(target.sql, kept) },
           signal: stop.signal,
           show() {
             left -= 1;
@@ -109,7 +120,7 @@ test('a copy that was killed is begun anew', async () => {
 test('a row that got lost on the way is noticed, and there is no store then', async () => {
   const { copy, files } = await stored();
   let isLost = false;
-  const kept = (rows: readonly TableRow[]) => {
+  const kept = (rows: readonly Row[]) => {
     if (isLost || rows.length < 900) return rows;
     isLost = true;
     return rows.slice(1);
@@ -151,18 +162,17 @@ test('neither side may be in use', async () => {
 });
 
 test('digests depend on the meaning of rows, not on their order, and differ if the rows do', () => {
-  const digestOf = (...rows: TableRow[]) => {
+  const digestOf = (...rows: Row[]) => {
     const digest = new TableDigest();
     for (const row of rows) digest.add(row);
     return String(digest);
   };
-  expect(digestOf(['a', 1n], ['b', null])).toBe(digestOf(['b', null], ['a', 1n]));
-  const different: TableRow[][] = [
+  expect(digestOf(['a', 1], ['b', null])).toBe(digestOf(['b', null], ['a', 1]));
+  const different: Row[][] = [
     [],
     [['a', 'b']],
     [['ab', '']],
     [['a', '1']],
-    [['a', 1n]],
     [['a', 1]],
     [['a', null]],
     [['a', 'n;']],
@@ -171,8 +181,7 @@ test('digests depend on the meaning of rows, not on their order, and differ if t
     [['a', '"\\ud800"']],
     [['a', '\ufffd']],
     [['a', Uint8Array.of(1)]],
-    [['a', 2n ** 53n]],
-    [['a', 2n ** 53n + 1n]],
+    [['a', 0.5]],
     [
       ['a', 'b'],
       ['a', 'b'],

@@ -7,11 +7,12 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { copyStore } from '../../../src/store/copy/copy-store.ts';
 import { openSource, openTarget, type StorePlace } from '../../../src/store/copy/open-rows.ts';
-import type { Table } from '../../../src/store/copy/table-rows.ts';
+import { allTables } from '../../../src/store/copy/table-rows.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { encodeText } from '../../../src/store/sqlite/connection.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../../src/store/store.ts';
+import { OWN_AFFAIRS } from '../../../src/store/versions/tables.ts';
 import { fillStore } from '../../bench/pages-store.ts';
 import { longStory } from '../../cases.ts';
 import { nestwatch } from '../../cli/test-io.ts';
@@ -89,36 +90,36 @@ describe.skipIf(bin === undefined)('a store is copied between SQLite and Postgre
     }
   }
 
-  test('both engines have the same tables, columns and keys, except the columns that repeat a body', async () => {
+  /** The columns that a server has for rows, by table. */
+  async function columnsOf(schema: string): Promise<Map<string, readonly TypedColumn[]>> {
+    const { rows } = await admin.query<TypedColumn & { table: string }>(
+      `SELECT table_name AS table, column_name AS name, data_type AS type FROM information_schema.columns
+       WHERE table_schema = $1 AND is_generated = 'NEVER' AND table_name <> ALL ($2) ORDER BY 1, ordinal_position`,
+      [schema, OWN_AFFAIRS],
+    );
+    return Map.groupBy(rows, ({ table }) => table);
+  }
+
+  test('both engines have the same tables and columns, except the columns that repeat a body', async () => {
     const [path, schema] = [await fill(newFile()), newSchema()];
     await copy(inFile(path), onServer(schema));
-    const ofFile = await openSource(inFile(path), clock);
-    const ofServer = await openSource(onServer(schema), clock);
-    const named = (tables: readonly Table[]) =>
-      tables.map(({ name, columns, key }) => ({
-        name,
-        key,
-        columns: columns
-          .filter(({ isFromBody }) => !isFromBody)
-          .map((column) => `${column.name} ${column.kind} ${column.isComputed}`)
-          .toSorted(),
-      }));
-    expect(named(ofFile.tables)).toEqual(named(ofServer.tables));
-    const extra = ofServer.tables.flatMap(({ name, columns }) =>
-      columns.filter(({ isFromBody }) => isFromBody).map((column) => `${name}.${column.name}`),
+    const onFile = allTables().flatMap(({ name, columns }) => columns.map((one) => `${name}.${one.name}`));
+    const there = [...(await columnsOf(schema))].flatMap(([name, columns]) =>
+      columns.map((column) => `${name}.${column.name}`),
     );
-    expect(extra).toEqual(['alert.labels', 'alert.flight_id', 'alert.flight_started_us']);
-    await ofFile.close();
-    await ofServer.close();
+    expect(there.filter((name) => !onFile.includes(name))).toEqual([
+      'alert.labels',
+      'alert.flight_id',
+      'alert.flight_started_us',
+    ]);
+    expect(onFile.filter((name) => !there.includes(name))).toEqual([]);
   });
 
   test('whatever a column can hold arrives, on a server and back', async () => {
     const [path, schema, back] = [newFile(), newSchema(), newFile()];
     await fill(path);
     await copy(inFile(path), onServer(schema));
-    const filled = await openSource(onServer(schema), clock);
-    const rows = fillAnything(path, filled.tables as readonly TypedTable[]);
-    await filled.close();
+    const rows = fillAnything(path, await columnsOf(schema));
     await admin.query(`DROP SCHEMA ${schema} CASCADE`);
     const { tables: copied } = await copy(inFile(path), onServer(schema));
     expect(copied.reduce((sum, table) => sum + table.rows, 0)).toBe(rows);
@@ -127,7 +128,7 @@ describe.skipIf(bin === undefined)('a store is copied between SQLite and Postgre
     const { rows: found } = await admin.query(
       `SELECT started_us::text, id FROM ${schema}.flight ORDER BY flight.started_us LIMIT 1`,
     );
-    expect(found).toEqual([{ started_us: String(-(2n ** 63n)), id: expect.anything() }]);
+    expect(found).toEqual([{ started_us: String(Number.MIN_SAFE_INTEGER), id: expect.anything() }]);
     expect((await copy(onServer(schema), inFile(back))).tables).toEqual(copied);
     expect(rawContent(back)).toEqual(rawContent(path));
     const again = newSchema();
@@ -264,8 +265,9 @@ describe.skipIf(bin === undefined)('a store is copied between SQLite and Postgre
   });
 });
 
-interface TypedTable extends Table {
-  readonly columns: readonly (Table['columns'][number] & { readonly type: string })[];
+interface TypedColumn {
+  readonly name: string;
+  readonly type: string;
 }
 
 const TEXTS = [
@@ -285,21 +287,21 @@ const TEXTS = [
   '\n\r\t',
   'NULL',
 ];
-const INTEGERS = [0n, -1n, 2n ** 53n + 1n, -(2n ** 63n), 2n ** 63n - 1n];
+const INTEGERS = [0, -1, 42, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
 const REALS = [0, -0.1, 1e-308, 1.7976931348623157e308, 1 / 3];
 
 /** Fills every table with rows of whatever the columns of the server's tables can hold; returns how many. */
-function fillAnything(path: string, tables: readonly TypedTable[]): number {
+function fillAnything(path: string, tables: ReadonlyMap<string, readonly TypedColumn[]>): number {
   const db = new DatabaseSync(path);
   let all = 0;
-  for (const { name, columns } of tables) {
+  for (const [name, columns] of tables) {
     const known = new Set(
       db
         .prepare(`SELECT name FROM pragma_table_info('${name}')`)
         .all()
         .map((row) => row.name),
     );
-    const written = columns.filter((column) => known.has(column.name) && !column.isComputed);
+    const written = columns.filter((column) => known.has(column.name));
     const insert = db.prepare(
       `INSERT OR IGNORE INTO ${name} (${written.map((column) => column.name).join(', ')})
        VALUES (${written.map(() => '?').join(', ')})`,
