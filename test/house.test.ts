@@ -121,7 +121,6 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'store/sql/queued': ['store/sql/watched'],
   'store/sql/alerted': ['store/sql/watched'],
   'store/sql/upkeep': ['store/sql/queued', 'store/sql/watched'],
-  'store/postgres/upkeep': ['store/postgres/copy'],
   // What each engine reads and writes is described beside the copying itself.
   'store/copy': ['store/postgres', 'store/sql', 'store/sqlite', 'store/versions'],
   'store/postgres/copy': [],
@@ -394,7 +393,6 @@ describe('the house', () => {
         'store/postgres/session-locks.ts',
         'store/postgres/session.ts',
         'store/postgres/settle-in.ts',
-        'store/postgres/shared-backend.ts',
       ],
     ],
   ])('%s is known only to its own files', (library, allowed) => {

@@ -35,7 +35,7 @@ import { createRecurrences } from '../domain/muting/recurrence.ts';
 import type { InventoryRead } from '../region-progress.ts';
 import type { Report } from '../report.ts';
 import { applyFacts, writeDecision } from '../store/alerts/change-alerts.ts';
-import type { AlertingWork } from '../store/group-store.ts';
+import type { AlertingWork } from '../store/sql/alerted/groups.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { type Clock, createBell, sleep } from '../time/clock.ts';
 import { decideActions } from './act-by-rule.ts';

@@ -5,8 +5,8 @@
 import type { RegionSnapshot } from '../region-progress.ts';
 import type { FailingIntegration } from '../store/outbox-store.ts';
 import type { RefusedFile, ReplicaRecord } from '../store/ownership-store.ts';
+import type { QuarantinedFeed } from '../store/sql/watched/feed-streams.ts';
 import type { StoreSpace } from '../store/store.ts';
-import type { QuarantinedFeed } from '../store/stream-store.ts';
 import { dayAndTime } from '../text/instant-words.ts';
 import { plainText } from '../text/plain-text.ts';
 import { ENGLISH_FINDINGS, type Finding, sayFinding } from './finding.ts';

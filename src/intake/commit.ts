@@ -28,12 +28,12 @@ import { LIMITS } from '../limits.ts';
 import type { Happening, KeptEvent, Report } from '../report.ts';
 import { applyFacts } from '../store/alerts/change-alerts.ts';
 import { putActions } from '../store/alerts/put-actions.ts';
-import type { AuditRecord } from '../store/audit-store.ts';
-import type { FlightRecord } from '../store/flight-store.ts';
-import type { BirdRecord, ListedRecord, NestRecord } from '../store/inventory-store.ts';
 import { noteErrors } from '../store/read-context.ts';
+import type { FlightRecord } from '../store/rows/flight-row.ts';
+import type { AuditRecord } from '../store/sql/watched/audits.ts';
+import type { QuarantinedEntry } from '../store/sql/watched/feed-streams.ts';
+import type { BirdRecord, ListedRecord, NestRecord } from '../store/sql/watched/nests-and-birds.ts';
 import type { Store, Transaction } from '../store/store.ts';
-import type { QuarantinedEntry } from '../store/stream-store.ts';
 import type { Clock } from '../time/clock.ts';
 
 /** What one reading of the service has found. Everything except the region is optional. */

@@ -5,9 +5,8 @@
  * A page may hold fewer than `limit` items, or none, and still have a `next`: if few of many match, only a limited
  * number is examined for a page. Each method throws `usage` for a cursor that no earlier answer gave.
  */
-import type { Event } from '../domain/alert/event.ts';
 import type { Filter } from './filter.ts';
-import type { BirdRecord } from './inventory-store.ts';
+import type { BirdRecord } from './sql/watched/nests-and-birds.ts';
 
 /**
  * The worst state that applies to a Bird. `alerting`: an alert about it fires. `failing`: of its Flights that failed
@@ -124,40 +123,4 @@ export interface FlightCounts {
   readonly succeeded: number;
   readonly failed: number;
   readonly cancelled: number;
-}
-
-export interface BirdStore {
-  page(query: BirdQuery): Promise<{ birds: BirdOverview[]; next?: string }>;
-  /** A Bird, even one that is no longer listed. */
-  find(region: string, birdId: string): Promise<BirdOverview | undefined>;
-  /** Listed Nests: those with the most alerting Birds first, then those with the most failing ones. */
-  nestPage(query: NestQuery): Promise<{ nests: NestOverview[]; next?: string }>;
-  /** How Flights ended in each half hour since `sinceUs` that had ends, oldest first. */
-  flightEnds(query: FlightEndsQuery): Promise<FlightEnds[]>;
-  /** The same of each of these Nests, in their order. */
-  nestEnds(nests: readonly NestKey[], sinceUs: number): Promise<FlightEnds[][]>;
-  /** The Nests of a region in which a Flight failed since then, give or take an hour. */
-  nestsFailingSince(region: string, sinceUs: number): Promise<string[]>;
-  /** Flights in order of their starts, latest first. */
-  flightPage(query: FlightQuery): Promise<{ flights: FlightOverview[]; next?: string }>;
-  findFlight(region: string, flightId: string): Promise<FlightOverview | undefined>;
-  /**
-   * Counts since each of these instants, among the Bird's last 100,000 Flights, excluding those that started before
-   * the first instant.
-   */
-  countFlights(region: string, birdId: string, sincesUs: readonly number[]): Promise<FlightCounts[]>;
-  /** The last `limit` Flights of the Bird, of those that started before `beforeUs` if given, latest first. */
-  latestFlights(region: string, birdId: string, limit: number, beforeUs?: number): Promise<FlightOverview[]>;
-  /** The Flight of the Bird that started next after that instant. */
-  nextFlight(region: string, birdId: string, afterUs: number): Promise<FlightOverview | undefined>;
-  /** The last `limit` failed Flights of the Bird, latest first. */
-  failures(region: string, birdId: string, limit: number): Promise<FlightOverview[]>;
-  /** The Bird's own log, what the inventory noticed of it, and what nestwatch did to it, newest first. */
-  log(region: string, birdId: string, limit: number): Promise<Event[]>;
-  /** The newest event of the Bird's log with one of these types, among its last 2,000. */
-  lastOfTypes(region: string, birdId: string, types: readonly string[]): Promise<Event | undefined>;
-  /** When the Bird was published or activated between these instants, newest first. */
-  changes(region: string, birdId: string, fromUs: number, untilUs: number, limit: number): Promise<Event[]>;
-  /** When any Bird was published since that instant: the newest thousand, in any order. */
-  publishesSince(sinceUs: number): Promise<number[]>;
 }

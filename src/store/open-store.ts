@@ -1,8 +1,12 @@
 import { NestwatchError } from '../errors.ts';
 import type { Clock } from '../time/clock.ts';
+import { waitToOpen } from '../time/wait-to-open.ts';
 import type { PostgresPlace } from './postgres/postgres-client.ts';
 import type { OpenStore } from './store.ts';
 import type { Step, TableChange } from './versions/steps.ts';
+
+/** How often a server that is away is tried. */
+const RETRY_MS = 1_000;
 
 export interface StoreOptions {
   /** `sqlite:data/nestwatch.db`, `sqlite:/abs/olute.db`, `sqlite::memory:`, or a PostgreSQL URL. */
@@ -41,10 +45,11 @@ export async function openStore(options: StoreOptions): Promise<OpenStore> {
   const { patienceMs, away = () => {} } = options;
   if (postgres) {
     const { openPostgresStore } = await import('./postgres/postgres-store.ts');
-    const { waitForServer } = await import('./postgres/wait-for-server.ts');
+    const { isMendedByTime } = await import('./postgres/postgres-failure.ts');
     const open = () =>
       openPostgresStore({ place: postgres, clock, changing, steps, ...(isShared && { isShared }) });
-    return waitForServer(open, { clock, patienceMs: patienceMs ?? 0, away });
+    // A server may be restarting or failing over; a refused password or a missing database fails at once.
+    return waitToOpen(open, isMendedByTime, RETRY_MS, { clock, patienceMs: patienceMs ?? 0, away });
   }
   const path = storePath(url);
   if (path !== ':memory:') {

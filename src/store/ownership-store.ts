@@ -120,37 +120,3 @@ export interface OwnershipView {
   readonly replicas: readonly ReplicaRecord[];
   readonly duties: readonly DutyRecord[];
 }
-
-export interface OwnershipStore {
-  /** Adds a replica that is a member for `forMs`; returns its number. */
-  join(name: string, version: string, forMs: number): Promise<number>;
-  /** Renews the replica and returns the state of all. Undefined if it was removed: others may now own its duties. */
-  renew(replica: number, renewal: Renewal): Promise<OwnershipView | undefined>;
-  /** Whether the replica was not removed. */
-  isMember(replica: number): Promise<boolean>;
-  /** Removes a replica that ends; its duties become unowned. */
-  leave(replica: number): Promise<void>;
-  /** Removes the replicas that did not renew in time; returns how many. */
-  removeExpired(): Promise<number>;
-  view(): Promise<OwnershipView>;
-  /** Takes an unowned duty for a replica that was not removed; undefined if another replica owns it. */
-  take(duty: string, replica: number): Promise<Lease | undefined>;
-  /** Records that a region is taken over from this replica, which cannot reach it. */
-  relieve(replica: number): Promise<void>;
-  /** Gives a duty back. A lease that has ended changes nothing. */
-  release(lease: Lease): Promise<void>;
-  /**
-   * Throws `lease_lost` if the lease has ended. Otherwise it cannot end before the transaction does, so that
-   * everything the transaction writes is the owner's.
-   */
-  check(lease: Lease): Promise<void>;
-  /**
-   * Records the store's clock, and resolves to how far it is behind its last record, or 0. That is a lower bound of
-   * how much it was set back, perhaps because the store moved to another server. Some replica must own alerting.
-   */
-  noteClock(): Promise<number>;
-  /** Reports the states of duties to all replicas; ignores those whose lease has ended. */
-  show(showings: readonly Showing[]): Promise<void>;
-  /** The last reported state of each duty. */
-  shown(): Promise<ShownDuty[]>;
-}

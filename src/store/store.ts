@@ -4,32 +4,11 @@
  * rejects. Transactions take effect as if they ran one after another, in the order in which they were requested.
  * Those that wait at the same moment may share one durable commit, but each is still all-or-nothing on its own. What
  * a store keeps comes back exactly: every text, and every instant to the microsecond. Each repository of a transaction
- * (`tx.events`, `tx.alerts`, …) is described in its own file. Every store passes `test/store/contract.ts` unchanged.
+ * (`tx.events`, `tx.alerts`, …) is a file of `sql/`. Every store passes `test/store/contract.ts` unchanged.
  */
-import type { Action } from '../domain/action/action.ts';
-import type { Note } from '../domain/alert/alert.ts';
-import type { Event } from '../domain/alert/event.ts';
-import type { SubscribedBrowser } from '../domain/grouping/subscribed-browser.ts';
-import type { ReceiverPace } from '../domain/grouping/throttle.ts';
-import type { Silence } from '../domain/muting/silence.ts';
-import type { Suppression } from '../domain/muting/suppression.ts';
-import type { WriteRecord } from '../report.ts';
+
 import type { StoreClock } from '../time/clock.ts';
-import type { AlertStore } from './alert-store.ts';
-import type { AuditStore } from './audit-store.ts';
-import type { BirdStore } from './bird-store.ts';
-import type { DigestStore } from './digest-store.ts';
-import type { ErrorStore } from './error-store.ts';
-import type { EventStore } from './event-store.ts';
-import type { FaultStore, TroublesStore } from './fault-store.ts';
-import type { FlightStore } from './flight-store.ts';
-import type { GroupStore } from './group-store.ts';
-import type { InventoryStore } from './inventory-store.ts';
-import type { OutboxStore } from './outbox-store.ts';
-import type { OverdueStore } from './overdue-store.ts';
-import type { OwnershipStore } from './ownership-store.ts';
-import type { StreamStore } from './stream-store.ts';
-import type { UpkeepStore } from './upkeep-store.ts';
+import type { Repositories } from './sql/repositories.ts';
 
 export interface Store {
   /**
@@ -68,8 +47,8 @@ export interface OpenStore {
 
 /** Transactions for what a replica does even when idle; each of these methods is one request. */
 export interface Turns extends Pick<Store, 'transaction'> {
-  readonly renew: OwnershipStore['renew'];
-  readonly shown: OwnershipStore['shown'];
+  readonly renew: Repositories['ownership']['renew'];
+  readonly shown: Repositories['ownership']['shown'];
 }
 
 /** What coordinates the replicas on one store, until the store is closed. */
@@ -99,37 +78,8 @@ export type Attempted<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly error: unknown };
 
-/** The repositories of the store, in the order in which an entry of the service passes through them. */
-export interface Transaction {
-  // What is watched, and what was read of it.
-  readonly inventory: InventoryStore;
-  readonly streams: StreamStore;
-  readonly events: EventStore;
-  readonly flights: FlightStore;
-  readonly errors: ErrorStore;
-  readonly audits: AuditStore;
-  readonly birds: BirdStore;
-  // What is wrong, and who is to be told.
-  readonly overdue: OverdueStore;
-  readonly alerts: AlertStore;
-  readonly groups: GroupStore;
-  readonly silences: SilenceStore;
-  readonly notes: NoteStore;
-  readonly suppressions: SuppressionStore;
-  readonly digests: DigestStore;
-  // What is on its way.
-  readonly forwards: ForwardStore;
-  readonly receivers: ReceiverStore;
-  readonly outbox: OutboxStore;
-  readonly browsers: BrowserStore;
-  readonly actions: ActionStore;
-  // The store itself, which replica does what, and who changed what.
-  readonly ownership: OwnershipStore;
-  readonly faults: FaultStore;
-  readonly troubles: TroublesStore;
-  readonly writes: WriteStore;
-  readonly upkeep: UpkeepStore;
-
+/** The repositories of the store, and what a transaction can do besides. */
+export interface Transaction extends Repositories {
   /**
    * Runs a part of the work that may fail by itself. If it fails, nothing of this part remains, but what the
    * transaction does before and after it does. Rejects only when the store itself fails.
@@ -139,105 +89,21 @@ export interface Transaction {
   pause(): Promise<void>;
 }
 
-/** Stores how much each throttled receiver was sent recently. */
-export interface ReceiverStore {
-  /** An empty pace if nothing is known of the receiver. */
-  pace(receiver: string): Promise<ReceiverPace>;
-  putPace(pace: ReceiverPace): Promise<void>;
+/** The result of checking a whole store. */
+export interface StoreReport {
+  /** Where the store is. */
+  readonly path: string;
+  readonly bytes: number;
+  /** The version of its tables. */
+  readonly schema: number;
+  readonly events: number;
+  /** Firing alerts. */
+  readonly firing: number;
+  /** Deliveries that are not settled. */
+  readonly pending: number;
+  /** What is damaged; empty for nothing. */
+  readonly damages: readonly string[];
 }
 
-export interface SilenceStore {
-  /** Silences that end after this instant, or by default all that are kept; those that end first come first. */
-  list(endsAfterUs?: number): Promise<Silence[]>;
-  put(silences: readonly Silence[]): Promise<void>;
-  delete(ids: readonly string[]): Promise<void>;
-}
-
-/** Stores what people wrote about alerts, for as long as the episode is stored that they wrote about. */
-export interface NoteStore {
-  add(note: Note): Promise<void>;
-  /** The notes of all episodes that are stored, newest first. */
-  ofAlert(alertId: string, limit: number): Promise<Note[]>;
-  /** Of each alert that fires in the Nest the newest public note of its current episode, newest first. */
-  publicOf(region: string, nestId: string, limit: number): Promise<Note[]>;
-}
-
-/**
- * Stores suppressions: which events of an alert a receiver is not notified of, and why. They are stored with their
- * events, so that they outlive the alert.
- */
-
-export interface SuppressionStore {
-  /** Stores suppressions with the events that they concern. Their alerts must be in the store. */
-  add(suppressions: readonly Suppression[]): Promise<void>;
-  /** The suppressions of an alert, in order of time, even if the alert itself was deleted. */
-  ofAlert(alertId: string): Promise<Suppression[]>;
-  /** The suppressions that concern an event, by its key. */
-  ofEvent(key: string): Promise<Suppression[]>;
-}
-
-/** An event that waits to be forwarded to a receiver, in commit order. */
-interface ForwardedEvent {
-  readonly receiver: string;
-  readonly event: Event;
-}
-
-export interface ForwardStore {
-  queue(events: readonly ForwardedEvent[]): Promise<void>;
-  /** Receivers with waiting events. */
-  receivers(): Promise<string[]>;
-  /** Takes the oldest `limit` events from a receiver's queue; they are removed when the transaction commits. */
-  take(receiver: string, limit: number): Promise<Event[]>;
-}
-
-export interface BrowserStore {
-  /** Replaces a browser's subscription to the same receiver. */
-  put(browser: SubscribedBrowser): Promise<void>;
-  /** All, the oldest subscription first. */
-  list(): Promise<SubscribedBrowser[]>;
-  delete(receiver: string, ids: readonly string[]): Promise<void>;
-}
-
-interface Pause {
-  readonly atUs: number;
-  readonly by: string;
-}
-
-/** Stores what nestwatch does to the service. */
-export interface ActionStore {
-  /** Adds one. False, and nothing is added, if its id is known, or if it is open and so is another one of the Bird. */
-  add(action: Action): Promise<boolean>;
-  /** Replaces those with these ids. */
-  put(actions: readonly Action[]): Promise<void>;
-  find(id: string): Promise<Action | undefined>;
-  /** Those of a region that are open, oldest first. */
-  open(region: string): Promise<Action[]>;
-  /** Those of a region that were wanted since then, newest first. */
-  since(region: string, sinceUs: number): Promise<Action[]>;
-  /** Since when no rule may act, and who said so; undefined if rules may. */
-  paused(): Promise<Pause | undefined>;
-  putPause(pause: Pause | undefined): Promise<void>;
-  /** The newest of a Bird, newest first. */
-  ofBird(region: string, birdId: string, limit: number): Promise<Action[]>;
-}
-
-export interface WriteStore {
-  /** Adds a record; beyond `LIMITS.kept_writes` the oldest are deleted. */
-  add(write: WriteRecord): Promise<void>;
-  /** Newest first. */
-  page(query: WriteQuery): Promise<{ readonly writes: readonly WriteRecord[]; readonly next?: string }>;
-}
-
-/** All given conditions must match. */
-export interface WriteQuery {
-  /** A person's or token's whole name. */
-  readonly who?: string | undefined;
-  /** A part of the request, in any case. */
-  readonly text?: string | undefined;
-  readonly sinceUs?: number | undefined;
-  /** Exclusive. */
-  readonly untilUs?: number | undefined;
-  /** Where the previous page ended; an invalid cursor reads as the beginning. */
-  readonly cursor?: string | undefined;
-  readonly limit: number;
-}
+/** The most damages that are listed. */
+export const LISTED_DAMAGES = 20;

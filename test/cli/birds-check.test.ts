@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the dollar is what is tested.
 /** `birds export` and `birds check`, against the daemon's API. */
 import { describe, expect, test } from 'vitest';
-import type { BirdRecord } from '../../src/store/inventory-store.ts';
+import type { BirdRecord } from '../../src/store/sql/watched/nests-and-birds.ts';
 import { aStatus } from '../web/sample.ts';
 import { putBirds } from '../web/sample-birds.ts';
 import { serve } from '../web/served.ts';

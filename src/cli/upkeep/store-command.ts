@@ -15,7 +15,7 @@ import {
 import type { RowSource, RowTarget } from '../../store/copy/table-rows.ts';
 import type { migratePostgresStore } from '../../store/postgres/postgres-store.ts';
 import { checkStoreFile, copyStoreFile, migrateStoreFile } from '../../store/sqlite/upkeep/store-file.ts';
-import type { StoreReport } from '../../store/upkeep-store.ts';
+import type { StoreReport } from '../../store/store.ts';
 import type { Step, TableChange } from '../../store/versions/steps.ts';
 import { tableChanges } from '../../store/versions/table-changes.ts';
 import { howMany } from '../../text/duration-words.ts';
@@ -118,7 +118,7 @@ async function examine(
 ): Promise<StoreReport> {
   const place = placeOf(edge, store, options);
   if (!place.postgres) return checkStoreFile(filePath(place.url));
-  const { checkPostgresStore } = await import('../../store/postgres/upkeep/check-postgres-store.ts');
+  const { checkPostgresStore } = await import('../../store/postgres/look-at-server.ts');
   return checkPostgresStore(place.postgres, edge.clock);
 }
 

@@ -12,7 +12,7 @@
 import { FEEDS, type Feed, isOwnFeed } from '../../domain/alert/event.ts';
 import { codeOf } from '../../errors.ts';
 import type { Report } from '../../report.ts';
-import type { AuditRecord, GapRecord } from '../../store/audit-store.ts';
+import type { AuditRecord, GapRecord } from '../../store/sql/watched/audits.ts';
 import type { Store } from '../../store/store.ts';
 import type { Clock, Random } from '../../time/clock.ts';
 import { type Column, createColumns } from '../columns.ts';

@@ -1,6 +1,6 @@
 /** Divides an audited window into parts, each with a count of its own, and the parts into pieces. */
 
-import type { GapRecord } from '../../store/audit-store.ts';
+import type { GapRecord } from '../../store/sql/watched/audits.ts';
 import { ANCHOR_MARGIN_US } from '../logs/sweep.ts';
 
 /** [fromUs, toUs). Both are quiet instants (`windowEdge`); otherwise counts are not used. */

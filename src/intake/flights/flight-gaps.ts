@@ -5,7 +5,7 @@
  * are stored, so that they survive a restart.
  */
 import type { Report } from '../../report.ts';
-import type { AuditRecord } from '../../store/audit-store.ts';
+import type { AuditRecord } from '../../store/sql/watched/audits.ts';
 import type { Store } from '../../store/store.ts';
 import type { Commit } from '../commit.ts';
 import type { IntakeParts } from '../parts.ts';

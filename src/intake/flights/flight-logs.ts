@@ -4,7 +4,7 @@ import type { FlightLog, FlightPlace, FlightStep, FlightTail } from '../../domai
 import { NestwatchError } from '../../errors.ts';
 import type { ServiceClient } from '../../service/client.ts';
 import type { FlightLogEntry } from '../../service/resources.ts';
-import type { FlightToRead } from '../../store/overdue-store.ts';
+import type { FlightToRead } from '../../store/sql/watched/judged-times.ts';
 import { plainText } from '../../text/plain-text.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { Instant } from '../../time/instant.ts';

@@ -13,7 +13,7 @@
 import { hash } from 'node:crypto';
 import { NestwatchError } from '../../errors.ts';
 import type { Flight, Parsed } from '../../service/resources.ts';
-import type { QuarantinedEntry } from '../../store/stream-store.ts';
+import type { QuarantinedEntry } from '../../store/sql/watched/feed-streams.ts';
 import { ANCHOR_MARGIN_US } from '../logs/sweep.ts';
 import type { IntakeParts } from '../parts.ts';
 import { isTouching, type UnreadWindow } from './flight-gaps.ts';

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { EVENT_TYPES, Event } from '../../domain/alert/event.ts';
 import type { Fact, Place } from '../../domain/alert/fact.ts';
 import type { User } from '../../service/resources.ts';
-import { type BirdRecord, type NestRecord, NO_NEWS_US } from '../../store/inventory-store.ts';
+import { type BirdRecord, type NestRecord, NO_NEWS_US } from '../../store/sql/watched/nests-and-birds.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
 import { formatInstant } from '../../time/instant.ts';
 import type { SeenBird } from './inventory-reading.ts';

@@ -16,7 +16,7 @@ import {
   type ListedRecord,
   type NestRecord,
   NO_NEWS_US,
-} from '../../store/inventory-store.ts';
+} from '../../store/sql/watched/nests-and-birds.ts';
 import type { Batch } from '../commit.ts';
 import type { Names } from '../entry-event.ts';
 import type { IntakeParts } from '../parts.ts';

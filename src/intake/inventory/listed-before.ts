@@ -17,7 +17,7 @@ import { type Event, MEMBER_TYPES, USER_TYPES } from '../../domain/alert/event.t
 import type { Rule } from '../../domain/alert/rule.ts';
 import type { Matcher } from '../../domain/matchers/matcher.ts';
 import type { Nest, User } from '../../service/resources.ts';
-import type { ListedRecord, NestRecord } from '../../store/inventory-store.ts';
+import type { ListedRecord, NestRecord } from '../../store/sql/watched/nests-and-birds.ts';
 import type { Notice, Noticing, Person } from './compare-listed.ts';
 
 /** `unwatched`: excluded by the configuration; `listed`: its Birds were never listed; `read`: they were. */

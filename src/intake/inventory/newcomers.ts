@@ -10,7 +10,7 @@ import { NEST_EXCLUDED } from '../../domain/alert/event.ts';
 import type { Fact } from '../../domain/alert/fact.ts';
 import { birdDeactivated } from '../../domain/kinds/bird-deactivated.ts';
 import { DISCONNECTED } from '../../domain/kinds/connection-disconnected.ts';
-import type { NestRecord } from '../../store/inventory-store.ts';
+import type { NestRecord } from '../../store/sql/watched/nests-and-birds.ts';
 import type { Store } from '../../store/store.ts';
 import type { IntakeParts } from '../parts.ts';
 

@@ -1,6 +1,6 @@
 /** Sorts the entries of a page by what happens to them, and remembers the ids of those that were committed. */
 import type { Parsed } from '../../service/resources.ts';
-import type { QuarantinedEntry } from '../../store/stream-store.ts';
+import type { QuarantinedEntry } from '../../store/sql/watched/feed-streams.ts';
 import type { Instant } from '../../time/instant.ts';
 import type { EventCandidate } from '../commit.ts';
 

@@ -1,6 +1,7 @@
 /** Prepares a schema as a store: creates it if missing, and migrates it from its version to the current one. */
 import { codeOf, NestwatchError } from '../../errors.ts';
 import { VERSION } from '../../version.ts';
+import type { Statements } from '../sql/sql.ts';
 import {
   type DoneStep,
   otherTables,
@@ -12,7 +13,6 @@ import {
   type TableChange,
   versionOf,
 } from '../versions/steps.ts';
-import type { Statements } from './statements.ts';
 
 interface MigrateOptions {
   readonly statements: Statements;

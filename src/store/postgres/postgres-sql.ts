@@ -1,7 +1,6 @@
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import { type Held, HeldWrites } from '../rows/held-writes.ts';
-import type { HeldRows, Parameter, Row, RowStatement, Sql } from '../sql/sql.ts';
-import { columnsOf, given, type Statements } from './statements.ts';
+import type { HeldRows, Parameter, Row, RowStatement, Sql, Statements, Value } from '../sql/sql.ts';
 
 /** The texts of statements that write rows, by engine the same for all connections. */
 const TEXTS = new WeakMap<RowStatement, string>();
@@ -109,4 +108,19 @@ function textOf(statement: RowStatement): string {
 
 function listsOf({ columns }: RowStatement, rows: readonly Row[]): Parameter[] {
   return columnsOf(columns.split(',').length, rows);
+}
+
+/**
+ * Sends many rows as one parameter per column, so that any number takes one round trip: `given('id text, seq
+ * bigint')` is `unnest($1::text[], $2::bigint[]) AS given (id, seq)`, to be run with `columnsOf(2, rows)`.
+ */
+function given(columns: string): string {
+  const all = columns.split(',').map((column) => column.trim().split(/\s+/));
+  const lists = all.map(([, type], index) => `$${index + 1}::${type}[]`).join(', ');
+  return `unnest(${lists}) AS given (${all.map(([name]) => name).join(', ')})`;
+}
+
+/** The lists that `given` reads; `width` is the number of columns, needed if there are no rows. */
+function columnsOf(width: number, rows: readonly (readonly Value[])[]): Value[][] {
+  return Array.from({ length: width }, (_, column) => rows.map((row) => row[column]!));
 }

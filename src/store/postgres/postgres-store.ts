@@ -33,9 +33,9 @@
  */
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import { type Clock, createStoreClock } from '../../time/clock.ts';
-import type { OwnershipStore } from '../ownership-store.ts';
-import { createRepositories } from '../sql/repositories.ts';
-import { createTransactions, type Repositories } from '../sql/transactions.ts';
+import { createRepositories, type StoreRepositories } from '../sql/repositories.ts';
+import type { Statements } from '../sql/sql.ts';
+import { createTransactions } from '../sql/transactions.ts';
 import type { OpenStore, Store, StoreSpace, Turns } from '../store.ts';
 import type { Step, TableChange } from '../versions/steps.ts';
 import { doneSteps, migrate } from './migrate.ts';
@@ -46,7 +46,6 @@ import { PostgresSql } from './postgres-sql.ts';
 import { openPostgresWakes } from './postgres-wakes.ts';
 import { createPromptStore } from './prompt-store.ts';
 import { Session } from './session.ts';
-import type { Statements } from './statements.ts';
 
 interface PostgresStoreOptions {
   readonly place: PostgresPlace;
@@ -160,7 +159,7 @@ function openTurns({ place, clock, steps }: PostgresStoreOptions): Turns & Pick<
     return answered;
   }
   /** A single statement is a transaction by itself. */
-  async function alone<T>(ask: (ownership: OwnershipStore) => Promise<T>): Promise<T> {
+  async function alone<T>(ask: (ownership: StoreRepositories['all']['ownership']) => Promise<T>): Promise<T> {
     await session.ready();
     session.forget();
     try {
@@ -180,7 +179,12 @@ function openTurns({ place, clock, steps }: PostgresStoreOptions): Turns & Pick<
   };
 }
 
-function createStore(session: Session, clock: Clock, repositories: Repositories, isShared: boolean): Store {
+function createStore(
+  session: Session,
+  clock: Clock,
+  repositories: StoreRepositories,
+  isShared: boolean,
+): Store {
   const queue = createPostgresQueue({ session, clock, isShared, rolledBack: repositories.rolledBack });
   let closed: Promise<void> | undefined;
 
@@ -234,6 +238,6 @@ function createSpace(session: Session, run: PostgresQueue['run'], clock: Clock):
   };
 }
 
-function repositoriesOf(session: Session, clock: Clock): Repositories {
+function repositoriesOf(session: Session, clock: Clock): StoreRepositories {
   return createRepositories(new PostgresSql(session), clock, () => session.slot);
 }

@@ -18,14 +18,18 @@ import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { NestwatchError } from '../../errors.ts';
 import { type Clock, sleep } from '../../time/clock.ts';
-import type { Parameter } from '../sql/sql.ts';
+import type { Parameter, Statements } from '../sql/sql.ts';
 import { followServer } from './lineage.ts';
 import { connectTo, destroy, endClient, type PostgresPlace, written } from './postgres-client.ts';
 import { connectFailure, endsConnection, isOfOldPlan, postgresFailure } from './postgres-failure.ts';
 import { lockLife, lockSchema, lockTables, takeSlot, unlockSchema, unlockTables } from './session-locks.ts';
-import { limitStatements, longestStatementMs, SHARED_LIMITS, settleIn } from './settle-in.ts';
-import { refuseSharedBackend } from './shared-backend.ts';
-import type { Statements } from './statements.ts';
+import {
+  limitStatements,
+  longestStatementMs,
+  refuseSharedBackend,
+  SHARED_LIMITS,
+  settleIn,
+} from './settle-in.ts';
 
 /** How long to wait for another process's lock: that process may just be ending. */
 const LOCK_TIMEOUT_MS = 3_000;

@@ -1,8 +1,23 @@
-import type { Event } from '../../domain/alert/event.ts';
 import type { FlightOutcome } from '../../domain/grouping/notification.ts';
-import type { FlightOverview } from '../bird-store.ts';
-import type { FlightRecord } from '../flight-store.ts';
-import { beginningOf } from '../texts/text-beginning.ts';
+
+/** A Flight as last seen. */
+export interface FlightRecord {
+  readonly stream: number;
+  /** In lower case. */
+  readonly flightId: string;
+  /** 0 if the service gave no `startDate`. */
+  readonly startedAtUs: number;
+  readonly status: string;
+  /** True while the Flight is watched, which means that no end was seen yet. */
+  readonly open: boolean;
+  /** How many ends were seen; the event of the second end has `#2`. */
+  readonly ends: number;
+  /**
+   * When it ended; absent while it is open, or if unknown. For an open Flight that has failed and waits for its
+   * reason: when the failure was first seen.
+   */
+  readonly endedAtUs?: number;
+}
 
 /** A row of `flight`. */
 export interface FlightRow {
@@ -49,45 +64,4 @@ const OUTCOMES: ReadonlyMap<string, FlightOutcome> = new Map([
 /** How a Flight ended, by the type of the event of its end. */
 export function outcomeOf(eventType: string): FlightOutcome {
   return OUTCOMES.get(eventType)!;
-}
-
-/** The part of a message that a list of Flights shows. */
-export const MAX_SHOWN_MESSAGE = 2_000;
-
-/** A Flight with its Bird, its Nest, and the event of its last end. */
-export interface FlightOverviewRow
-  extends Pick<FlightRow, 'stream' | 'started_us' | 'id' | 'status' | 'ended_us'> {
-  readonly region: string;
-  readonly bird_id: string;
-  readonly bird: string | null;
-  readonly nest_id: string | null;
-  readonly nest: string | null;
-  readonly event_id: string | null;
-  readonly message: string | null;
-}
-
-/** `attributes`: those of the event of its last end. */
-export function flightOverviewOf(row: FlightOverviewRow, attributes: Event['attributes']): FlightOverview {
-  return {
-    region: row.region,
-    nestId: row.nest_id ?? '',
-    nest: row.nest ?? '',
-    birdId: row.bird_id,
-    bird: row.bird ?? '',
-    flightId: row.id,
-    startedAtUs: row.started_us,
-    endedAtUs: row.ended_us,
-    status: row.status,
-    eventKey: row.event_id === null ? '' : `${row.region}/flight/${row.event_id}`,
-    message: beginningOf(row.message ?? '', MAX_SHOWN_MESSAGE),
-    step: String(attributes.step_id ?? ''),
-    scope: String(attributes.scope ?? ''),
-  };
-}
-
-/** A Flight's place in the order of starts, latest first. */
-export type FlightPlace = Pick<FlightRow, 'started_us' | 'stream' | 'id'>;
-
-export function flightPlaceOf(row: FlightPlace): (string | number)[] {
-  return [row.started_us, row.stream, row.id];
 }

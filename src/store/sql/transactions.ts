@@ -1,16 +1,6 @@
 import { isStoreFailure } from '../../errors.ts';
 import type { Attempted, Store, Transaction } from '../store.ts';
-
-/** The repositories of a store, and what they remember and hold back within a transaction. */
-export interface Repositories {
-  readonly all: Omit<Transaction, 'attempt' | 'pause'>;
-  /** Begins a transaction. Discards what was remembered of the previous one, which may have been rolled back. */
-  begin(): void;
-  /** Ends the transaction's work: writes what the repositories hold back until its end. */
-  end(): Promise<void>;
-  /** Called when something that was written was rolled back. */
-  rolledBack(): void;
-}
+import type { StoreRepositories } from './repositories.ts';
 
 /** What transactions ask of their connection. */
 interface Connected {
@@ -22,7 +12,7 @@ interface Connected {
 }
 
 interface TransactionOptions {
-  readonly repositories: Repositories;
+  readonly repositories: StoreRepositories;
   readonly connected: Connected;
   /** Whether the whole transaction is over after this failure, and not only the part in which it occurred. */
   readonly isOver: (failure: unknown) => boolean;

@@ -10,7 +10,7 @@ import { alertPath, nestPath } from '../../http/page-path.ts';
 import type { FiringCounts } from '../../operator/read-alerts.ts';
 import type { ReplicaView } from '../../operator/read-replicas.ts';
 import type { FeedReads, RegionProgress } from '../../region-progress.ts';
-import type { FaultRecord } from '../../store/fault-store.ts';
+import type { FaultRecord } from '../../store/sql/upkeep/noted-faults.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { type ConfigurationView, reasonOf, stateOf } from '../web-options.ts';
 import { problemList } from './alerts/alerts-page.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { AuditRecord } from '../../../src/store/audit-store.ts';
+import type { AuditRecord } from '../../../src/store/sql/watched/audits.ts';
 import { event, NOW_US } from './sample-records.ts';
 import type { Run } from './subject.ts';
 

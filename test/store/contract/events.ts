@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Event, shortId } from '../../../src/domain/alert/event.ts';
-import type { EventQuery } from '../../../src/store/event-store.ts';
+import type { EventQuery } from '../../../src/store/sql/watched/event-pages.ts';
 import { parseInstant } from '../../../src/time/instant.ts';
 import { anyCharacter } from '../../any-character.ts';
 import { amountOf } from '../../cases.ts';

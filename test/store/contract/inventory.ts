@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { Event } from '../../../src/domain/alert/event.ts';
-import type { EventQuery } from '../../../src/store/event-store.ts';
+import type { EventQuery } from '../../../src/store/sql/watched/event-pages.ts';
 import {
   type BirdRecord,
   type ListedRecord,
   type NestRecord,
   NO_NEWS_US,
-} from '../../../src/store/inventory-store.ts';
+} from '../../../src/store/sql/watched/nests-and-birds.ts';
 import { event, HOSTILE_TEXTS, NOW_US } from './sample-records.ts';
 import type { Run } from './subject.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { FlightTail } from '../../../src/domain/alert/flight-step.ts';
-import type { BirdRecord } from '../../../src/store/inventory-store.ts';
+import type { BirdRecord } from '../../../src/store/sql/watched/nests-and-birds.ts';
 import type { Transaction } from '../../../src/store/store.ts';
 import { alert, event, flight, NOW_US, SECOND_US } from './sample-records.ts';
 import type { Run } from './subject.ts';

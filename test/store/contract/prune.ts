@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type GroupMember, type GroupSort, HAS_LEFT } from '../../../src/domain/grouping/group.ts';
-import type { BirdRecord } from '../../../src/store/inventory-store.ts';
+import type { BirdRecord } from '../../../src/store/sql/watched/nests-and-birds.ts';
 import { alert, delivery, event, flight, group, NOW_US, notification, SECOND_US } from './sample-records.ts';
 import type { Run } from './subject.ts';
 

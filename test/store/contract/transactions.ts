@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { NestwatchError } from '../../../src/errors.ts';
-import type { NestRecord } from '../../../src/store/inventory-store.ts';
+import type { NestRecord } from '../../../src/store/sql/watched/nests-and-birds.ts';
 import { countTurns } from '../../count-turns.ts';
 import { delivery, event, HOSTILE_TEXTS, notification } from './sample-records.ts';
 import type { Run, Subject } from './subject.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { LIMITS } from '../../../src/limits.ts';
 import type { WriteRecord } from '../../../src/report.ts';
-import type { WriteQuery } from '../../../src/store/store.ts';
+import type { WriteQuery } from '../../../src/store/sql/upkeep/writes.ts';
 import { HOSTILE_TEXTS, NOW_US } from './sample-records.ts';
 import type { Run } from './subject.ts';
 

@@ -2,13 +2,12 @@
 import { NestwatchError } from '../../../errors.ts';
 import type { Clock } from '../../../time/clock.ts';
 import type { RowSource, RowTarget } from '../../copy/table-rows.ts';
-import type { Sql } from '../../sql/sql.ts';
+import type { Sql, Statements } from '../../sql/sql.ts';
 import { STEPS, statementsOf, versionOf } from '../../versions/steps.ts';
 import { COPY_MARK, createSchema, doneSteps, tableNames } from '../migrate.ts';
 import type { PostgresPlace } from '../postgres-client.ts';
 import { PostgresSql } from '../postgres-sql.ts';
 import { Session } from '../session.ts';
-import type { Statements } from '../statements.ts';
 
 interface SnapshotOptions {
   readonly place: PostgresPlace;

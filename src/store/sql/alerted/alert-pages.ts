@@ -5,10 +5,9 @@
 import type { Alert } from '../../../domain/alert/alert.ts';
 import type { AlertQuery, CausePage, CauseQuery } from '../../alert-store.ts';
 import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
-import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
 import { readable } from '../readable.ts';
 import type { Sql } from '../sql.ts';
-import { Conditions } from '../watched/conditions.ts';
+import { Conditions, formatCursor, parseCursor } from '../watched/conditions.ts';
 import type { SqlEvents } from '../watched/events.ts';
 
 interface PageRow {

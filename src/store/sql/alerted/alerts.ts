@@ -1,8 +1,12 @@
-import type { Alert } from '../../../domain/alert/alert.ts';
+import type { Alert, Labels } from '../../../domain/alert/alert.ts';
+import type { Event } from '../../../domain/alert/event.ts';
 import { regionOfScope } from '../../../domain/alert/fact.ts';
-import { MOST_FAILING } from '../../../domain/context/findings.ts';
+import { type Failing, MOST_FAILING } from '../../../domain/context/findings.ts';
 import type { Episode } from '../../../domain/digest/digest.ts';
-import type { AlertStore } from '../../alert-store.ts';
+import type { Link } from '../../../domain/evaluate/decide.ts';
+import type { OldEvents } from '../../../domain/grouping/sorts/catch-up-sort.ts';
+import type { AgedSpan, AlertQuery, CausePage, CauseQuery } from '../../alert-store.ts';
+import type { LinkedSpan } from '../../outbox-store.ts';
 import {
   type AlertRow,
   alertOf,
@@ -11,9 +15,8 @@ import {
   type LabelsRow,
   labelsPage,
 } from '../../rows/alert-row.ts';
-import { createNumbering } from '../numbering.ts';
 import { readable } from '../readable.ts';
-import { lastOfEach, namesOf, type Parameter, type RowStatement, type Sql } from '../sql.ts';
+import { createNumbering, lastOfEach, namesOf, type Parameter, type RowStatement, type Sql } from '../sql.ts';
 import type { BirdStanding } from '../watched/bird-standing.ts';
 import type { SqlEvents } from '../watched/events.ts';
 import { AlertEvents } from './alert-events.ts';
@@ -28,7 +31,13 @@ interface FailingRow {
   readonly starts_us: number;
 }
 
-type FiringRow = Awaited<ReturnType<AlertStore['countFiring']>>[number];
+interface FiringRow {
+  readonly alertname: string;
+  readonly severity: string;
+  readonly region: string;
+  readonly nestId: string;
+  readonly count: number;
+}
 
 const ON_BOTH = `id text, region text, scope text, alertname text, severity text, nest_id text, state text,
   flaps_on integer, starts_us bigint, ends_us bigint, due_us bigint, rank integer, bird_id text, cause text, nest text,
@@ -153,7 +162,7 @@ export function createAlerts(
     standing,
     groups,
   }: { events: SqlEvents; standing: BirdStanding; groups: Pick<SqlGroups, 'forget'> },
-): AlertStore {
+) {
   const linked = new AlertEvents(sql, events);
   const pages = new AlertPages(sql, events);
   const putAlerts = put(sql.engine);
@@ -179,15 +188,19 @@ export function createAlerts(
   }
 
   return {
-    find: async (id) => (await alerts('SELECT body FROM alert WHERE id = $1', id))[0],
+    /** One alert, in any state. */
+    find: async (id: string): Promise<Alert | undefined> =>
+      (await alerts('SELECT body FROM alert WHERE id = $1', id))[0],
     // A scope says its region too; both are given because the index begins with the region.
-    ofScopes: (scopes) =>
+    /** Alerts of these scopes, in any state. */
+    ofScopes: (scopes: readonly string[]): Promise<Alert[]> =>
       alerts(
         'SELECT body FROM alert WHERE region = ANY($1::text[]) AND scope = ANY($2::text[]) ORDER BY id',
         [...new Set(scopes.map(regionOfScope))],
         scopes,
       ),
-    async ofEvent(key) {
+    /** The alerts that an event is linked to, with its `seq` in each, without deleted ones. */
+    async ofEvent(key: string): Promise<{ alert: Alert; seq: number }[]> {
       const event = await events.numberOfKey(key);
       if (event === undefined) return [];
       const rows = await sql.rows<AlertRow & { seq: number }>(
@@ -196,18 +209,21 @@ export function createAlerts(
       );
       return readable(sql, 'alert', rows, (row) => ({ alert: alertOf(row), seq: row.seq }));
     },
-    async regions() {
+    /** Regions that have an alert in the store, in any state. */
+    async regions(): Promise<string[]> {
       const rows = await sql.rows<{ region: string }>('SELECT DISTINCT region FROM alert ORDER BY region');
       return rows.map(({ region }) => region);
     },
-    async scopes(region) {
+    /** Scopes of a region that have an alert in the store, in any state. */
+    async scopes(region: string): Promise<string[]> {
       const rows = await sql.rows<{ scope: string }>(
         'SELECT DISTINCT scope FROM alert WHERE region = $1 ORDER BY scope',
         region,
       );
       return rows.map(({ scope }) => scope);
     },
-    ofKind: (alertname, severity, region, limit) =>
+    /** Firing alerts of this kind and severity in the region, at most `limit`. */
+    ofKind: (alertname: string, severity: string, region: string, limit: number): Promise<Alert[]> =>
       alerts(
         `SELECT body FROM alert /* INDEXED BY alert_firing */
          WHERE state = 'firing' AND alertname = $1 AND severity = $2 AND region = $3 LIMIT $4`,
@@ -216,18 +232,31 @@ export function createAlerts(
         region,
         limit,
       ),
-    async sharing(alertId, afterSeq, lastSeq) {
+    /** Other alerts with events that this one has with `afterSeq < seq <= lastSeq`, each with its own last `seq` of these. */
+    async sharing(
+      alertId: string,
+      afterSeq: number,
+      lastSeq: number,
+    ): Promise<(readonly [alertId: string, seq: number])[]> {
       const rows = await sql.rows<{ id: string; seq: number }>(SHARING, alertId, afterSeq, lastSeq);
       return rows.map(({ id, seq }) => [id, seq] as const);
     },
-    async shared(errors, least) {
+    /** Those of these errors with which at least `least` alerts of kind FlightFailed fire in their region. */
+    async shared<T extends { readonly region: string; readonly error: string }>(
+      errors: readonly T[],
+      least: number,
+    ): Promise<T[]> {
       const [regions, texts] = [errors.map(({ region }) => region), errors.map(({ error }) => error)];
       const pairs = regions.map((region, index) => [region, texts[index]]);
       const given = sql.engine === 'sqlite' ? [JSON.stringify(pairs)] : [regions, texts];
       const rows = await sql.rows<{ at: number }>(OF_MANY[sql.engine], least, ...given);
       return rows.map(({ at }) => errors[at - 1]!);
     },
-    async failingWith(regions, error, limit) {
+    /**
+     * How many Birds of these regions, in how many Nests, have a firing FlightFailed with this error, among `MOST_FAILING`
+     * of these alerts in each region, and one alert of each of those `limit` that began to fail last, the latest first.
+     */
+    async failingWith(regions: readonly string[], error: string, limit: number): Promise<Failing> {
       const ofBirds: FailingRow[] = [];
       let isAll = true;
       for (const region of regions) {
@@ -249,9 +278,14 @@ export function createAlerts(
         latest: numbers.flatMap((number) => stored.get(number) ?? []),
       };
     },
-    due: (nowUs, limit) =>
+    /** Alerts whose `dueAtUs` has come, oldest first. */
+    due: (nowUs: number, limit: number): Promise<Alert[]> =>
       alerts('SELECT body FROM alert WHERE due_us <= $1 ORDER BY due_us, id LIMIT $2', nowUs, limit),
-    async put(changed) {
+    /**
+     * Writes alerts and marks them as changed, so that `changed` returns them until `markRouted`. The episode of a
+     * resolved alert is added to the history.
+     */
+    async put(changed: readonly Alert[]): Promise<void> {
       if (changed.length === 0) return;
       groups.forget();
       const last = lastOfEach(changed, ({ id }) => id);
@@ -267,18 +301,34 @@ export function createAlerts(
       await joinAgain(last.map(({ id }) => id));
       standing.alerted(changed.map(({ scope }) => scope));
     },
-    linkEvents: (links) => linked.link(links),
-    oldEvents: (spans) => linked.old(spans),
-    events: (alertId, afterSeq, limit, lastSeq = Number.MAX_SAFE_INTEGER) =>
-      linked.list(alertId, afterSeq, limit, lastSeq),
-    eventsOf: (spans, limit) => linked.ofSpans(spans, limit),
-    changed: (limit) =>
+    /** Links events to alerts, replacing links with the same `seq`. Both must be in the store. */
+    linkEvents: (links: readonly Link[]): Promise<void> => linked.link(links),
+    /**
+     * Of each span, its oldest events up to the first one that was observed within `maxAgeUs` of when it occurred, in the
+     * order of the spans; undefined if there are none.
+     */
+    oldEvents: (spans: readonly AgedSpan[]): Promise<(OldEvents | undefined)[]> => linked.old(spans),
+    /** The alert's events with `afterSeq < seq`, and `seq <= lastSeq` if given: the newest `limit`, newest first. */
+    events: (
+      alertId: string,
+      afterSeq: number,
+      limit: number,
+      lastSeq = Number.MAX_SAFE_INTEGER,
+    ): Promise<Link[]> => linked.list(alertId, afterSeq, limit, lastSeq),
+    /** The newest `limit` events of each span, newest first, by alert. Each alert may have only one span. */
+    eventsOf: (spans: readonly LinkedSpan[], limit: number): Promise<ReadonlyMap<string, readonly Event[]>> =>
+      linked.ofSpans(spans, limit),
+    /** Alerts changed since they were last routed, oldest change first. */
+    changed: (limit: number): Promise<Alert[]> =>
       alerts('SELECT body FROM changed_alert JOIN alert USING (alert) ORDER BY position LIMIT $1', limit),
+    /** Adds these alerts to `changed`, if they exist. */
     joinAgain,
-    async markRouted(alertIds) {
+    /** Removes these alerts from `changed` until they are written again. */
+    async markRouted(alertIds: readonly string[]): Promise<void> {
       await sql.run(`DELETE FROM changed_alert WHERE alert IN ${NAMED}`, alertIds);
     },
-    async list({ state, limit }) {
+    /** Firing and resolved alerts for people and metrics, newest first. */
+    async list({ state, limit }: { state?: Alert['state'] | undefined; limit: number }): Promise<Alert[]> {
       const found: Alert[] = [];
       // One state at a time, so that each is read in the order of the index.
       for (const one of state === undefined ? ['firing', 'resolved'] : [state]) {
@@ -287,9 +337,16 @@ export function createAlerts(
       }
       return found.sort((a, b) => b.startsAtUs - a.startsAtUs).slice(0, limit);
     },
-    firing: ({ startsAtUs, id } = { startsAtUs: Number.MAX_SAFE_INTEGER, id: '' }, limit) =>
-      alerts(FIRING, startsAtUs, id, limit),
-    episodes: async (alertId, limit) =>
+    /** Firing alerts after the given one, newest first. */
+    firing: (
+      { startsAtUs, id }: Pick<Alert, 'id' | 'startsAtUs'> | undefined = {
+        startsAtUs: Number.MAX_SAFE_INTEGER,
+        id: '',
+      },
+      limit: number,
+    ): Promise<Alert[]> => alerts(FIRING, startsAtUs, id, limit),
+    /** The alert's ended episodes, latest first, even if the alert itself was deleted. */
+    episodes: async (alertId: string, limit: number): Promise<Episode[]> =>
       episodes(
         await sql.rows<AlertRow>(
           'SELECT body FROM episode WHERE alert_id = $1 ORDER BY starts_us DESC LIMIT $2',
@@ -297,13 +354,19 @@ export function createAlerts(
           limit,
         ),
       ),
-    lastEpisodes: async (alertname, region) =>
+    /** The last ended episode of each alert of that name in a region, even if the alert itself was deleted. */
+    lastEpisodes: async (alertname: string, region: string): Promise<Episode[]> =>
       episodes(await sql.rows<AlertRow>(LAST_EPISODES[sql.engine], alertname, region)),
-    episodesSince: async (alertname, region, sinceUs) =>
+    /** Episodes in a region, of the alerts of that name, whose end was seen at `sinceUs` or later. */
+    episodesSince: async (alertname: string, region: string, sinceUs: number): Promise<Episode[]> =>
       episodes(await sql.rows<AlertRow>(EPISODES_SINCE, `${alertname}/`, `${alertname}0`, sinceUs)).filter(
         ({ labels }) => labels.region === region,
       ),
-    async endedBefore(place, limit) {
+    /** All ended episodes after the given one, each with when its end was seen; latest first. */
+    async endedBefore(
+      place: { readonly resolvedAtUs: number; readonly alertId: string } | undefined,
+      limit: number,
+    ): Promise<{ episode: Episode; resolvedAtUs: number }[]> {
       const { resolvedAtUs = Number.MAX_SAFE_INTEGER, alertId = '' } = place ?? {};
       const rows = await sql.rows<AlertRow & { readonly resolved_us: number }>(
         `SELECT body, resolved_us FROM episode /* INDEXED BY episode_by_age */
@@ -315,7 +378,16 @@ export function createAlerts(
       const ended = episodes(rows);
       return rows.map((row, index) => ({ episode: ended[index]!, resolvedAtUs: row.resolved_us }));
     },
-    async firingLabels(alertnames, after, limit) {
+    /**
+     * Labels of firing alerts, of all or of those with these names, in no particular order. Alerts that fire on only
+     * because they flap are left out. Examines at most `limit` alerts; `next` is the `after` of the next call, and
+     * absent at the end. Start with 0.
+     */
+    async firingLabels(
+      alertnames: readonly string[] | null,
+      after: number,
+      limit: number,
+    ): Promise<{ labels: Labels[]; next?: number }> {
       const rows =
         alertnames === null
           ? await sql.rows<LabelsRow>(labelsOf(sql.engine, 'true'), after, limit)
@@ -327,20 +399,26 @@ export function createAlerts(
             );
       return labelsPage(rows, limit);
     },
-    page: (query) => pages.page(query),
-    causes: (query) => pages.causes(query),
-    count: () =>
+    /** Alerts in pages; `next` is absent at the end. Throws `usage` for a cursor that no earlier answer gave. */
+    page: (query: AlertQuery): Promise<{ alerts: Alert[]; next?: string }> => pages.page(query),
+    /** The causes of firing alerts: unacknowledged first, then by severity, then by the number of alerts. */
+    causes: (query: CauseQuery): Promise<CausePage> => pages.causes(query),
+    count: (): Promise<{ alertname: string; severity: string; state: string; count: number }[]> =>
       sql.rows<{ alertname: string; severity: string; state: string; count: number }>(
         `SELECT alertname, severity, state, count(*) AS count FROM alert
          GROUP BY alertname, severity, state ORDER BY alertname, severity, state`,
       ),
-    countFiring: () =>
+    /** How many alerts fire, by label values; a missing label is empty. */
+    countFiring: (): Promise<
+      { alertname: string; severity: string; region: string; nestId: string; count: number }[]
+    > =>
       sql.rows<FiringRow>(
         `SELECT alertname, severity, region, nest_id AS "nestId", count(*) AS count
          FROM alert /* INDEXED BY alert_firing */ WHERE state = 'firing'
          GROUP BY alertname, severity, region, nest_id ORDER BY alertname, severity, region, nest_id`,
       ),
-    async delete(alertIds) {
+    /** Deletes alerts with their links and their memberships in groups. Their events and episodes stay. */
+    async delete(alertIds: readonly string[]): Promise<void> {
       if (alertIds.length === 0) return;
       groups.forget();
       const scopes = await sql.rows<{ scope: string }>(

@@ -1,9 +1,21 @@
+/**
+ * Stores the progress of digests, and counts what a digest contains. The counts are of what other stores wrote
+ * (events, resolved episodes, suppressions, deliveries), for as long as retention keeps it.
+ */
 import type { Digest, EndedSilenced, Episode } from '../../../domain/digest/digest.ts';
 import type { EndedFlight } from '../../../domain/digest/flight-tally.ts';
-import type { DigestRecord, DigestStore } from '../../digest-store.ts';
 import { readBody } from '../../rows/event-row.ts';
 import { beginningOf, beginningSql } from '../../texts/text-beginning.ts';
 import type { Sql } from '../sql.ts';
+
+/** The progress of the digests of one name. */
+export interface DigestRecord {
+  readonly name: string;
+  /** The instant of the last digest; before the first, when the name was first known. */
+  readonly lastUs: number;
+  /** The number of the last event it counted; absent before the first digest. */
+  readonly lastEvent?: number;
+}
 
 /** The event of a Flight's end. */
 interface EndedFlightRow {
@@ -76,20 +88,24 @@ const ENDED_SILENCED = `SELECT alert_id, max(times) AS times, count(*) OVER () A
     GROUP BY alert_id, group_key) AS one
   GROUP BY alert_id ORDER BY max(times) DESC, alert_id LIMIT $3`;
 
-export function createDigests(sql: Sql): DigestStore {
+export function createDigests(sql: Sql) {
   return {
-    async find(name) {
+    async find(name: string): Promise<DigestRecord | undefined> {
       const row = await sql.first<{ body: string }>('SELECT body FROM digest WHERE name = $1', name);
       return row && (JSON.parse(row.body) as DigestRecord);
     },
-    async put(record) {
+    async put(record: DigestRecord): Promise<void> {
       await sql.run(
         'INSERT INTO digest (name, body) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET body = excluded.body',
         record.name,
         JSON.stringify(record),
       );
     },
-    async arrivals(sinceUs) {
+    /**
+     * Events are numbered in order of arrival. `before` is the number before the first event that occurred at or after
+     * `sinceUs`; `last` is the last number of all.
+     */
+    async arrivals(sinceUs: number): Promise<{ readonly before: number; readonly last: number }> {
       const row = await sql.first<{ first: number | null; last: number | null }>(
         `${TOUCHED[sql.engine]} SELECT
            (SELECT min(event) FROM event /* INDEXED BY event_by_age */ WHERE occurred_us >= $1) AS first,
@@ -99,10 +115,12 @@ export function createDigests(sql: Sql): DigestStore {
       const last = row?.last ?? 0;
       return { before: (row?.first ?? last + 1) - 1, last };
     },
-    async endedFlights(after, upTo): Promise<(EndedFlight & { readonly number: number })[]> {
+    /** Flights that failed or succeeded, whose events have numbers with `after < number <= upTo`. */
+    async endedFlights(after: number, upTo: number): Promise<(EndedFlight & { readonly number: number })[]> {
       return (await sql.rows<EndedFlightRow>(ENDED_FLIGHTS, after, upTo)).map(endedFlightOf);
     },
-    async episodes(afterUs, upToUs, limit) {
+    /** Episodes whose end was seen after `afterUs` and by `upToUs`, in order of their ends. */
+    async episodes(afterUs: number, upToUs: number, limit: number): Promise<Episode[]> {
       const rows = await sql.rows<{ body: string }>(
         `SELECT body FROM episode /* INDEXED BY episode_by_age */ WHERE resolved_us > $1 AND resolved_us <= $2
          ORDER BY resolved_us, alert_id LIMIT $3`,
@@ -112,10 +130,15 @@ export function createDigests(sql: Sql): DigestStore {
       );
       return rows.map(({ body }) => JSON.parse(body) as Episode);
     },
-    async endedSilenced(afterUs, upToUs, limit): Promise<EndedSilenced> {
+    /**
+     * Alerts that ended in that time without a notification because of a silence, most frequent first: the first
+     * `limit` by name, and the total number.
+     */
+    async endedSilenced(afterUs: number, upToUs: number, limit: number): Promise<EndedSilenced> {
       return endedSilencedOf(await sql.rows<EndedSilencedRow>(ENDED_SILENCED, afterUs, upToUs, limit));
     },
-    async countSuppressed(receiver, afterUs, upToUs): Promise<Digest['suppressed']> {
+    /** How many notifications of alerts to a receiver were suppressed in that time, by reason. */
+    async countSuppressed(receiver: string, afterUs: number, upToUs: number): Promise<Digest['suppressed']> {
       return sql.rows<Digest['suppressed'][number]>(
         `SELECT reason, count(*) AS count FROM suppression /* INDEXED BY suppression_by_age */
          WHERE at_us > $2 AND at_us <= $3 AND receiver = $1 GROUP BY reason ORDER BY count(*) DESC, reason`,
@@ -124,7 +147,8 @@ export function createDigests(sql: Sql): DigestStore {
         upToUs,
       );
     },
-    async countDead(receiver, afterUs, upToUs) {
+    /** Deliveries to a receiver that were given up in that time. */
+    async countDead(receiver: string, afterUs: number, upToUs: number): Promise<number> {
       const row = await sql.first<{ count: number }>(
         `SELECT count(*) AS count FROM delivery /* INDEXED BY delivery_undelivered */
          WHERE state <> 'delivered' AND state = 'dead' AND receiver = $1 AND settled_us > $2 AND settled_us <= $3`,

@@ -1,9 +1,30 @@
+/**
+ * Stores groups: which alerts a receiver is notified of together, when the group is flushed next, and up to which
+ * event it has notified of each member.
+ */
 import type { Alert } from '../../../domain/alert/alert.ts';
 import type { AlertInGroup, Group, GroupMember } from '../../../domain/grouping/group.ts';
-import type { AlertingWork, GroupStore } from '../../group-store.ts';
 import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
 import { readable } from '../readable.ts';
 import { type HeldRows, lastOfEach, type RowStatement, type Sql, upsertRows } from '../sql.ts';
+
+/** The instants are those of the next one; null for none. */
+export interface AlertingWork {
+  /** An alert changes with time. */
+  readonly alertUs: number | null;
+  /** A group is flushed. */
+  readonly groupUs: number | null;
+  /** A delivery is given to the fallback. */
+  readonly fallbackUs: number | null;
+  /** Alerts join their groups. */
+  readonly isJoining: boolean;
+  /** Alerts that were set aside try again to join. */
+  readonly isRetrying: boolean;
+  /** Events are forwarded. */
+  readonly isForwarding: boolean;
+  /** An integration accepts nothing, or an alert says so. */
+  readonly isDeliveryFailing: boolean;
+}
 
 /** How many groups' members are loaded together. */
 const GROUPS_PER_FETCH = 64;
@@ -159,7 +180,7 @@ type WorkRow = {
   readonly [Part in keyof AlertingWork]: AlertingWork[Part] extends boolean ? number : AlertingWork[Part];
 };
 
-export class SqlGroups implements GroupStore {
+export class SqlGroups {
   readonly #sql: Sql;
   readonly #prefetched = new PrefetchedMembers();
   readonly #holds: () => void;
@@ -179,6 +200,7 @@ export class SqlGroups implements GroupStore {
     });
   }
 
+  /** The existing groups with these keys, in order of their keys. */
   async list(keys: readonly string[]): Promise<Group[]> {
     const rows = await this.#sql.rows<GroupRow>(
       'SELECT body, next_flush_us FROM alert_group WHERE key = ANY($1::text[]) ORDER BY key',
@@ -187,6 +209,7 @@ export class SqlGroups implements GroupStore {
     return readable(this.#sql, 'alert_group', rows, groupOf);
   }
 
+  /** Groups whose `nextFlushAtUs` has come, oldest first; with `areJoined`, only those none of whose alerts changed since. */
   async due(nowUs: number, limit: number, areJoined = false): Promise<Group[]> {
     const rows = await this.#sql.rows<GroupRow>(
       `SELECT body, next_flush_us FROM alert_group WHERE next_flush_us <= $1 ${areJoined ? IS_JOINED : ''}
@@ -205,6 +228,7 @@ export class SqlGroups implements GroupStore {
     this.#holds();
   }
 
+  /** Deletes groups with their members. */
   async delete(keys: readonly string[]): Promise<void> {
     this.#prefetched.discard(keys);
     await this.#sql.run(
@@ -214,6 +238,7 @@ export class SqlGroups implements GroupStore {
     await this.#sql.run('DELETE FROM alert_group WHERE key = ANY($1::text[])', keys);
   }
 
+  /** The memberships of these alerts in any groups. */
   async membersOfAlerts(alertIds: readonly string[]): Promise<GroupMember[]> {
     const rows = await this.#sql.rows<MemberRow>(
       `SELECT ${MEMBER_COLUMNS} FROM alert JOIN group_member USING (alert) JOIN alert_group USING (alert_group)
@@ -223,6 +248,7 @@ export class SqlGroups implements GroupStore {
     return rows.map(memberOf);
   }
 
+  /** A group's members with their alerts, in order of the alerts' ids. */
   async members(groupKey: string): Promise<AlertInGroup[]> {
     const together = this.#prefetched.take(groupKey);
     if (together.length > 0) {
@@ -260,6 +286,7 @@ export class SqlGroups implements GroupStore {
     this.#prefetched.forget();
   }
 
+  /** Firing alerts that a group of this receiver has notified of as firing, by id, after `afterId`. */
   async notifiedFiring(receiver: string, afterId: string, limit: number): Promise<Alert[]> {
     const rows = await this.#sql.rows<AlertRow>(
       `SELECT alert.body FROM alert
@@ -274,6 +301,7 @@ export class SqlGroups implements GroupStore {
     return readable(this.#sql, 'alert', rows, alertOf);
   }
 
+  /** Writes members, whose groups and alerts must be in the store. */
   async putMembers(members: readonly GroupMember[]): Promise<void> {
     if (members.length === 0) return;
     this.#prefetched.discard(members.map(({ groupKey }) => groupKey));
@@ -307,6 +335,10 @@ export class SqlGroups implements GroupStore {
     );
   }
 
+  /**
+   * What alerting has to do. `ofIntegrations`: the name of the alerts about integrations that accept nothing, which are
+   * checked for as long as one fires.
+   */
   async work(nowUs: number, ofIntegrations: string): Promise<AlertingWork> {
     const row = (await this.#sql.first<WorkRow>(WORK, nowUs, ofIntegrations))!;
     return {

@@ -1,5 +1,4 @@
 import type { Note } from '../../../domain/alert/alert.ts';
-import type { NoteStore } from '../../store.ts';
 import { type Sql, upsertRows } from '../sql.ts';
 
 const ADD = upsertRows(
@@ -22,15 +21,19 @@ const PUBLIC = `SELECT ${FIELDS} FROM alert JOIN alert_note AS note
 
 type NoteRow = Omit<Note, 'isPublic'> & { readonly isPublic: number };
 
-export function createNotes(sql: Sql): NoteStore {
+/** Stores what people wrote about alerts, for as long as the episode is stored that they wrote about. */
+export function createNotes(sql: Sql) {
   const notes = async (text: string, ...parameters: readonly (string | number)[]): Promise<Note[]> =>
     (await sql.rows<NoteRow>(text, ...parameters)).map((row) => ({ ...row, isPublic: row.isPublic === 1 }));
 
   return {
-    async add({ id, alertId, startsAtUs, atUs, author, text, isPublic }) {
+    async add({ id, alertId, startsAtUs, atUs, author, text, isPublic }: Note): Promise<void> {
       await sql.write(ADD, [[id, alertId, startsAtUs, atUs, author, text, isPublic ? 1 : 0]]);
     },
-    ofAlert: (alertId, limit) => notes(OF_ALERT, alertId, limit),
-    publicOf: (region, nestId, limit) => notes(PUBLIC, region, nestId, limit),
+    /** The notes of all episodes that are stored, newest first. */
+    ofAlert: (alertId: string, limit: number): Promise<Note[]> => notes(OF_ALERT, alertId, limit),
+    /** Of each alert that fires in the Nest the newest public note of its current episode, newest first. */
+    publicOf: (region: string, nestId: string, limit: number): Promise<Note[]> =>
+      notes(PUBLIC, region, nestId, limit),
   };
 }

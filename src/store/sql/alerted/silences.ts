@@ -1,6 +1,5 @@
 import { knownMatcher } from '../../../domain/matchers/matcher.ts';
 import type { Silence } from '../../../domain/muting/silence.ts';
-import type { SilenceStore } from '../../store.ts';
 import { readable } from '../readable.ts';
 import { lastOfEach, type Sql, upsertRows } from '../sql.ts';
 
@@ -23,12 +22,13 @@ const PUT = upsertRows(
 const PAGE =
   'SELECT id, ends_us, body FROM silence WHERE (ends_us, id) > ($1, $2) ORDER BY ends_us, id LIMIT $3';
 
-export function createSilences(sql: Sql): SilenceStore {
+export function createSilences(sql: Sql) {
   // Every flush lists them, so silences whose stored text is unchanged are not parsed again.
   let known = new Map<string, { readonly body: string; readonly silence: Silence }>();
 
   return {
-    async list(endsAfterUs = -1) {
+    /** Silences that end after this instant, or by default all that are kept; those that end first come first. */
+    async list(endsAfterUs = -1): Promise<Silence[]> {
       const read: typeof known = new Map();
       let rows = await sql.rows<SilenceRow>(PAGE, endsAfterUs + 1, '', STEP);
       for (;;) {
@@ -45,7 +45,7 @@ export function createSilences(sql: Sql): SilenceStore {
       known = read;
       return [...read.values()].map(({ silence }) => silence);
     },
-    async put(silences) {
+    async put(silences: readonly Silence[]): Promise<void> {
       const rows = lastOfEach(silences, ({ id }) => id).map((silence) => {
         const matchers = silence.matchers.map(({ name, op, value }) => ({ name, op, value }));
         const { id, endsAtUs, alertId, alertStartsAtUs } = silence;
@@ -53,7 +53,7 @@ export function createSilences(sql: Sql): SilenceStore {
       });
       await sql.write(PUT, rows);
     },
-    async delete(ids) {
+    async delete(ids: readonly string[]): Promise<void> {
       if (ids.length > 0) await sql.run('DELETE FROM silence WHERE id = ANY($1::text[])', ids);
     },
   };

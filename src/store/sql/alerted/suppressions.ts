@@ -1,5 +1,4 @@
 import type { Suppression } from '../../../domain/muting/suppression.ts';
-import type { SuppressionStore } from '../../store.ts';
 import type { RowStatement, Sql } from '../sql.ts';
 import type { SqlEvents } from '../watched/events.ts';
 
@@ -26,7 +25,11 @@ const LINK: RowStatement = {
     WHERE true ON CONFLICT DO NOTHING`,
 };
 
-export function createSuppressions(sql: Sql, events: Pick<SqlEvents, 'numberOfKey'>): SuppressionStore {
+/**
+ * Stores suppressions: which events of an alert a receiver is not notified of, and why. They are stored with their
+ * events, so that they outlive the alert.
+ */
+export function createSuppressions(sql: Sql, events: Pick<SqlEvents, 'numberOfKey'>) {
   let held: Suppression[] = [];
   const holds = sql.hold({
     writes: ['suppression', 'suppressed_event'],
@@ -47,19 +50,22 @@ export function createSuppressions(sql: Sql, events: Pick<SqlEvents, 'numberOfKe
     },
   });
   return {
-    async add(list) {
+    /** Stores suppressions with the events that they concern. Their alerts must be in the store. */
+    async add(list: readonly Suppression[]): Promise<void> {
       if (list.length === 0) return;
       held.push(...list);
       holds();
     },
-    async ofAlert(alertId) {
+    /** The suppressions of an alert, in order of time, even if the alert itself was deleted. */
+    async ofAlert(alertId: string): Promise<Suppression[]> {
       const rows = await sql.rows<SuppressionRow>(
         'SELECT * FROM suppression WHERE alert_id = $1 ORDER BY suppression',
         alertId,
       );
       return rows.map(suppressionOf);
     },
-    async ofEvent(key) {
+    /** The suppressions that concern an event, by its key. */
+    async ofEvent(key: string): Promise<Suppression[]> {
       const number = await events.numberOfKey(key);
       if (number === undefined) return [];
       const rows = await sql.rows<SuppressionRow>(

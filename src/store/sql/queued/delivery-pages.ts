@@ -5,10 +5,9 @@
 import type { DeliveryQuery, ListedDelivery } from '../../outbox-store.ts';
 import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
 import { type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
-import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
 import { readable } from '../readable.ts';
 import type { Sql } from '../sql.ts';
-import { Conditions } from '../watched/conditions.ts';
+import { Conditions, formatCursor, parseCursor } from '../watched/conditions.ts';
 import type { SqlEvents } from '../watched/events.ts';
 
 const MAX_PAGE = 1000;

@@ -4,18 +4,17 @@ import type {
   ClaimedDelivery,
   Delivery,
   DeliveryQuery,
+  DeliveryState,
   FailingIntegration,
   Lane,
   LinkedSpan,
   ListedDelivery,
-  OutboxStore,
   SentNotification,
   Settlement,
 } from '../../outbox-store.ts';
 import { type ClaimedRow, type DeliveryRow, deliveryOf, readClaimed } from '../../rows/delivery-row.ts';
 import { BESIDE_HELD } from '../../rows/held-writes.ts';
-import { createNumbering } from '../numbering.ts';
-import { type HeldRows, namesOf, type RowStatement, type Sql } from '../sql.ts';
+import { createNumbering, type HeldRows, namesOf, type RowStatement, type Sql } from '../sql.ts';
 import type { SqlEvents } from '../watched/events.ts';
 import { SqlClaims } from './claims.ts';
 import type { DeliveryCounts } from './delivery-counts.ts';
@@ -69,7 +68,7 @@ const LAST_NUMBER = `SELECT max(seq) AS last FROM (
   SELECT max(seq) AS seq FROM notification UNION ALL SELECT max(notification) FROM notified_event)`;
 
 /** The outbox, composed of lanes, claims, settlements and pages. */
-export class SqlOutbox implements OutboxStore {
+export class SqlOutbox {
   readonly #sql: Sql;
   readonly #counts: DeliveryCounts;
   readonly #notified: SqlNotified;
@@ -101,6 +100,10 @@ export class SqlOutbox implements OutboxStore {
     });
   }
 
+  /**
+   * Queues a notification for all of its deliveries, or for none. The alerts that it lists must be, or once have
+   * been, in the store. `covers` says which events it notifies of; by default those that it lists.
+   */
   async enqueue(
     notification: Notification,
     deliveries: readonly Delivery[],
@@ -163,14 +166,21 @@ export class SqlOutbox implements OutboxStore {
     this.#heldPrefixes.clear();
   }
 
-  notificationsOfEvent(key: string) {
+  /** The notifications that cover an event, by listing or counting it, oldest first; then those that forward it. */
+  notificationsOfEvent(key: string): Promise<{ notification: Notification; deliveries: Delivery[] }[]> {
     return this.#notified.ofEvent(key);
   }
 
+  /** The notifications that list an alert, newest first, even if the alert itself was deleted. */
   notificationsOfAlert(alertId: string, limit: number): Promise<SentNotification[]> {
     return this.#notified.ofAlert(alertId, limit);
   }
 
+  /**
+   * Claims up to `limit` due deliveries of one receiver's integration, only the first of each lane, and records the
+   * attempt: they become `leased`, and `attempts` includes this one. `holder` is the sending replica, if several
+   * share the store. `choice` restricts which are claimed.
+   */
   async claim(
     receiver: string,
     position: number,
@@ -188,14 +198,20 @@ export class SqlOutbox implements OutboxStore {
     return found.claimed;
   }
 
-  due(nowUs: number) {
+  /** Integrations with something due at `nowUs`, and the next instant at which something will be. */
+  due(nowUs: number): Promise<{ due: { receiver: string; position: number }[]; nextAtUs?: number }> {
     return this.#claims.due(nowUs);
   }
 
+  /** Ends attempts, in this order. Ids that are not in the store are skipped. */
   settle(settlements: readonly Settlement[], nowUs: number): Promise<void> {
     return this.#settlements.settle(settlements, nowUs);
   }
 
+  /**
+   * Puts dead deliveries back as if they were queued now, with 72 h and all attempts ahead. Other ids are ignored.
+   * Returns the ids that were put back.
+   */
   async redrive(ids: readonly string[], nowUs: number): Promise<string[]> {
     const revived = await this.#sql.rows<Lane & { readonly id: string }>(
       `UPDATE delivery SET state = 'pending', attempts = 0, cut_off = 0, created_us = $2, next_attempt_us = $2,
@@ -210,6 +226,7 @@ export class SqlOutbox implements OutboxStore {
     return [...new Set(ids)].filter((id) => known.has(id));
   }
 
+  /** Takes up to `limit` deliveries whose `fallbackAtUs` has come. Each is returned only once. */
   async takeFallbacks(nowUs: number, limit: number): Promise<ClaimedDelivery[]> {
     const rows = await this.#sql.rows<ClaimedRow>(
       `SELECT delivery.*, notification.body FROM delivery JOIN notification ON notification.seq = notification
@@ -224,14 +241,20 @@ export class SqlOutbox implements OutboxStore {
     return rows.flatMap((row) => readClaimed({ ...row, fallback_us: null }) ?? []);
   }
 
+  /** Makes a taken delivery due for its fallback again, at this instant. */
   async fallBackAt(id: string, atUs: number): Promise<void> {
     await this.#sql.run('UPDATE delivery SET fallback_us = $2 WHERE id = $1', id, atUs);
   }
 
+  /** Integrations that accept nothing now, by receiver and position. */
   failingIntegrations(): Promise<FailingIntegration[]> {
     return this.#settlements.failing();
   }
 
+  /**
+   * Makes deliveries ambiguous and due now that were left leased by processes that have ended: at a start all of
+   * them, with `living` all but those these replicas hold. Returns how many.
+   */
   async recoverLeases(nowUs: number, living: readonly number[] = []): Promise<number> {
     const recovered = await this.#sql.rows<Lane>(
       `UPDATE delivery /* INDEXED BY delivery_undelivered */
@@ -246,6 +269,7 @@ export class SqlOutbox implements OutboxStore {
     return recovered.length;
   }
 
+  /** Deliveries, newest first. */
   async list({ state, receiver, limit }: DeliveryQuery): Promise<Delivery[]> {
     const isUndelivered = state !== undefined && state !== 'delivered';
     const rows = await this.#sql.rows<DeliveryRow>(
@@ -257,6 +281,10 @@ export class SqlOutbox implements OutboxStore {
     return rows.map(deliveryOf);
   }
 
+  /**
+   * The same in pages; `next` is absent at the end. A page may hold fewer than `limit` deliveries, or none, and still
+   * have a `next`. Throws `usage` for a cursor that no earlier answer gave.
+   */
   async page(query: DeliveryQuery): Promise<{ deliveries: ListedDelivery[]; next?: string }> {
     return this.#pages.page(query);
   }
@@ -270,6 +298,7 @@ export class SqlOutbox implements OutboxStore {
     return row && readClaimed(row);
   }
 
+  /** Whether a delivery is kept whose id begins with this and a hyphen. */
   async hasIdsOf(prefix: string): Promise<boolean> {
     if (this.#heldPrefixes.has(prefix)) return true;
     // The character after the hyphen is the full stop.
@@ -277,7 +306,7 @@ export class SqlOutbox implements OutboxStore {
     return (await this.#sql.first(sql, `${prefix}-`, `${prefix}.`)) !== undefined;
   }
 
-  count() {
+  count(): Promise<{ receiver: string; state: DeliveryState; count: number }[]> {
     return this.#counts.all();
   }
 }

@@ -1,6 +1,10 @@
 import { type Action, isOpen } from '../../../domain/action/action.ts';
-import type { ActionStore } from '../../store.ts';
 import { type RowStatement, type Sql, upsertRows } from '../sql.ts';
+
+interface Pause {
+  readonly atUs: number;
+  readonly by: string;
+}
 
 const COLUMNS = 'id text, region text, bird_id text, open bigint, wanted_us bigint, body text';
 
@@ -11,29 +15,37 @@ const ADD: RowStatement = {
     SELECT * FROM ${given} WHERE true ON CONFLICT DO NOTHING`,
 };
 
-export function createActions(sql: Sql): ActionStore {
+/** Stores what nestwatch does to the service. */
+export function createActions(sql: Sql) {
   const read = async (where: string, ...values: readonly (string | number)[]) =>
     (await sql.rows<{ body: string }>(`SELECT body FROM bird_action WHERE ${where}`, ...values)).map(
       ({ body }) => JSON.parse(body) as Action,
     );
   return {
-    add: async (action) => (await sql.write(ADD, [rowOf(action)])) > 0,
-    async put(actions) {
+    /** Adds one. False, and nothing is added, if its id is known, or if it is open and so is another one of the Bird. */
+    add: async (action: Action): Promise<boolean> => (await sql.write(ADD, [rowOf(action)])) > 0,
+    /** Replaces those with these ids. */
+    async put(actions: readonly Action[]): Promise<void> {
       await sql.write(PUT, actions.map(rowOf));
     },
-    find: async (id) => (await read('id = $1', id))[0],
-    open: (region) => read('region = $1 AND open = 1 ORDER BY wanted_us, id', region),
-    since: (region, sinceUs) =>
+    find: async (id: string): Promise<Action | undefined> => (await read('id = $1', id))[0],
+    /** Those of a region that are open, oldest first. */
+    open: (region: string): Promise<Action[]> =>
+      read('region = $1 AND open = 1 ORDER BY wanted_us, id', region),
+    /** Those of a region that were wanted since then, newest first. */
+    since: (region: string, sinceUs: number): Promise<Action[]> =>
       read('wanted_us >= $2 AND region = $1 ORDER BY wanted_us DESC, id', region, sinceUs),
-    async paused() {
+    /** Since when no rule may act, and who said so; undefined if rules may. */
+    async paused(): Promise<Pause | undefined> {
       const row = await sql.first<{ at_us: number; who: string }>('SELECT at_us, who FROM action_pause');
       return row && { atUs: row.at_us, by: row.who };
     },
-    async putPause(pause) {
+    async putPause(pause: Pause | undefined): Promise<void> {
       await sql.run('DELETE FROM action_pause');
       if (pause) await sql.run('INSERT INTO action_pause (at_us, who) VALUES ($1, $2)', pause.atUs, pause.by);
     },
-    ofBird: (region, birdId, limit) =>
+    /** The newest of a Bird, newest first. */
+    ofBird: (region: string, birdId: string, limit: number): Promise<Action[]> =>
       read('region = $1 AND bird_id = $2 ORDER BY wanted_us DESC, id LIMIT $3', region, birdId, limit),
   };
 }

@@ -3,9 +3,10 @@ import {
   ALERTING,
   type ConfigInForce,
   type Lease,
-  type OwnershipStore,
   type OwnershipView,
+  type Renewal,
   type ReplicaRecord,
+  type Showing,
   type ShownDuty,
 } from '../../ownership-store.ts';
 import { NOW_US, type RowStatement, type Sql } from '../sql.ts';
@@ -95,12 +96,13 @@ interface ClockRow {
 }
 
 /** On SQLite only one process uses the file, so several replicas on it occur only in tests. */
-export function createOwnership(sql: Sql): OwnershipStore {
+export function createOwnership(sql: Sql) {
   const texts = textsOf(sql.engine);
   const view = async () => viewOf(await sql.rows<ViewRow>(texts.view));
 
   return {
-    async join(name, version, forMs) {
+    /** Adds a replica that is a member for `forMs`; returns its number. */
+    async join(name: string, version: string, forMs: number): Promise<number> {
       const row = await sql.first<{ replica: number }>(
         `INSERT INTO replica (name, version, started_us, expires_us, leaving)
          SELECT $1, $2, now_us, now_us + $3::bigint, 0 FROM (SELECT ${texts.now} AS now_us) AS clock RETURNING replica`,
@@ -110,7 +112,11 @@ export function createOwnership(sql: Sql): OwnershipStore {
       );
       return row!.replica;
     },
-    async renew(replica, { forMs, isLeaving, clockAheadUs, refused, config, turnMs }) {
+    /** Renews the replica and returns the state of all. Undefined if it was removed: others may now own its duties. */
+    async renew(
+      replica: number,
+      { forMs, isLeaving, clockAheadUs, refused, config, turnMs }: Renewal,
+    ): Promise<OwnershipView | undefined> {
       const values = [
         ...[replica, Math.round(forMs * 1000), Number(isLeaving), clockAheadUs],
         ...[refused?.mistakes ?? 0, refused?.first ?? '', refused?.sinceUs ?? 0],
@@ -121,26 +127,32 @@ export function createOwnership(sql: Sql): OwnershipStore {
       const rows = await sql.rows<ViewRow>(texts.renewedView, ...values);
       return rows.length > 0 ? viewOf(rows) : undefined;
     },
-    isMember: async (replica) =>
+    /** Whether the replica was not removed. */
+    isMember: async (replica: number): Promise<boolean> =>
       (await sql.first('SELECT 1 FROM replica WHERE replica = $1', replica)) !== undefined,
-    async leave(replica) {
+    /** Removes a replica that ends; its duties become unowned. */
+    async leave(replica: number): Promise<void> {
       await sql.run('DELETE FROM replica WHERE replica = $1', replica);
       await sql.run(texts.free);
     },
-    async removeExpired() {
+    /** Removes the replicas that did not renew in time; returns how many. */
+    async removeExpired(): Promise<number> {
       const removed = await sql.run(texts.removeExpired);
       if (removed > 0) await sql.run(texts.free);
       return removed;
     },
     view,
-    async take(duty, replica) {
+    /** Takes an unowned duty for a replica that was not removed; undefined if another replica owns it. */
+    async take(duty: string, replica: number): Promise<Lease | undefined> {
       await sql.run('INSERT INTO duty (duty) VALUES ($1) ON CONFLICT DO NOTHING', duty);
       return sql.first<Lease>(texts.take, duty, replica);
     },
-    async relieve(replica) {
+    /** Records that a region is taken over from this replica, which cannot reach it. */
+    async relieve(replica: number): Promise<void> {
       await sql.run(`UPDATE replica SET relieved_us = ${texts.now} WHERE replica = $1`, replica);
     },
-    async release({ duty, epoch }) {
+    /** Gives a duty back. A lease that has ended changes nothing. */
+    async release({ duty, epoch }: Lease): Promise<void> {
       await sql.run(
         `UPDATE duty SET owner = 0, epoch = epoch + 1, since_us = ${texts.now}
          WHERE duty = $1 AND epoch = $2 AND owner <> 0`,
@@ -148,11 +160,19 @@ export function createOwnership(sql: Sql): OwnershipStore {
         epoch,
       );
     },
-    async check({ duty, epoch }) {
+    /**
+     * Throws `lease_lost` if the lease has ended. Otherwise it cannot end before the transaction does, so that
+     * everything the transaction writes is the owner's.
+     */
+    async check({ duty, epoch }: Lease): Promise<void> {
       if (await sql.first(texts.check, duty, epoch)) return;
       throw new NestwatchError('lease_lost', `Another replica has taken over: ${duty}.`);
     },
-    async noteClock() {
+    /**
+     * Records the store's clock, and resolves to how far it is behind its last record, or 0. That is a lower bound of
+     * how much it was set back, perhaps because the store moved to another server. Some replica must own alerting.
+     */
+    async noteClock(): Promise<number> {
       const read = 'SELECT clock_us FROM duty WHERE duty = $1';
       const note = `UPDATE duty SET clock_us = ${texts.now} WHERE duty = $1 RETURNING clock_us`;
       // A server does both in one round trip, since each transaction that alerts begins with it.
@@ -162,13 +182,15 @@ export function createOwnership(sql: Sql): OwnershipStore {
       const row = await sql.first<ClockRow>(sql.engine === 'sqlite' ? note : both, ALERTING);
       return row ? Math.max(0, (row.former_us ?? formerUs ?? 0) - row.clock_us) : 0;
     },
-    async show(showings) {
+    /** Reports the states of duties to all replicas; ignores those whose lease has ended. */
+    async show(showings: readonly Showing[]): Promise<void> {
       await sql.write(
         texts.show,
         showings.map(({ lease, shown }) => [lease.duty, lease.epoch, shown]),
       );
     },
-    shown: () =>
+    /** The last reported state of each duty. */
+    shown: (): Promise<ShownDuty[]> =>
       sql.rows<ShownDuty>(
         `SELECT duty, shown_us AS "shownUs", shown FROM duty WHERE shown <> '' ORDER BY duty`,
       ),

@@ -2,15 +2,15 @@ import type { Alert } from '../../../domain/alert/alert.ts';
 import { rolledBackAlert } from '../../../domain/evaluate/rolled-back.ts';
 import { type Group, rolledBackGroup } from '../../../domain/grouping/group.ts';
 import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
-import type { UpkeepStore } from '../../upkeep-store.ts';
 import type { DeliveryCounts } from '../queued/delivery-counts.ts';
 import type { RowStatement, Sql, Value } from '../sql.ts';
 import { Prune } from './prune.ts';
 
-export function createUpkeep(sql: Sql, counts: DeliveryCounts): UpkeepStore {
+export function createUpkeep(sql: Sql, counts: DeliveryCounts) {
   const prune = new Prune(sql, counts);
   return {
-    async signingKey(name, fresh) {
+    /** A key for our own signatures: `fresh` at the first call with this name, the same ever after. */
+    async signingKey(name: string, fresh: string): Promise<string> {
       await sql.run(
         'INSERT INTO signing_key (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING',
         name,
@@ -19,15 +19,28 @@ export function createUpkeep(sql: Sql, counts: DeliveryCounts): UpkeepStore {
       const row = await sql.first<{ value: string }>('SELECT value FROM signing_key WHERE name = $1', name);
       return row!.value;
     },
-    async newestInstantUs() {
+    /** The latest instant of our clock that was written with an event or a delivery; 0 for none. */
+    async newestInstantUs(): Promise<number> {
       const row = await sql.first<{ at_us: number }>(
         `SELECT greatest(0, coalesce((SELECT observed_us FROM event ORDER BY event DESC LIMIT 1), 0),
            coalesce((SELECT created_us FROM delivery ORDER BY seq DESC LIMIT 1), 0)) AS at_us`,
       );
       return row!.at_us;
     },
-    rollBackClock: (byUs, nowUs, pause) => rollBackRows(sql, byUs, nowUs, pause),
-    prune: (beforeUs, limit) => prune.step(beforeUs, limit),
+    /**
+     * Moves instants after `nowUs` that alerts, groups and unsettled deliveries wait for `byUs` earlier, or later if it
+     * is negative. Calls `pause` between steps; many alerts need many.
+     */
+    rollBackClock: (byUs: number, nowUs: number, pause: () => Promise<void>): Promise<void> =>
+      rollBackRows(sql, byUs, nowUs, pause),
+    /**
+     * Deletes up to `limit` records that are past the retention: events, ended Flights, settled deliveries with their
+     * notifications, links, quarantined entries, expired silences, suppressions, ended episodes; never what is open,
+     * firing or unsent. Then Birds and Nests that were gone by `beforeUs`, with their audits, members and Flights,
+     * including open ones, but not while the Bird still has events. Returns how many were deleted. Each stream
+     * remembers how far this went as its `prunedUs`.
+     */
+    prune: (beforeUs: number, limit: number): Promise<number> => prune.step(beforeUs, limit),
   };
 }
 

@@ -1,14 +1,27 @@
 import { LIMITS } from '../../../limits.ts';
 import type { WriteRecord } from '../../../report.ts';
-import type { WriteStore } from '../../store.ts';
 import { searchTerm } from '../../texts/search-term.ts';
 import type { Sql } from '../sql.ts';
 import { contains } from '../watched/conditions.ts';
 
+/** All given conditions must match. */
+export interface WriteQuery {
+  /** A person's or token's whole name. */
+  readonly who?: string | undefined;
+  /** A part of the request, in any case. */
+  readonly text?: string | undefined;
+  readonly sinceUs?: number | undefined;
+  /** Exclusive. */
+  readonly untilUs?: number | undefined;
+  /** Where the previous page ended; an invalid cursor reads as the beginning. */
+  readonly cursor?: string | undefined;
+  readonly limit: number;
+}
+
 /** Writes examined for one page of a text search; takes about 40 ms at worst. */
 const MAX_LOOKED_INTO = 2_800;
 
-export function createWrites(sql: Sql): WriteStore {
+export function createWrites(sql: Sql) {
   const part = (column: string) => contains(sql.engine, column, '$5', '$6');
   // A condition whose value is null matches all.
   const page = `SELECT * FROM write_request
@@ -17,7 +30,8 @@ export function createWrites(sql: Sql): WriteStore {
       AND ($5::text IS NULL OR ${part('action')} OR ${part('asked')}) AND seq >= $7
     ORDER BY seq DESC LIMIT $8`;
   return {
-    async add({ atUs, who, by, from, action, asked, status }) {
+    /** Adds a record; beyond `LIMITS.kept_writes` the oldest are deleted. */
+    async add({ atUs, who, by, from, action, asked, status }: WriteRecord): Promise<void> {
       const row = await sql.first<{ seq: number }>(
         `INSERT INTO write_request (at_us, who, known_by, source, action, asked, status)
          VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING seq`,
@@ -25,7 +39,15 @@ export function createWrites(sql: Sql): WriteStore {
       );
       await sql.run('DELETE FROM write_request WHERE seq <= $1', row!.seq - LIMITS.kept_writes.most);
     },
-    async page({ who, text, sinceUs, untilUs, cursor, limit }) {
+    /** Newest first. */
+    async page({
+      who,
+      text,
+      sinceUs,
+      untilUs,
+      cursor,
+      limit,
+    }: WriteQuery): Promise<{ readonly writes: readonly WriteRecord[]; readonly next?: string }> {
       const before = seqOfCursor(cursor);
       const term = text === undefined ? undefined : searchTerm(text);
       const last =

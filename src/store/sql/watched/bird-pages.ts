@@ -11,10 +11,9 @@ import {
   STANDINGS,
 } from '../../bird-store.ts';
 import { HOUR_US } from '../../rows/nest-hours.ts';
-import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
 import type { Sql } from '../sql.ts';
 import { isFiringAlertOf } from './bird-standing.ts';
-import { Conditions } from './conditions.ts';
+import { Conditions, formatCursor, parseCursor } from './conditions.ts';
 
 /** Birds examined for one page; SQLite takes about 40 ms, in which nothing else runs. */
 const MAX_LOOKED_AT = { sqlite: 14_000, postgres: 20_000 };

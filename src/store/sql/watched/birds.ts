@@ -1,4 +1,16 @@
-import type { BirdStore, FlightCounts } from '../../bird-store.ts';
+import type { Event } from '../../../domain/alert/event.ts';
+import type {
+  BirdOverview,
+  BirdQuery,
+  FlightCounts,
+  FlightEnds,
+  FlightEndsQuery,
+  FlightOverview,
+  FlightQuery,
+  NestKey,
+  NestOverview,
+  NestQuery,
+} from '../../bird-store.ts';
 import type { EventRow } from '../../rows/event-row.ts';
 import { HOUR_US } from '../../rows/nest-hours.ts';
 import type { Sql } from '../sql.ts';
@@ -44,17 +56,23 @@ const PUBLISHES = `SELECT occurred_us FROM event /* INDEXED BY event_of_change *
   WHERE type IN ('bird_log.Published', 'bird_log.Activated') AND type = 'bird_log.Published' AND occurred_us >= $1
   ORDER BY occurred_us DESC LIMIT 1000`;
 
-export function createBirds(sql: Sql, events: SqlEvents): BirdStore {
+export function createBirds(sql: Sql, events: SqlEvents) {
   const birds = new BirdPages(sql);
   const flights = new FlightPages(sql);
   const counts = countFlights(sql.engine);
   return {
-    page: (query) => birds.page(query),
-    find: (region, birdId) => birds.find(region, birdId),
-    nestPage: (query) => birds.nestPage(query),
-    flightEnds: (query) => birds.flightEnds(query),
-    nestEnds: (nests, sinceUs) => birds.nestEnds(nests, sinceUs),
-    async nestsFailingSince(region, sinceUs) {
+    page: (query: BirdQuery): Promise<{ birds: BirdOverview[]; next?: string }> => birds.page(query),
+    /** A Bird, even one that is no longer listed. */
+    find: (region: string, birdId: string): Promise<BirdOverview | undefined> => birds.find(region, birdId),
+    /** Listed Nests: those with the most alerting Birds first, then those with the most failing ones. */
+    nestPage: (query: NestQuery): Promise<{ nests: NestOverview[]; next?: string }> => birds.nestPage(query),
+    /** How Flights ended in each half hour since `sinceUs` that had ends, oldest first. */
+    flightEnds: (query: FlightEndsQuery): Promise<FlightEnds[]> => birds.flightEnds(query),
+    /** The same of each of these Nests, in their order. */
+    nestEnds: (nests: readonly NestKey[], sinceUs: number): Promise<FlightEnds[][]> =>
+      birds.nestEnds(nests, sinceUs),
+    /** The Nests of a region in which a Flight failed since then, give or take an hour. */
+    async nestsFailingSince(region: string, sinceUs: number): Promise<string[]> {
       const rows = await sql.rows<{ nest_id: string }>(
         `SELECT DISTINCT nest_id FROM nest_hour /* INDEXED BY nest_hour_by_age */
          WHERE hour >= $2 AND region = $1 AND failed > 0 ORDER BY nest_id`,
@@ -63,24 +81,51 @@ export function createBirds(sql: Sql, events: SqlEvents): BirdStore {
       );
       return rows.map((row) => row.nest_id);
     },
-    flightPage: (query) => flights.page(query),
-    findFlight: (region, flightId) => flights.find(region, flightId),
-    latestFlights: (region, birdId, limit, beforeUs) => flights.latest(region, birdId, limit, beforeUs),
-    nextFlight: (region, birdId, afterUs) => flights.next(region, birdId, afterUs),
-    failures: (region, birdId, limit) => flights.failures(region, birdId, limit),
-    countFlights: (region, birdId, sincesUs) =>
+    /** Flights in order of their starts, latest first. */
+    flightPage: (query: FlightQuery): Promise<{ flights: FlightOverview[]; next?: string }> =>
+      flights.page(query),
+    findFlight: (region: string, flightId: string): Promise<FlightOverview | undefined> =>
+      flights.find(region, flightId),
+    /** The last `limit` Flights of the Bird, of those that started before `beforeUs` if given, latest first. */
+    latestFlights: (
+      region: string,
+      birdId: string,
+      limit: number,
+      beforeUs?: number,
+    ): Promise<FlightOverview[]> => flights.latest(region, birdId, limit, beforeUs),
+    /** The Flight of the Bird that started next after that instant. */
+    nextFlight: (region: string, birdId: string, afterUs: number): Promise<FlightOverview | undefined> =>
+      flights.next(region, birdId, afterUs),
+    /** The last `limit` failed Flights of the Bird, latest first. */
+    failures: (region: string, birdId: string, limit: number): Promise<FlightOverview[]> =>
+      flights.failures(region, birdId, limit),
+    /**
+     * Counts since each of these instants, among the Bird's last 100,000 Flights, excluding those that started before
+     * the first instant.
+     */
+    countFlights: (region: string, birdId: string, sincesUs: readonly number[]): Promise<FlightCounts[]> =>
       sql.rows<FlightCounts>(counts, region, birdId, sincesUs, Math.min(...sincesUs)),
-    async log(region, birdId, limit) {
+    /** The Bird's own log, what the inventory noticed of it, and what nestwatch did to it, newest first. */
+    async log(region: string, birdId: string, limit: number): Promise<Event[]> {
       return events.fromRows(await sql.rows<EventRow>(LOG_AND_OWN, region, birdId, limit));
     },
-    async changes(region, birdId, fromUs, untilUs, limit) {
+    /** When the Bird was published or activated between these instants, newest first. */
+    async changes(
+      region: string,
+      birdId: string,
+      fromUs: number,
+      untilUs: number,
+      limit: number,
+    ): Promise<Event[]> {
       return events.fromRows(await sql.rows<EventRow>(CHANGES, region, birdId, fromUs, untilUs, limit));
     },
-    async publishesSince(sinceUs) {
+    /** When any Bird was published since that instant: the newest thousand, in any order. */
+    async publishesSince(sinceUs: number): Promise<number[]> {
       const rows = await sql.rows<{ occurred_us: number }>(PUBLISHES, sinceUs);
       return rows.map((row) => row.occurred_us);
     },
-    async lastOfTypes(region, birdId, types) {
+    /** The newest event of the Bird's log with one of these types, among its last 2,000. */
+    async lastOfTypes(region: string, birdId: string, types: readonly string[]): Promise<Event | undefined> {
       const rows = await sql.rows<EventRow>(
         `SELECT * FROM (${LOG} LIMIT ${MAX_SEARCHED}) AS latest
          WHERE type = ANY($3::text[]) ORDER BY occurred_us DESC, id DESC LIMIT 1`,

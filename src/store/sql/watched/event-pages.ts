@@ -3,12 +3,24 @@
  * the same. If few of many events match, a page examines a limited number of rows; `next` then says where to continue.
  * On SQLite the events of a few Birds are read from their own streams, one after another.
  */
-import { EVENT_FEEDS } from '../../../domain/alert/event.ts';
-import type { EventQuery } from '../../event-store.ts';
+import { EVENT_FEEDS, type EventFeed } from '../../../domain/alert/event.ts';
+import type { Filter } from '../../filter.ts';
 import type { EventRow } from '../../rows/event-row.ts';
-import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
 import type { Sql } from '../sql.ts';
-import { Conditions } from './conditions.ts';
+import { Conditions, formatCursor, parseCursor } from './conditions.ts';
+
+/**
+ * Selects events for `page`; conditions left out match all. `name` and `severity` are those of an alert that contains
+ * the event. `text` is looked for in the message, names, attributes and ids; only ASCII letters match in either case.
+ */
+export interface EventQuery extends Filter {
+  readonly feed?: EventFeed | undefined;
+  readonly type?: string | undefined;
+  /** 1 to 1000. */
+  readonly limit: number;
+  /** `next` of an earlier answer. */
+  readonly cursor?: string | undefined;
+}
 
 /** An event's place in the order of the pages. */
 type Place = Pick<EventRow, 'occurred_us' | 'stream' | 'event'>;

@@ -1,10 +1,13 @@
+/**
+ * Stores events, which nestwatch makes of the service's entries. An event is written once and never changed. No two
+ * events of a stream have the same instant and id, so reading a page twice inserts nothing twice.
+ */
 import { type Event, type OwnFeed, readShortId, SHORT_ID_ERA, shortId } from '../../../domain/alert/event.ts';
 import { foldedGuid } from '../../../text/short-names.ts';
-import type { EventQuery, EventStore } from '../../event-store.ts';
 import { bodyOf, type EventRow, eventOf, idOf } from '../../rows/event-row.ts';
 import { nestHours } from '../../rows/nest-hours.ts';
-import { createNumbering } from '../numbering.ts';
-import { namesOf, type RowStatement, type Sql } from '../sql.ts';
+import { createNumbering, namesOf, type RowStatement, type Sql } from '../sql.ts';
+import type { EventQuery } from './event-pages.ts';
 import { EventPages, ofNest } from './event-pages.ts';
 import type { SqlStreams } from './feed-streams.ts';
 
@@ -111,7 +114,7 @@ type Found = Pick<EventRow, 'event'>;
 type StreamOf = (event: Event) => number;
 
 /** Stores events as rows with numbers, by which other tables refer to them. */
-export class SqlEvents implements EventStore {
+export class SqlEvents {
   readonly #sql: Sql;
   readonly #streams: SqlStreams;
   readonly #pages: EventPages;
@@ -136,10 +139,14 @@ export class SqlEvents implements EventStore {
     return rows.map((row) => eventOf(row, this.#streams.kindOf(row.stream)));
   }
 
+  /**
+   * Inserts the events that are not there yet (same stream, instant and id) and returns those, in their given order.
+   */
   async insert(stream: number, events: readonly Event[]): Promise<Event[]> {
     return this.#insert(() => stream, events);
   }
 
+  /** The same for events of a region that nestwatch itself makes, each in the stream of its Bird, or else of its Nest or the region. */
   async insertNoticed(region: string, events: readonly Event[]): Promise<Event[]> {
     const subjectOf = ({ birdId, nestId }: Event) => birdId || (nestId && ofNest(nestId));
     const fresh: Event[] = [];
@@ -240,7 +247,12 @@ export class SqlEvents implements EventStore {
     return (await this.#sql.rows<Found>(ENDS_OF_FLIGHT, foldedGuid(flightId))).map(({ event }) => event);
   }
 
-  async ids(stream: number, sinceUs: number, untilUs = Number.MAX_SAFE_INTEGER) {
+  /** Ids (the last part of the key) of the stream's events that occurred in [sinceUs, untilUs), oldest first. */
+  async ids(
+    stream: number,
+    sinceUs: number,
+    untilUs = Number.MAX_SAFE_INTEGER,
+  ): Promise<{ id: string; occurredAtUs: number }[]> {
     const rows = await this.#sql.rows<Pick<EventRow, 'occurred_us' | 'id'>>(
       `SELECT occurred_us, id FROM event WHERE stream = $1 AND occurred_us >= $2 AND occurred_us < $3
        ORDER BY occurred_us, id`,
@@ -251,6 +263,7 @@ export class SqlEvents implements EventStore {
     return rows.map((row) => ({ id: row.id, occurredAtUs: row.occurred_us }));
   }
 
+  /** Which of these ids the stream has events of, at any time. */
   async knownIds(stream: number, ids: readonly string[]): Promise<Set<string>> {
     // SQLite scans the stream's whole index, which has the time before the id; the rows stay inside the database.
     const rows = await this.#sql.rows<Pick<EventRow, 'id'>>(
@@ -261,6 +274,7 @@ export class SqlEvents implements EventStore {
     return new Set(rows.map(({ id }) => id));
   }
 
+  /** How many events of the stream occurred in [fromUs, toUs). */
   async count(stream: number, fromUs: number, toUs: number): Promise<number> {
     const row = await this.#sql.first<{ count: number }>(
       'SELECT count(*) AS count FROM event WHERE stream = $1 AND occurred_us >= $2 AND occurred_us < $3',
@@ -271,12 +285,17 @@ export class SqlEvents implements EventStore {
     return row!.count;
   }
 
+  /**
+   * Events, newest first. `next` is absent at the end. A page may hold fewer than `limit` events, or none, and still
+   * have a `next`. Throws `usage` for a cursor that no earlier answer gave.
+   */
   async page(query: EventQuery): Promise<{ events: Event[]; next?: string }> {
     const { rows, next } = await this.#pages.page(query);
     const events = await this.fromRows(rows);
     return next === undefined ? { events } : { events, next };
   }
 
+  /** One event by its key. */
   async find(key: string): Promise<Event | undefined> {
     const number = await this.numberOfKey(key);
     if (number === undefined) return undefined;
@@ -284,6 +303,7 @@ export class SqlEvents implements EventStore {
     return (await this.fromRows(rows))[0];
   }
 
+  /** The events with this short id, usually one; none if the text is not a short id. */
   async withShortId(text: string): Promise<Event[]> {
     const wanted = readShortId(text);
     if (!wanted) return [];

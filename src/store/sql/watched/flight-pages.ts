@@ -3,21 +3,56 @@
  * of a few Birds' Flights are read from its own stream; otherwise all are scanned, active and ended ones in an index
  * each.
  */
+import type { Event } from '../../../domain/alert/event.ts';
 import { foldedGuid } from '../../../text/short-names.ts';
 import type { FlightOverview, FlightQuery } from '../../bird-store.ts';
 import { readBody } from '../../rows/event-row.ts';
-import {
-  type FlightOverviewRow,
-  type FlightPlace,
-  flightOverviewOf,
-  flightPlaceOf,
-  MAX_SHOWN_MESSAGE,
-} from '../../rows/flight-row.ts';
-import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
-import { beginningSql } from '../../texts/text-beginning.ts';
+import type { FlightRow as StoredFlight } from '../../rows/flight-row.ts';
+import { beginningOf, beginningSql } from '../../texts/text-beginning.ts';
 import type { Sql } from '../sql.ts';
 import { addBird } from './bird-pages.ts';
-import { Conditions } from './conditions.ts';
+import { Conditions, formatCursor, parseCursor } from './conditions.ts';
+
+/** The part of a message that a list of Flights shows. */
+const MAX_SHOWN_MESSAGE = 2_000;
+
+/** A Flight with its Bird, its Nest, and the event of its last end. */
+interface FlightOverviewRow
+  extends Pick<StoredFlight, 'stream' | 'started_us' | 'id' | 'status' | 'ended_us'> {
+  readonly region: string;
+  readonly bird_id: string;
+  readonly bird: string | null;
+  readonly nest_id: string | null;
+  readonly nest: string | null;
+  readonly event_id: string | null;
+  readonly message: string | null;
+}
+
+/** `attributes`: those of the event of its last end. */
+function flightOverviewOf(row: FlightOverviewRow, attributes: Event['attributes']): FlightOverview {
+  return {
+    region: row.region,
+    nestId: row.nest_id ?? '',
+    nest: row.nest ?? '',
+    birdId: row.bird_id,
+    bird: row.bird ?? '',
+    flightId: row.id,
+    startedAtUs: row.started_us,
+    endedAtUs: row.ended_us,
+    status: row.status,
+    eventKey: row.event_id === null ? '' : `${row.region}/flight/${row.event_id}`,
+    message: beginningOf(row.message ?? '', MAX_SHOWN_MESSAGE),
+    step: String(attributes.step_id ?? ''),
+    scope: String(attributes.scope ?? ''),
+  };
+}
+
+/** A Flight's place in the order of starts, latest first. */
+type FlightPlace = Pick<StoredFlight, 'started_us' | 'stream' | 'id'>;
+
+function flightPlaceOf(row: FlightPlace): (string | number)[] {
+  return [row.started_us, row.stream, row.id];
+}
 
 interface FlightRow extends FlightOverviewRow {
   readonly body: string | null;

@@ -1,6 +1,12 @@
+/**
+ * Stores Flights: the last seen status of each, so that an end is noticed once, and what is learned from those that
+ * ended.
+ */
+
+import type { FlightEnded } from '../../../domain/alert/fact.ts';
+import type { FlightOutcome } from '../../../domain/grouping/notification.ts';
 import type { Landed } from '../../../domain/kinds/judge.ts';
-import type { FlightRecord, FlightStore } from '../../flight-store.ts';
-import { type FlightRow, flightOf, outcomeOf } from '../../rows/flight-row.ts';
+import { type FlightRecord, type FlightRow, flightOf, outcomeOf } from '../../rows/flight-row.ts';
 import { lastOfEach, type RowStatement, type Sql } from '../sql.ts';
 import type { BirdStanding } from './bird-standing.ts';
 
@@ -53,23 +59,29 @@ const STARTS = {
 
 type EndedRow = Pick<FlightRecord, 'startedAtUs' | 'status' | 'ends'>;
 
-export function createFlights(sql: Sql, standing: BirdStanding): FlightStore {
+export function createFlights(sql: Sql, standing: BirdStanding) {
   const flights = async (text: string, ...values: (string | number | readonly string[])[]) =>
     (await sql.rows<FlightRow>(text, ...values)).map(flightOf);
 
   return {
-    open: (stream) =>
+    /** The stream's open Flights, in order of their starts. */
+    open: (stream: number): Promise<FlightRecord[]> =>
       flights(
         'SELECT * FROM flight /* INDEXED BY flight_open */ WHERE stream = $1 AND open = 1 ORDER BY started_us, id',
         stream,
       ),
-    since: (stream, sinceUs) =>
+    /** Flights of the stream that started at or after `sinceUs`. */
+    since: (stream: number, sinceUs: number): Promise<FlightRecord[]> =>
       flights(
         'SELECT * FROM flight WHERE stream = $1 AND started_us >= $2 ORDER BY started_us, id',
         stream,
         sinceUs,
       ),
-    async find(stream, flightIds) {
+    /**
+     * Those of these Flights that are stored, found by id alone: the service may give the start only later, or change
+     * it.
+     */
+    async find(stream: number, flightIds: readonly string[]): Promise<FlightRecord[]> {
       if (flightIds.length === 0) return [];
       return flights(
         'SELECT * FROM flight /* INDEXED BY flight_by_id */ WHERE stream = $1 AND id = ANY($2::text[])',
@@ -77,11 +89,12 @@ export function createFlights(sql: Sql, standing: BirdStanding): FlightStore {
         flightIds,
       );
     },
-    async lastFailures(region) {
+    /** When the last failed Flight of each Bird of the region ended, by the Bird's id, as far as it is kept. */
+    async lastFailures(region: string): Promise<ReadonlyMap<string, number>> {
       const rows = await sql.rows<{ bird_id: string; us: number }>(LAST_FAILURES, region);
       return new Map(rows.map(({ bird_id, us }) => [bird_id, us]));
     },
-    async put(seen: readonly FlightRecord[]) {
+    async put(seen: readonly FlightRecord[]): Promise<void> {
       if (seen.length === 0) return;
       const last = lastOfEach(seen, (one) => `${one.stream} ${one.startedAtUs} ${one.flightId}`);
       await sql.write(
@@ -93,7 +106,8 @@ export function createFlights(sql: Sql, standing: BirdStanding): FlightStore {
       );
       await standing.seen(seen);
     },
-    async latestEnds(stream, limit) {
+    /** The latest Flights of the stream that failed or succeeded, in no particular order. */
+    async latestEnds(stream: number, limit: number): Promise<FlightEnded[]> {
       const rows = await sql.rows<{ region: string; feed: string; id: string; at_us: number; type: string }>(
         LATEST_ENDS,
         stream,
@@ -105,24 +119,40 @@ export function createFlights(sql: Sql, standing: BirdStanding): FlightStore {
         failed: type === 'flight.failed',
       }));
     },
-    async lastOutcomes(region, birdId, limit) {
+    /** How the Bird's latest Flights ended, oldest first. */
+    async lastOutcomes(region: string, birdId: string, limit: number): Promise<FlightOutcome[]> {
       const rows = await sql.rows<{ type: string }>(LAST_OUTCOMES, region, birdId, limit);
       return rows.map(({ type }) => outcomeOf(type)).toReversed();
     },
-    async ends(region, birdId, limit) {
+    /**
+     * The Bird's latest Flights that failed or succeeded, the one that started last first; after them one without a start,
+     * with 0, if there is any. `again`: it has ended before, perhaps otherwise.
+     */
+    async ends(
+      region: string,
+      birdId: string,
+      limit: number,
+    ): Promise<{ readonly startedAtUs: number; readonly failed: boolean; readonly again: boolean }[]> {
       const rows = await sql.rows<EndedRow>(ENDS, region, birdId, limit);
       return rows.map(({ startedAtUs, status, ends }) => {
         return { startedAtUs, failed: status === 'failed', again: ends > 1 };
       });
     },
-    landed: (stream, most) => sql.rows<Landed>(LANDED, stream, most),
-    async countStarts(stream, fromUs, untilUs) {
+    /** Those among the stream's last `most` Flights that succeeded, in order of their starts. */
+    landed: (stream: number, most: number): Promise<Landed[]> => sql.rows<Landed>(LANDED, stream, most),
+    /** How many of the stream's Flights started in [fromUs, untilUs); counts to 100,000. */
+    async countStarts(stream: number, fromUs: number, untilUs: number): Promise<number> {
       return (await sql.first<{ count: number }>(COUNT_STARTS, stream, fromUs, untilUs))!.count;
     },
-    async firstStart(stream) {
+    /** When the stream's first kept Flight started; undefined for none. */
+    async firstStart(stream: number): Promise<number | undefined> {
       return (await sql.first<{ us: number | null }>(FIRST_START, stream))?.us ?? undefined;
     },
-    async gaps(stream) {
+    /**
+     * The times between the starts of the stream's last 3000 Flights: how many there are, the longest, and the span
+     * from the first start to the last.
+     */
+    async gaps(stream: number): Promise<{ count: number; longestUs: number; spanUs: number }> {
       const row = await sql.first<{ starts: string | null }>(STARTS[sql.engine], stream);
       const starts = JSON.parse(row!.starts ?? '[]') as number[];
       const gaps = starts.slice(1).map((start, at) => starts[at]! - start);

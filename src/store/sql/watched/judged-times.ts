@@ -1,10 +1,43 @@
+/**
+ * Stores when to judge what time alone makes wrong: each open Flight and each Bird has the instant of its next judgement,
+ * which is 0 before the first; so only those that are due are read.
+ */
+
+import type { Alert } from '../../../domain/alert/alert.ts';
 import type { Place } from '../../../domain/alert/fact.ts';
 import type { FlightTail } from '../../../domain/alert/flight-step.ts';
 import type { BirdToJudge, FlightToJudge } from '../../../domain/kinds/judge.ts';
-import type { FlightToRead, OverdueStore } from '../../overdue-store.ts';
 import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
 import { readable } from '../readable.ts';
 import type { RowStatement, Sql } from '../sql.ts';
+
+/** A Flight and its next judgement. */
+export interface JudgedFlight {
+  readonly stream: number;
+  readonly startedAtUs: number;
+  readonly flightId: string;
+  readonly nextUs: number;
+  /** When its log is to be read next; 0 for never. */
+  readonly logDueUs: number;
+}
+
+/** A Flight whose log is to be read. */
+export interface FlightToRead extends Omit<JudgedFlight, 'nextUs' | 'logDueUs'> {
+  readonly birdId: string;
+  /** The end of the log at the reading before; null for none. */
+  readonly tail: FlightTail | null;
+}
+
+/** A Bird and its next judgement. */
+export interface JudgedBird {
+  readonly region: string;
+  readonly birdId: string;
+  readonly nextUs: number;
+  /** The last deadline that was judged; 0 for none. */
+  readonly deadlineUs: number;
+  /** Up to when the Flights of periods that were over are counted, for all rules; 0 for never. */
+  readonly countedUs: number;
+}
 
 /** The columns of a `Place`. */
 const placeOf = (table: 'stream' | 'bird') => `${table}.region, ${table}.bird_id AS "birdId",
@@ -83,21 +116,27 @@ const FLIGHT_OF_ALERT = {
  * The next judgement of each open Flight and each Bird is in its own row, with an index. So a check costs only what
  * is due, however many others there are.
  */
-export function createOverdue(sql: Sql): OverdueStore {
+export function createOverdue(sql: Sql) {
   return {
-    async flights(startedUs, nowUs, limit) {
+    /** Open Flights that started at `startedUs` or earlier and are to be judged by `nowUs`, oldest first. */
+    async flights(startedUs: number, nowUs: number, limit: number): Promise<FlightToJudge[]> {
       return (await sql.rows<FlightToJudgeRow>(FLIGHTS, startedUs, nowUs, limit)).map(flightToJudge);
     },
-    async judgeFlights(flights) {
+    async judgeFlights(flights: readonly JudgedFlight[]): Promise<void> {
       await sql.write(
         JUDGE_FLIGHTS,
         flights.map((one) => [one.stream, one.startedAtUs, one.flightId, one.nextUs, one.logDueUs]),
       );
     },
-    async logsDue(region, nowUs, limit, most) {
+    /**
+     * Open Flights of a region whose logs are to be read by `nowUs`, the longest silent first, among the `most` that have
+     * been silent longest.
+     */
+    async logsDue(region: string, nowUs: number, limit: number, most: number): Promise<FlightToRead[]> {
       return (await sql.rows<FlightToReadRow>(LOGS, region, nowUs, limit, most)).map(flightToRead);
     },
-    async putTails(read) {
+    /** Keeps the ends of logs, and when to read each again if that is still wanted. Their Flights are to be judged now. */
+    async putTails(read: readonly (FlightToRead & { readonly logDueUs: number })[]): Promise<void> {
       await sql.write(
         PUT_TAILS,
         read.map(({ tail, ...one }) => [
@@ -106,37 +145,44 @@ export function createOverdue(sql: Sql): OverdueStore {
         ]),
       );
     },
-    async birds(nowUs, limit) {
+    /** Present Birds that are to be judged by `nowUs`. */
+    async birds(nowUs: number, limit: number): Promise<BirdToJudge[]> {
       return (await sql.rows<BirdToJudgeRow>(BIRDS, nowUs, limit)).map(birdToJudge);
     },
-    async bird(region, birdId) {
+    /** One Bird, present or not; undefined for an unknown one. */
+    async bird(region: string, birdId: string): Promise<BirdToJudge | undefined> {
       const row = await sql.first<BirdToJudgeRow>(BIRD, region, birdId);
       return row && birdToJudge(row);
     },
-    async birdsWithDeadlines(afterUs, limit) {
+    /** Present Birds of which a deadline was judged that is later than this, the last judged first. */
+    async birdsWithDeadlines(afterUs: number, limit: number): Promise<BirdToJudge[]> {
       return (await sql.rows<BirdToJudgeRow>(WITH_DEADLINES, afterUs, limit)).map(birdToJudge);
     },
-    async judgeBirds(birds) {
+    async judgeBirds(birds: readonly JudgedBird[]): Promise<void> {
       await sql.write(
         JUDGE_BIRDS,
         birds.map((one) => [one.region, one.birdId, one.nextUs, one.deadlineUs, one.countedUs]),
       );
     },
-    async wake(region, birdIds) {
+    /** Makes these Birds due to be judged. */
+    async wake(region: string, birdIds: readonly string[]): Promise<void> {
       await sql.run(
         'UPDATE bird SET judge_us = 0 WHERE region = $1 AND bird_id = ANY($2::text[]) AND judge_us > 0',
         region,
         birdIds,
       );
     },
-    async nextUs(leastMs) {
+    /** When the next one is to be judged, if Flights are once they are this old; null if there is none. */
+    async nextUs(leastMs: number): Promise<number | null> {
       return (await sql.first<{ at: number | null }>(NEXT, leastMs * 1000))?.at ?? null;
     },
-    async forget() {
+    /** Makes all Flights and Birds due to be judged again, because the rules may have changed. */
+    async forget(): Promise<void> {
       await sql.run('UPDATE flight SET judge_us = 0 WHERE open = 1 AND judge_us > 0');
       await sql.run('UPDATE bird SET judge_us = 0 WHERE judge_us > 0');
     },
-    async alertsOfGoneFlights(alertname) {
+    /** Firing alerts with this name about a Flight that is no longer open. */
+    async alertsOfGoneFlights(alertname: string): Promise<Alert[]> {
       const rows = await sql.rows<AlertRow>(
         `SELECT body FROM alert /* INDEXED BY alert_firing */
          WHERE state = 'firing' AND alertname = $1 AND NOT EXISTS (

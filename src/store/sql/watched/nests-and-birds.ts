@@ -1,8 +1,71 @@
+/**
+ * Stores the inventory: since when each region is watched, and its Nests and Birds as last listed. Those no longer
+ * listed are kept as not `present` until retention deletes them.
+ */
 import type { Clock } from '../../../time/clock.ts';
-import type { BirdRecord, InventoryStore, ListedRecord, NestRecord } from '../../inventory-store.ts';
 import { foldedText } from '../../texts/search-term.ts';
 import { lastOfEach, namesOf, type RowStatement, type Sql, upsertRows } from '../sql.ts';
 import { firingAlerts } from './bird-standing.ts';
+
+/** A Nest as the inventory last saw it. */
+export interface NestRecord {
+  readonly region: string;
+  readonly nestId: string;
+  readonly name: string;
+  /** False once a reading no longer listed it. */
+  readonly present: boolean;
+}
+
+/** A Bird as the inventory last saw it. */
+export interface BirdRecord {
+  readonly region: string;
+  readonly birdId: string;
+  readonly nestId: string;
+  readonly name: string;
+  /** `active`, `unpublished`, `suspended`, or a value not known today. */
+  readonly status: string;
+  /** `manual`, `event`, `scheduled`, or a value not known today. */
+  readonly triggerType: string;
+  /** Undefined if the service never said so. */
+  readonly isPublished?: boolean | undefined;
+  /** False once a reading no longer listed it. */
+  readonly present: boolean;
+  /** When the status was last seen to change, by our clock; the first reading counts as a change. */
+  readonly statusSinceUs: number;
+  /** True while the status is still that of the first reading: the Bird may have had it long before. */
+  readonly hasFirstStatus?: boolean;
+  /**
+   * Since when its events are news, on the service's clock, if it came to be watched later than its region; absent if
+   * they have been news for as long as the region is watched. `NO_NEWS_US` while the configuration excludes its Nest.
+   */
+  readonly newsSinceUs?: number | undefined;
+}
+
+/** Later than any event. */
+export const NO_NEWS_US = Number.MAX_SAFE_INTEGER;
+
+/** The active members of a Nest: their mail addresses as the service gives them, which need not be valid. */
+export interface NestMembers {
+  readonly region: string;
+  readonly nestId: string;
+  readonly addresses: readonly string[];
+}
+
+/** What the service listed last, as far as only the events of the inventory need it. */
+export interface ListedRecord {
+  readonly region: string;
+  /** `nest`: of all Nests, also excluded ones; `member`: of the members of a Nest; `user`: of the Users. */
+  readonly sort: 'nest' | 'member' | 'user';
+  readonly id: string;
+  /** In words of `intake/inventory`; undefined if it is not listed any more. */
+  readonly said: string | undefined;
+}
+
+/** The request rate that a region was seen to bear, and when that was recorded. */
+export interface RateRecord {
+  readonly perSecond: number;
+  readonly keptUs: number;
+}
 
 const PUT_MEMBERS = upsertRows(
   'nest_members',
@@ -40,7 +103,7 @@ const PUT_BIRDS: RowStatement = {
       judge_us = CASE WHEN bird.status = excluded.status THEN bird.judge_us ELSE 0 END`,
 };
 
-export function createInventory(sql: Sql, clock: Clock): InventoryStore {
+export function createInventory(sql: Sql, clock: Clock) {
   const goneUs = (isPresent: boolean) => (isPresent ? 0 : clock.nowUs());
 
   async function knownSince(region: string): Promise<number | undefined> {
@@ -52,14 +115,19 @@ export function createInventory(sql: Sql, clock: Clock): InventoryStore {
   }
 
   return {
-    async regionSince(region, nowUs) {
+    /** When this store first watched the region: `nowUs` at the first call, the same instant ever after. */
+    async regionSince(region: string, nowUs: number): Promise<number> {
       const known = await knownSince(region);
       if (known === undefined) {
         await sql.run('INSERT INTO region (region, since_us) VALUES ($1, $2)', region, nowUs);
       }
       return known ?? nowUs;
     },
-    async firstStart(region, nowUs) {
+    /**
+     * When anybody first tried to read this region, by our own clock: `nowUs` at the first call, the same instant ever
+     * after.
+     */
+    async firstStart(region: string, nowUs: number): Promise<number> {
       await sql.run(
         'INSERT INTO region_start (region, first_us) VALUES ($1, $2) ON CONFLICT DO NOTHING',
         region,
@@ -71,11 +139,14 @@ export function createInventory(sql: Sql, clock: Clock): InventoryStore {
       );
       return row!.first_us;
     },
+    /** When this region was first watched; undefined if `regionSince` was never called for it. */
     knownSince,
-    async began(region, sinceUs) {
+    /** Corrects when the watch of this region began, if the service's clock was wrong at that time. */
+    async began(region: string, sinceUs: number): Promise<void> {
       await sql.run('UPDATE region SET since_us = $2 WHERE region = $1', region, sinceUs);
     },
-    async putRate(region, { perSecond, keptUs }) {
+    /** Keeps the rate that the region bears for the next start. */
+    async putRate(region: string, { perSecond, keptUs }: RateRecord): Promise<void> {
       await sql.run(
         `INSERT INTO region_rate (region, per_second, kept_us) VALUES ($1, $2, $3)
          ON CONFLICT (region) DO UPDATE SET per_second = excluded.per_second, kept_us = excluded.kept_us`,
@@ -84,21 +155,22 @@ export function createInventory(sql: Sql, clock: Clock): InventoryStore {
         keptUs,
       );
     },
-    async rate(region) {
+    /** The rate kept last; undefined if none was kept. */
+    async rate(region: string): Promise<RateRecord | undefined> {
       const row = await sql.first<{ per_second: number; kept_us: number }>(
         'SELECT per_second, kept_us FROM region_rate WHERE region = $1',
         region,
       );
       return row && { perSecond: row.per_second, keptUs: row.kept_us };
     },
-    async nests(region) {
+    async nests(region: string): Promise<NestRecord[]> {
       const rows = await sql.rows<NestRow>(
         'SELECT region, nest_id, name, present FROM nest WHERE region = $1 ORDER BY nest_id',
         region,
       );
       return rows.map(nestOf);
     },
-    async putNests(nests) {
+    async putNests(nests: readonly NestRecord[]): Promise<void> {
       const last = lastOfEach(nests, ({ region, nestId }) => JSON.stringify([region, nestId]));
       await sql.write(
         PUT_NESTS,
@@ -108,7 +180,8 @@ export function createInventory(sql: Sql, clock: Clock): InventoryStore {
         ]),
       );
     },
-    async nestMembers(region) {
+    /** Whom to notify as a member of a Nest; kept only if a receiver wants it. */
+    async nestMembers(region: string): Promise<NestMembers[]> {
       const rows = await sql.rows<{ nest_id: string; addresses: string }>(
         'SELECT nest_id, addresses FROM nest_members WHERE region = $1 ORDER BY nest_id',
         region,
@@ -119,19 +192,20 @@ export function createInventory(sql: Sql, clock: Clock): InventoryStore {
         addresses: JSON.parse(row.addresses) as string[],
       }));
     },
-    async putNestMembers(members) {
+    async putNestMembers(members: readonly NestMembers[]): Promise<void> {
       const last = lastOfEach(members, ({ region, nestId }) => JSON.stringify([region, nestId]));
       await sql.write(
         PUT_MEMBERS,
         last.map(({ region, nestId, addresses }) => [region, nestId, JSON.stringify(addresses)]),
       );
     },
-    listed: (region) =>
+    listed: (region: string): Promise<ListedRecord[]> =>
       sql.rows<ListedRecord>(
         'SELECT region, sort, id, said FROM listed WHERE region = $1 ORDER BY sort, id',
         region,
       ),
-    async putListed(records) {
+    /** Deletes those of which nothing is said. */
+    async putListed(records: readonly ListedRecord[]): Promise<void> {
       const last = lastOfEach(records, ({ region, sort, id }) => JSON.stringify([region, sort, id]));
       const there = last.flatMap(({ region, sort, id, said }) =>
         said === undefined ? [] : [[region, sort, id, said]],
@@ -143,7 +217,7 @@ export function createInventory(sql: Sql, clock: Clock): InventoryStore {
       );
       await sql.write(PUT_LISTED, there);
     },
-    async birds(region) {
+    async birds(region: string): Promise<BirdRecord[]> {
       const rows = await sql.rows<BirdRow>(
         `SELECT region, bird_id, nest_id, name, status, trigger_type, present, status_since_us, first_status,
            news_since_us, published
@@ -152,7 +226,8 @@ export function createInventory(sql: Sql, clock: Clock): InventoryStore {
       );
       return rows.map(birdOf);
     },
-    async putBirds(birds) {
+    /** A Bird whose status changes is judged anew (`OverdueStore`). */
+    async putBirds(birds: readonly BirdRecord[]): Promise<void> {
       const last = lastOfEach(birds, ({ region, birdId }) => JSON.stringify([region, birdId]));
       await sql.write(
         PUT_BIRDS,

@@ -1,6 +1,15 @@
-import { MOST_ERRORS, type SeenError } from '../../../domain/context/novelty.ts';
-import type { ErrorStore, Failure } from '../../error-store.ts';
+/** Stores which errors the failed Flights of each region had, to say whether one is new. */
+import { MOST_ERRORS, type Remembered, type SeenError } from '../../../domain/context/novelty.ts';
 import type { RowStatement, Sql } from '../sql.ts';
+
+/** A failed Flight whose error has a signature. */
+export interface Failure {
+  /** A hash of the signature. */
+  readonly hash: string;
+  readonly atUs: number;
+  readonly flightId: string;
+  readonly birdId: string;
+}
 
 const FIND = `SELECT hash, error_seen.last_us AS "lastUs", flight_id AS "flightId",
     coalesce(nullif(bird.name, ''), 'Bird ' || error_seen.bird_id) AS bird
@@ -20,9 +29,10 @@ const NOTE: RowStatement = {
       last_us = greatest(error_seen.last_us, excluded.last_us)`,
 };
 
-export function createErrors(sql: Sql): ErrorStore {
+export function createErrors(sql: Sql) {
   return {
-    async note(region, failures) {
+    /** Notes failures of a region, in any order. Returns what was known of the errors before, by hash. */
+    async note(region: string, failures: readonly Failure[]): Promise<ReadonlyMap<string, SeenError>> {
       const ofEach = Map.groupBy(failures, ({ hash }) => hash);
       const rows = await sql.rows<SeenError & { hash: string }>(FIND, region, [...ofEach.keys()]);
       await sql.write(
@@ -31,7 +41,8 @@ export function createErrors(sql: Sql): ErrorStore {
       );
       return new Map(rows.map(({ hash, ...seen }) => [hash, seen]));
     },
-    async remembered(region) {
+    /** Undefined for a region that was never watched. */
+    async remembered(region: string): Promise<Remembered | undefined> {
       const row = await sql.first<{ since_us: number; errors_since_us: number }>(
         'SELECT since_us, errors_since_us FROM region WHERE region = $1',
         region,

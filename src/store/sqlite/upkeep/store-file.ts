@@ -1,7 +1,7 @@
 /** Copies and checks the store's file as a whole, even while another process uses it; each reads a snapshot of it. */
 import { DatabaseSync } from 'node:sqlite';
 import { codeOf, type NestwatchError } from '../../../errors.ts';
-import { LISTED_DAMAGES, type StoreReport } from '../../upkeep-store.ts';
+import { LISTED_DAMAGES, type StoreReport } from '../../store.ts';
 import { STEPS, type Step, type TableChange, versionOf } from '../../versions/steps.ts';
 import { openConnection } from '../connection.ts';
 import { isBusy, storeFailure } from '../failure.ts';
