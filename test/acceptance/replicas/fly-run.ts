@@ -134,16 +134,12 @@ export async function flyRun({ kills, seed, ...options }: FlyRunOptions): Promis
     for (const [at, { moment, fault }] of plan.entries()) {
       // Without a reader there is nobody to kill.
       await until(() => left.some(({ region }) => isRead(region)), GIVEN_UP_MS);
-      const [next] = left.splice(
-        Math.max(
-          0,
-          left.findIndex(({ region }) => isRead(region)),
-        ),
-        1,
-      );
-      const [wish, other] = next!.birds.map((bird) => ({
+      const readable = left.filter(({ region }) => isRead(region));
+      const next = pick(random, readable.length > 0 ? readable : left);
+      left.splice(left.indexOf(next), 1);
+      const [wish, other] = next.birds.map((bird) => ({
         id: randomUUID(),
-        region: next!.region,
+        region: next.region,
         bird,
         fault,
       }));
