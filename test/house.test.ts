@@ -380,6 +380,20 @@ describe('the house', () => {
     expect(lookUps('return Object.hasOwn(labels, name) ? labels[name] : undefined;')).toEqual([]);
   });
 
+  test('a start loads nothing of what only some commands and configurations need', () => {
+    const loaded = new Set(['main.ts']);
+    for (const file of loaded) {
+      for (const { from, to, isLoading } of ALL) if (from === file && isLoading) loaded.add(to);
+      // The command that runs the daemon is loaded when it is chosen.
+      if (file === 'main.ts') loaded.add('cli/commands/run-command.ts').add('app.ts');
+    }
+    expect(loaded).toContain('intake/region.ts');
+    const seldom = [...loaded].filter((one) =>
+      /^(?:@modelcontextprotocol|openid-client|web-push)|^cli\/mcp/.test(one),
+    );
+    expect(seldom).toEqual([]);
+  });
+
   test.each([
     ['pino', ['observe/log.ts']],
     ['prom-client', ['observe/instruments.ts', 'observe/metrics.ts', 'observe/region-series.ts']],
