@@ -37,6 +37,7 @@ import { exactTime } from './text/instant-words.ts';
 import type { Clock } from './time/clock.ts';
 import { VERSION } from './version.ts';
 import { createSigner } from './web/access/oidc.ts';
+import { openFilesAllowed } from './web/connections.ts';
 import { type Door, openDoor, type Web } from './web/server.ts';
 
 /** The size limit of the watchdog's response, of which only the status matters. */
@@ -103,6 +104,7 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
   const door = await openDoor(
     {
       config: options.config.web,
+      openFiles: openFilesAllowed(),
       clock: edge.clock,
       report: (happening) => report(happening),
     },
@@ -293,6 +295,7 @@ async function assemble(
       signer: createSigner(secret(linkKey)),
       ...webOf(setup, browsers),
       presses: await openPresses(setup),
+      openFiles: openFilesAllowed(),
       store: promptStore,
       isShared: replica !== undefined,
       status: () => ({

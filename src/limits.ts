@@ -178,16 +178,16 @@ export const LIMITS = {
   web_connections: {
     most: 256,
     unit: 'connections',
-    of: "the daemon's HTTP server",
+    of: "the daemon's HTTP server, or a quarter of the process's open files if that is less",
     reason: 'Idle clients must not take the sockets and files that the watch needs.',
     beyond:
-      'A new connection is closed at once. A silent one is closed after half a minute, which makes room.',
+      'For each new connection an old one is closed: the one idle for longest, or else the one whose answer takes longest. A silent connection is closed after half a minute.',
     counted: true,
   },
   stream_clients: {
     most: 50,
     unit: 'connections',
-    of: 'pages that follow `/api/v1/stream`',
+    of: 'pages that follow `/api/v1/stream`, or half of the connections if that is less',
     reason: 'Each one holds a connection while the page is visible.',
     beyond: 'The stream is refused with 503, and the page retries every ten seconds by itself.',
     counted: true,

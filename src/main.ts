@@ -1,8 +1,9 @@
 #!/usr/bin/env node
+/** The process's edge: its arguments, streams and signals, the real clock and randomness, and its exit code. */
 import { hostname } from 'node:os';
 import { isSea } from 'node:sea';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { keepCompiled } from './compile-cache.ts';
-/** The process's edge: its arguments, streams and signals, the real clock and randomness, and its exit code. */
 import { holdSignals } from './held-signals.ts';
 
 const signals = holdSignals(process, () => performance.now());
@@ -70,4 +71,13 @@ const grace = new Promise<void>((resolve) => {
 });
 await Promise.race([written, grace]);
 
+/** An exit waits for all threads, and one that reads a file on a mount that does not answer never ends. */
+const READ_GRACE_MS = 2_000;
+const isReading = () => process.getActiveResourcesInfo().includes('FSReqPromise');
+for (let waitedMs = 0; isReading() && waitedMs < READ_GRACE_MS; waitedMs += 50) await sleep(50);
+if (isReading()) {
+  // A signal ends the threads as well.
+  signals.holdOnly([]);
+  process.kill(process.pid, 'SIGTERM');
+}
 process.exit(exit);

@@ -95,7 +95,7 @@ async function addresses(): Promise<string[]> {
     health: keepHealth(options),
     publicStore: store,
   };
-  return createApp(options, state, createPush(clock))
+  return createApp(options, state, createPush(clock, 1024))
     .routes.filter(({ method }) => method !== 'ALL')
     .map(({ method, path }) => `address ${method} ${path}`);
 }

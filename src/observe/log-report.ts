@@ -3,6 +3,7 @@
  * may need a person is `warn` or `error`. Recurring trouble of one kind is written once a minute, with the number of
  * lines held back.
  */
+
 import { shortId } from '../domain/alert/event.ts';
 import { codeOf } from '../errors.ts';
 import type { Happening, Report } from '../report.ts';
@@ -42,6 +43,7 @@ type Seldom = (
 
 export function createLogReport(log: Writers, clock: Clock): Report {
   const pass = createLogThrottle(clock);
+  const isSaid = createAwayWatch();
   const seldom: Seldom = (kind, level, sentence, data) => {
     const held = pass(kind);
     if (held === undefined) return;
@@ -59,7 +61,29 @@ export function createLogReport(log: Writers, clock: Clock): Report {
     connection_lost() {},
     deadline() {},
   };
-  return (one) => (lines[one.what] as (one: Happening) => void)(one);
+  return (one) => {
+    if (!isSaid(one)) (lines[one.what] as (one: Happening) => void)(one);
+  };
+}
+
+/**
+ * While the store's server is unavailable, every stage fails for the same reason: only the first failure is logged.
+ * The health report about it is suppressed too, but its recovery is logged.
+ */
+function createAwayWatch(): (one: Happening) => boolean {
+  let isAway = false;
+  return (one) => {
+    if ('error' in one && codeOf(one.error) === 'store_down') {
+      const wasAway = isAway;
+      isAway = true;
+      return wasAway;
+    }
+    if (one.what === 'events' || one.what === 'alert' || one.what === 'notified') isAway = false;
+    if (one.what !== 'impaired' || one.reason !== 'store_failing') return false;
+    const isSaid = isAway && !one.isOver;
+    if (one.isOver) isAway = false;
+    return isSaid;
+  };
 }
 
 function intakeLines(log: Writers, seldom: Seldom) {

@@ -5,6 +5,7 @@
 import { LIMITS } from '../limits.ts';
 import type { Happening } from '../report.ts';
 import type { Clock } from '../time/clock.ts';
+import { mostConnections } from './connections.ts';
 
 export interface Push {
   /** Receives every report. */
@@ -50,7 +51,9 @@ const HEARTBEAT = ENCODER.encode(': \n\n');
 /** How long a reader waits before it reconnects. */
 const BEGIN = ENCODER.encode('retry: 3000\n\n');
 
-export function createPush(clock: Clock, isShared = false): Push {
+export function createPush(clock: Clock, openFiles: number, isShared = false): Push {
+  // Half of the connections remain for requests.
+  const most = Math.min(LIMITS.stream_clients.most, Math.floor(mostConnections(openFiles) / 2));
   const followers = new Set<ReadableStreamDefaultController<Uint8Array>>();
   let lastMs = Number.NEGATIVE_INFINITY;
   let cancelChange: (() => void) | undefined;
@@ -96,7 +99,7 @@ export function createPush(clock: Clock, isShared = false): Push {
       });
     },
     open() {
-      if (followers.size >= LIMITS.stream_clients.most) return undefined;
+      if (followers.size >= most) return undefined;
       let own: ReadableStreamDefaultController<Uint8Array>;
       return new ReadableStream({
         start(follower) {

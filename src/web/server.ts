@@ -10,8 +10,9 @@ import { listenError } from '../http/web-address.ts';
 import type { Happening, Report } from '../report.ts';
 import type { Store } from '../store/store.ts';
 import { boundConnections, CONNECTION_BOUNDS, countUnread } from './connections.ts';
-import { keepHealth } from './monitoring.ts';
+import { HEALTH_PATHS, keepHealth } from './monitoring.ts';
 import { createPush, type Push } from './push.ts';
+import { takeTurns } from './request-turns.ts';
 import { createApp, createOpeningApp } from './routes.ts';
 import { createGate, type Gate } from './take-turns.ts';
 import type { WebOptions } from './web-options.ts';
@@ -46,7 +47,7 @@ export async function openWeb(options: WebOptions): Promise<Web> {
  * already listens there. Port 0 chooses a free port.
  */
 export async function openDoor(
-  { config, clock, report }: Pick<WebOptions, 'config' | 'clock' | 'report'>,
+  { config, openFiles, clock, report }: Pick<WebOptions, 'config' | 'openFiles' | 'clock' | 'report'>,
   opening: () => string,
 ): Promise<Door> {
   let isClosing = false;
@@ -59,7 +60,7 @@ export async function openDoor(
     report,
   );
   const unreadBytes = countUnread(server);
-  boundConnections(server, (limit) => report({ what: 'limit_reached', limit }));
+  boundConnections(server, openFiles, (limit) => report({ what: 'limit_reached', limit }));
   server.listen(config.port, config.host);
   try {
     await once(server, 'listening');
@@ -88,7 +89,7 @@ export async function openDoor(
     serve(given) {
       const reached = () => report({ what: 'limit_reached', limit: 'waiting_requests' });
       const options = throughGate(given, reached);
-      const opened = createPush(clock, options.isShared);
+      const opened = createPush(clock, openFiles, options.isShared);
       push = opened;
       const state = {
         isClosing: () => isClosing,
@@ -139,8 +140,9 @@ function createServer(fetch: Hono['fetch'], tls: () => ServerTls | undefined, re
   // Stands for the host that a request of HTTP/1.0 does not name, as those of some load balancers do not.
   const answer = getRequestListener(fetch, { hostname: 'localhost' });
   const server = first
-    ? createHttpsServer({ ...CONNECTION_BOUNDS, ...certificateOf(first) }, answer)
-    : createHttpServer(CONNECTION_BOUNDS, answer);
+    ? createHttpsServer({ ...CONNECTION_BOUNDS, ...certificateOf(first) })
+    : createHttpServer(CONNECTION_BOUNDS);
+  takeTurns(server, answer, ({ url = '' }) => HEALTH_PATHS.has(url));
   if (first) watchCertificate(server, () => tls() ?? first, report);
   return server;
 }

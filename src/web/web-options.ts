@@ -29,6 +29,8 @@ export type Scrape = (format: 'text' | 'openmetrics') => Promise<{
 
 export interface WebOptions {
   readonly config: WebConfig;
+  /** How many files the process may have open at the same time. */
+  readonly openFiles: number;
   readonly alerting: AlertingConfig &
     ExplainConfig &
     DeadlineConfig &

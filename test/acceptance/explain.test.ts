@@ -63,7 +63,7 @@ async function explain(key: string, change: Partial<ApiOptions['alerting']> = {}
     }),
     alertResolver: { resolve: async () => ({ ok: false, problem: 'not_found', message: '' }) },
     noteWriter: createNoteWriter({ ...stage, newId: () => 'unused', isPublicNest: () => false }),
-    push: createPush(stage.clock),
+    push: createPush(stage.clock, 1024),
     changed: () => {},
     act: () => {},
     newId: () => 'unused',

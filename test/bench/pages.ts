@@ -58,6 +58,7 @@ export async function printPages(size: Size, file?: string): Promise<void> {
 async function measure(store: Store): Promise<Measured[]> {
   const clock = systemClock();
   const web = await openWeb({
+    openFiles: 1024,
     ...{
       store,
       clock,

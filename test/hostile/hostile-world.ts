@@ -234,6 +234,7 @@ class HostileWorld {
     let ids = 0;
     this.#start();
     this.#web = await openWeb({
+      openFiles: 4096,
       config: config.web,
       alerting: config,
       store: this.#store,

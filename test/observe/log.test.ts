@@ -356,3 +356,36 @@ describe('secrets', () => {
     expect(text().length).toBeLessThan(30_000);
   });
 });
+
+test('while the server of the store is unavailable, the first line says it for all stages', () => {
+  const { report, lines } = logTo({ level: 'info' });
+  const error = new NestwatchError('store_down', 'The store cannot be reached.');
+  const impaired = {
+    what: 'impaired',
+    reason: 'store_failing',
+    severity: 'critical',
+    summary: 'The store is away.',
+  } as const;
+  const said = () => lines().map(({ message, stage, reason }) => [message, stage ?? reason]);
+  for (let times = 0; times < 2; times += 1) {
+    report({ what: 'trouble', stage: 'delivery', error });
+    report({ what: 'trouble', stage: 'alerting', error });
+    report({
+      ...{ what: 'poll', region: 'eu', feed: 'flight', durationMs: 1, atUs: 0 },
+      ...{ failure: 'store_down', error },
+    } as const);
+    report({ ...impaired, isOver: false });
+    report({ what: 'trouble', stage: 'store', error: new NestwatchError('store_failed', 'damaged') });
+    report({ ...impaired, isOver: true });
+  }
+  const once = [
+    ['A stage had trouble', 'delivery'],
+    ['A stage had trouble', 'store'],
+    ['The watch is no longer impaired by this', 'store_failing'],
+  ];
+  // Within a minute, a line of the same kind is held back.
+  expect(said()).toEqual([...once, once[2]]);
+  // Health reports every other failure of the store.
+  report({ ...impaired, isOver: false });
+  expect(said().at(-1)).toEqual(['The watch is impaired', 'store_failing']);
+});

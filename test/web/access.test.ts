@@ -50,7 +50,7 @@ async function routes(): Promise<[method: string, path: string][]> {
       health: keepHealth(options),
       publicStore: options.store,
     },
-    createPush(options.clock),
+    createPush(options.clock, 1024),
   );
   const found = app.routes.filter(({ method, path }) => method !== 'ALL' && !path.includes('*'));
   return found.map(({ method, path }) => [method, path.replaceAll(/:\w+(?:\{[^}]*\})?/g, 'x')]);
@@ -293,11 +293,30 @@ describe('the record of writes', () => {
     expect(reported.map(({ what }) => what)).toEqual(expect.arrayContaining(['write', 'trouble']));
   });
 
-  test('has each refused write', async () => {
-    const access = { ...NOBODY, tokens: [token('reader-1', 'read')] };
-    const { post, reported } = await serve({ config: { ...CONFIG, access } });
-    expect((await post('/api/v2/silences', {}, bearer('reader-1'))).status).toBe(403);
-    expect(writes(reported)).toMatchObject([{ who: 'reader-1', status: 403 }]);
+  test('has a refused write of each sender once an hour', async () => {
+    const { post, ask, reported, clock } = await serve({
+      config: {
+        ...CONFIG,
+        access: { ...NOBODY, tokens: [token('reader-1', 'read'), token('reader-2', 'read')] },
+      },
+    });
+    const refuse = async (times: number, name: string) => {
+      for (let at = 0; at < times; at += 1) {
+        expect((await post('/api/v2/silences', {}, bearer(name))).status).toBe(403);
+      }
+    };
+    await refuse(5, 'reader-1');
+    await refuse(5, 'reader-2');
+    const kept = async () => {
+      const { json } = await ask<{ writes: { who: string }[] }>('/api/v1/writes', bearer('reader-1'));
+      return json.writes.map(({ who }) => who);
+    };
+    expect(writes(reported)).toHaveLength(2);
+    expect(await kept()).toEqual(['reader-2', 'reader-1']);
+    await clock.advance(3_600_000);
+    await refuse(5, 'reader-1');
+    expect(writes(reported)).toHaveLength(3);
+    expect(await kept()).toEqual(['reader-1', 'reader-2', 'reader-1']);
   });
 
   test('says of a signed link that it was one, with the name that was typed, and nothing more', async () => {

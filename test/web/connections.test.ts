@@ -1,30 +1,98 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { createServer as createHttpsServer } from 'node:https';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { connect as connectTls } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { LIMITS } from '../../src/limits.ts';
 import type { Store } from '../../src/store/store.ts';
-import { boundConnections } from '../../src/web/connections.ts';
+import { boundConnections, mostConnections, openFilesAllowed } from '../../src/web/connections.ts';
 import { createGate } from '../../src/web/take-turns.ts';
+import { makeAuthority, makeCertificate } from '../http/certificates.ts';
+import { openFolder } from '../http/servers.ts';
 import { anEvent } from './sample.ts';
 import { putBirds } from './sample-birds.ts';
 import { serve } from './served.ts';
 
-test('a connection beyond the limit is closed at once, and this is counted', async () => {
-  const { web, reported, ask } = await serve();
-  const { hostname, port } = new URL(web.url);
-  const open = async () => {
-    const socket = connect(Number(port), hostname).on('error', () => {});
-    onTestFinished(() => void socket.destroy());
-    await once(socket, 'connect');
-    return socket;
-  };
-  const { most } = LIMITS.web_connections;
-  const taken = await Promise.all(Array.from({ length: most }, open));
-  await once((await open()).resume(), 'close');
-  expect(reported).toEqual([{ what: 'limit_reached', limit: 'web_connections' }]);
-  taken[0]!.destroy();
-  await expect.poll(async () => (await ask('/-/healthy').catch(() => undefined))?.status).toBe(200);
+test.each([
+  [1024, 256],
+  [1020, 255],
+  [256, 64],
+  [4, 1],
+  [0, 1],
+  [1_000_000, LIMITS.web_connections.most],
+  [Number.POSITIVE_INFINITY, LIMITS.web_connections.most],
+])('of %d open files, %d may be connections of clients', (openFiles, most) => {
+  expect(mostConnections(openFiles)).toBe(most);
+});
+
+test('the system reports how many files may be open', () => {
+  expect(openFilesAllowed()).toBeGreaterThanOrEqual(256);
+});
+
+describe.each(['HTTP', 'HTTPS'])('beyond the limit of connections over %s', (scheme) => {
+  /** A server with room for four connections, which does not answer when it is asked to hang. */
+  async function crowded() {
+    const folder = openFolder();
+    onTestFinished(() => folder.close());
+    makeAuthority(folder.path, 'authority');
+    makeCertificate(folder.path, 'authority', 'server');
+    const [key, cert] = ['key', 'pem'].map((ending) => readFileSync(join(folder.path, `server.${ending}`)));
+    const server = scheme === 'HTTPS' ? createHttpsServer({ key, cert }) : createServer();
+    server.on('request', ({ url }, answer) => url !== '/hang' && answer.end('answered'));
+    let reached = 0;
+    boundConnections(server, 16, () => {
+      reached += 1;
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    onTestFinished(() => {
+      server.close();
+      server.closeAllConnections();
+    });
+    const to = { port: (server.address() as AddressInfo).port, host: '127.0.0.1' };
+    async function open(): Promise<Socket> {
+      const isSecure = scheme === 'HTTPS';
+      const socket = isSecure ? connectTls({ ...to, rejectUnauthorized: false }) : connect(to);
+      onTestFinished(() => void socket.destroy());
+      socket.on('error', () => {});
+      await once(socket, isSecure ? 'secureConnect' : 'connect');
+      return socket;
+    }
+    const ask = (socket: Socket, path = '/') => socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    async function isAnswered(socket: Socket): Promise<boolean> {
+      ask(socket);
+      const [answer] = await once(socket, 'data');
+      return String(answer).endsWith('answered');
+    }
+    return { open, ask, isAnswered, reached: () => reached };
+  }
+
+  test('the connection that was idle longest is closed, and this is counted', async () => {
+    const { open, ask, isAnswered, reached } = await crowded();
+    const [hanging, asked, silent] = [await open(), await open(), await open()];
+    expect(await isAnswered(asked)).toBe(true);
+    ask(hanging, '/hang');
+    const asking = await open();
+    expect(await isAnswered(asking)).toBe(true);
+    const closed = [silent, asked, asking].map((socket) => once(socket.resume(), 'close'));
+    const later: Socket[] = [];
+    for (const gone of closed) {
+      expect(reached()).toBe(later.length);
+      later.push(await open());
+      await gone;
+    }
+    expect([hanging, ...later].map((socket) => socket.closed)).toEqual([false, false, false, false]);
+  });
+
+  test('a request is answered although all other connections wait for an answer', async () => {
+    const { open, ask, isAnswered, reached } = await crowded();
+    for (let hanging = 0; hanging < 8; hanging += 1) ask(await open(), '/hang');
+    const asking = await open();
+    expect(await isAnswered(asking)).toBe(true);
+    expect(reached()).toBe(5);
+  });
 });
 
 describe('a client that does not read', () => {
@@ -64,7 +132,7 @@ describe('a client that does not read', () => {
 
   test('is disconnected when nothing moves for long', async () => {
     const server = createServer((_, answer) => answer.end('x'.repeat(2 ** 25)));
-    boundConnections(server, () => {}, 100);
+    boundConnections(server, 1024, () => {}, 100);
     await once(server.listen(0, '127.0.0.1'), 'listening');
     onTestFinished(() => void server.close());
     const taken = once(server, 'connection');
@@ -90,7 +158,7 @@ describe('thousands of requests', () => {
       space: () => inner.space(),
       close: async () => {},
     };
-    const { ask } = await serve({ store });
+    const { ask } = await serve({ store, openFiles: 4096 });
     const opened = Promise.withResolvers<void>();
     const held = inner.transaction(() => opened.promise);
     onTestFinished(() => opened.resolve());

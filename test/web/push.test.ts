@@ -1,6 +1,5 @@
 import { type IncomingMessage, request } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { LIMITS } from '../../src/limits.ts';
 import type { Happening } from '../../src/report.ts';
 import { secret } from '../../src/secret.ts';
 import { createPush } from '../../src/web/push.ts';
@@ -25,7 +24,7 @@ async function follow(push: ReturnType<typeof createPush>) {
 describe('open pages', () => {
   test('are told that something changed, at most once a second', async () => {
     const clock = createVirtualClock();
-    const push = createPush(clock);
+    const push = createPush(clock, 1024);
     const page = await follow(push);
     for (let index = 0; index < 100; index += 1) push.hear(NEWS);
     await clock.advance(1);
@@ -44,7 +43,7 @@ describe('open pages', () => {
 
   test('are not told of polls, but get a comment now and then that keeps the connection', async () => {
     const clock = createVirtualClock();
-    const push = createPush(clock);
+    const push = createPush(clock, 1024);
     const page = await follow(push);
     push.hear(NO_NEWS);
     await clock.advance(20_000);
@@ -53,7 +52,7 @@ describe('open pages', () => {
 
   test('poll every few seconds if another replica may have changed something', async () => {
     const clock = createVirtualClock();
-    const page = await follow(createPush(clock, true));
+    const page = await follow(createPush(clock, 1024, true));
     for (let times = 0; times < 3; times += 1) {
       await clock.advance(5_000);
       expect(await page.next()).toBe('event: change\ndata: {}\n\n');
@@ -64,7 +63,7 @@ describe('open pages', () => {
 
   test('are disconnected if they read nothing, and leave nothing behind when they go', async () => {
     const clock = createVirtualClock();
-    const push = createPush(clock);
+    const push = createPush(clock, 1024);
     const silent = await follow(push);
     for (let index = 0; index < 40; index += 1) {
       push.hear(NEWS);
@@ -77,6 +76,21 @@ describe('open pages', () => {
     push.hear(NEWS);
     await page.leave();
     expect(clock.pending()).toBe(0);
+  });
+
+  test('use no more than half of the connections', () => {
+    const push = createPush(createVirtualClock(), 80);
+    for (let index = 0; index < 10; index += 1) expect(push.open()).toBeDefined();
+    expect(push.open()).toBe(undefined);
+    expect(
+      Array.from(
+        { length: 51 },
+        (
+          (many) => () =>
+            many.open()
+        )(createPush(createVirtualClock(), 4096)),
+      ).at(-1),
+    ).toBe(undefined);
   });
 });
 
@@ -132,9 +146,8 @@ describe('GET /api/v1/stream', () => {
   });
 
   test('is refused beyond its limit, which is counted', async () => {
-    const { web, ask, reported } = await serve();
-    const all = Array.from({ length: LIMITS.stream_clients.most }, () => openStream(web.url));
-    const answers = await Promise.all(all);
+    const { web, ask, reported } = await serve({ openFiles: 16 });
+    const answers = [await openStream(web.url), await openStream(web.url)];
     const { status, body } = await ask('/api/v1/stream');
     expect([status, body]).toEqual([503, expect.stringContaining('Too many follow already')]);
     expect(reported).toContainEqual({ what: 'limit_reached', limit: 'stream_clients' });

@@ -32,6 +32,7 @@ export async function serve(options: Partial<WebOptions> = {}) {
   const acted: string[] = [];
   let ids = 0;
   const used: WebOptions = {
+    openFiles: 1024,
     config: {
       host: '127.0.0.1',
       port: 0,

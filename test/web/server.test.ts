@@ -622,7 +622,7 @@ test.each([
 test('until there is a store, the process is healthy, and everything else says what it waits for', async () => {
   const opening = 'The store is being opened, since 2026-11-28 03:25:00 UTC.';
   const door = await openDoor(
-    { config: CONFIG, clock: createVirtualClock(), report: () => {} },
+    { config: CONFIG, openFiles: 1024, clock: createVirtualClock(), report: () => {} },
     () => opening,
   );
   const ask = async (path: string, headers: Record<string, string> = {}) => {

@@ -43,6 +43,7 @@ export interface Admission {
 
 export function createAdmission({ config, links, store, clock, report, oidc }: AdmissionOptions): Admission {
   const identify = createIdentifier(config);
+  const isFirstRefusal = oncePerHour(clock);
 
   const identityOf = async (c: Context) =>
     oidc?.identityOf(c) ??
@@ -76,7 +77,7 @@ export function createAdmission({ config, links, store, clock, report, oidc }: A
           return refuse(c, 401, config.access?.users.size ? NEEDED + OR_USER : NEEDED);
         }
         if (!identity.scopes.has(scope)) {
-          if (isChange(scope)) await note(c, identity, 403);
+          if (isChange(scope) && isFirstRefusal(identity)) await note(c, identity, 403);
           const scopes = [...identity.scopes].join(', ');
           return refuse(c, 403, `This needs the scope ${scope}; ${identity.name} has ${scopes}.`);
         }
@@ -129,6 +130,23 @@ function isOfBrowser(c: Context): boolean {
 }
 
 const isChange = (scope: Scope) => scope === 'write' || scope === 'fly';
+
+const HOUR_MS = 3_600_000;
+
+/** Whoever may not write could otherwise push the changes of all others out of the record, and fill the log. */
+function oncePerHour(clock: Clock): (identity: Identity) => boolean {
+  const refused = new Set<string>();
+  let untilMs = Number.NEGATIVE_INFINITY;
+  return ({ by, name }) => {
+    if (clock.monotonicMs() >= untilMs) {
+      refused.clear();
+      untilMs = clock.monotonicMs() + HOUR_MS;
+    }
+    const isFirst = !refused.has(`${by} ${name}`);
+    refused.add(`${by} ${name}`);
+    return isFirst;
+  };
+}
 
 const NEEDED = 'A token is needed: as Authorization: Bearer, or as the password of any user.';
 const OR_USER = ' People come with their own name and password.';
