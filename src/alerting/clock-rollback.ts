@@ -1,8 +1,10 @@
 /**
  * Moves the stored times when our clock is set, by a person or after a start with a wrong clock. Alerts, groups and
- * deliveries wait for times on that clock. After it was set back they would wait that much longer; after it was set ahead
- * they merely come early. What is written after the clock was set back already has the new time and must not be moved,
- * so the clock is checked before every transaction.
+ * deliveries wait for times on that clock. After it was set back they would wait that much longer. If it is set ahead,
+ * most merely come early, but what has to last (`for`, `keep_firing_for`) must not seem to have lasted: its beginning is
+ * moved ahead as well, though only while the process runs, because nobody knows how long it stood still. What is written
+ * after the clock was set back already has the new time and must not be moved, so the clock is checked before every
+ * transaction.
  *
  * Where several replicas share a store, all times are on the store's clock (`time/clock.ts`), and the replica
  * that alerts moves them. The store notes its clock every minute. A replica that takes over learns from that whether
@@ -88,6 +90,7 @@ export class ClockRollback {
       const isMoved = await through.transaction(async (tx) => {
         const beforeUs = await this.#backBefore(tx);
         const backUs = last ? -aheadOf(last, present) : beforeUs;
+        if (last && backUs <= -LEAST_STEP_US) await tx.upkeep.setClockAhead(-backUs, () => tx.pause());
         if (backUs < LEAST_STEP_US) return false;
         await tx.upkeep.rollBackClock(backUs, present.wallUs, () => tx.pause());
         return true;

@@ -4,7 +4,7 @@ import { NestwatchError } from '../../src/errors.ts';
 import { ALERTING } from '../../src/store/ownership-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import { delivery, notification, SECOND_US } from '../store/contract/sample-records.ts';
+import { alert, delivery, notification, SECOND_US } from '../store/contract/sample-records.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
 
 const HOUR_MS = 3_600_000;
@@ -70,6 +70,29 @@ test('passing time is no step, nor are corrections by NTP, nor a step ahead', as
   await queue('later', 0);
   expect(await waits('before')).toEqual([3600 - 60 + 4]);
   expect(moved).toBe(0);
+});
+
+test('what must last does so as long as it should after the clock was set ahead, whoever writes first', async () => {
+  rollback.begin(raw);
+  const dueInS = async () => {
+    const found = await store.transaction((tx) => tx.alerts.find('a'));
+    return (found!.dueAtUs! - clock.nowUs()) / SECOND_US;
+  };
+  await store.transaction((tx) =>
+    tx.alerts.put([
+      alert('a', {
+        ...{ alertname: 'RegionDown', scope: 'eu', state: 'pending' },
+        memory: { sinceUs: clock.nowUs(), reason: 'so' },
+        dueAtUs: clock.nowUs() + 60 * SECOND_US,
+      }),
+    ]),
+  );
+  clock.stepWall(HOUR_MS);
+  expect(await Promise.all([dueInS(), dueInS()])).toEqual([60, 60]);
+  await clock.advance(20_000);
+  expect(await dueInS()).toBe(40);
+  clock.stepWall(4_000);
+  expect(await dueInS()).toBe(36);
 });
 
 test('a clock that was set back while nothing ran is noticed by what was written last', async () => {

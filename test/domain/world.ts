@@ -16,7 +16,7 @@ import type { FlightTail } from '../../src/domain/alert/flight-step.ts';
 import { type Rule, ruleId } from '../../src/domain/alert/rule.ts';
 import { type Decision, decide, type Link, tick } from '../../src/domain/evaluate/decide.ts';
 import { lastLinkedSeq } from '../../src/domain/evaluate/flapping.ts';
-import { rolledBackAlert } from '../../src/domain/evaluate/rolled-back.ts';
+import { rolledBackAlert, setAheadAlert } from '../../src/domain/evaluate/rolled-back.ts';
 import { scopeOfMatch } from '../../src/domain/kinds/event-matched.ts';
 import { subjectOfCause } from '../../src/domain/kinds/failures/shared-cause.ts';
 import { ALERT_KINDS, type AlertKind, defaultRule, type RuleNamed } from '../../src/domain/kinds/kinds.ts';
@@ -369,6 +369,8 @@ export interface Watch {
   pass(until: number): void;
   /** Sets our clock back by this many minutes, to a minute. */
   setBack(by: number, to: number): void;
+  /** Sets our clock ahead by this many minutes. */
+  setAhead(by: number): void;
   alerts(): Alert[];
   /** The only alert of a kind. */
   the(alertname: AlertKind): Alert;
@@ -437,6 +439,10 @@ export function watch(rules: readonly Rule[] = []): Watch {
       for (const alert of stored.values()) {
         stored.set(alert.id, rolledBackAlert(alert, Math.round(by * 60_000_000), minute(to)));
       }
+    },
+    setAhead(by) {
+      for (const alert of stored.values())
+        stored.set(alert.id, setAheadAlert(alert, Math.round(by * 60_000_000)));
     },
     alerts: () => [...stored.values()],
     the(alertname) {

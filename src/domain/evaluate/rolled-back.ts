@@ -1,6 +1,7 @@
 import type { Alert, FlappingState } from '../alert/alert.ts';
 import { kindOf } from '../kinds/kinds.ts';
 import { withInstants } from '../kinds/memory.ts';
+import { asKindSees } from './flapping.ts';
 
 type Awaits = NonNullable<FlappingState['awaits']>;
 type Held = NonNullable<FlappingState['held']>;
@@ -24,6 +25,44 @@ export function rolledBackAlert(alert: Alert, byUs: number, nowUs: number): Aler
     ...(flapping && { flapping: flaps(flapping, ahead, counted) }),
   };
   return JSON.stringify(moved) === JSON.stringify(alert) ? alert : moved;
+}
+
+/**
+ * The alert after our own clock was set ahead by `byUs`: what must last for its rule's `for`, or be over for its
+ * `keep_firing_for`, does so as long as intended. Returns the same object if nothing has to.
+ */
+export function setAheadAlert(alert: Alert, byUs: number): Alert {
+  const later: Move = (us) => us + byUs;
+  const { flapping, memory } = alert;
+  const { awaits, held } = flapping ?? {};
+  if (flapping && awaits) {
+    const isOfKind = alert.dueAtUs === awaits.dueAtUs;
+    const dueAtUs = isOfKind ? alert.dueAtUs : earliest(orNull(alert.dueAtUs, later), awaits.dueAtUs);
+    return {
+      ...alert,
+      dueAtUs,
+      flapping: { ...flapping, awaits: { ...awaits, sinceUs: later(awaits.sinceUs) } },
+    };
+  }
+  const seen = asKindSees(alert);
+  const remembers = seen.state === 'firing' ? undefined : kindOf(alert.alertname)?.remembers;
+  const moved = withInstants(remembers, memory, later, ['since']);
+  const isCounted = JSON.stringify(moved) !== JSON.stringify(memory);
+  const ofKindUs = isCounted ? orNull(seen.dueAtUs, later) : seen.dueAtUs;
+  if (flapping && held) {
+    const next = { ...held, untilUs: later(held.untilUs), dueAtUs: ofKindUs };
+    return {
+      ...alert,
+      memory: moved,
+      dueAtUs: earliest(next.untilUs, ofKindUs),
+      flapping: { ...flapping, held: next },
+    };
+  }
+  return isCounted ? { ...alert, memory: moved, dueAtUs: ofKindUs } : alert;
+}
+
+function earliest(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }
 
 function flaps(flapping: FlappingState, ahead: Move, counted: Move): FlappingState {

@@ -38,7 +38,7 @@ export const deliveryFailing = defineKind({
   labels: ['integration', 'receiver', 'region'],
   isOfNoRegion: true,
   isResolvableByHand: () => false,
-  remembers: { receiver: 'text', integration: 'text', through: 'text', sinceUs: 'instant', reason: 'text' },
+  remembers: { receiver: 'text', integration: 'text', through: 'text', sinceUs: 'since', reason: 'text' },
 
   raisedBy: ['delivery_health'],
   observes: ['delivery_health'],

@@ -21,6 +21,8 @@ const FIELDS = {
   number: isOf('number'),
   /** An instant of our own clock, which is moved when that clock is set back. */
   instant: isOf('number'),
+  /** The same, since when something lasts: `for` counts from it. It is also moved when that clock is set ahead. */
+  since: isOf('number'),
   text: isOf('string'),
   flag: isOf('boolean'),
   numbers: (value: unknown) => Array.isArray(value) && value.every(isOf('number')),
@@ -44,14 +46,15 @@ export function isMemoryOf(remembered: Remembered | undefined, memory: unknown):
   return Object.entries(remembered).every(([name, field]) => FIELDS[field](own(memory, name)));
 }
 
-/** The memory with the instants of our own clock changed by `move`. */
+/** The memory with the instants of our own clock that are of these sorts changed by `move`. */
 export function withInstants(
   remembered: Remembered | undefined,
   memory: unknown,
   move: (us: number) => number,
+  sorts: readonly (keyof typeof FIELDS)[] = ['instant', 'since'],
 ): unknown {
   if (remembered === undefined || !isMemoryOf(remembered, memory)) return memory;
-  const instants = Object.keys(remembered).filter((name) => remembered[name] === 'instant');
+  const instants = Object.keys(remembered).filter((name) => sorts.includes(remembered[name]!));
   const moved = instants.map((name) => [name, move(own(memory as object, name) as number)]);
   return { ...(memory as object), ...Object.fromEntries(moved) };
 }

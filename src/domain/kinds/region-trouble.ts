@@ -55,7 +55,7 @@ function regionTrouble<Name extends FactName>({ read, summary, action, over }: R
     labels: ['region'],
     impairsWatch: true,
     isResolvableByHand: () => false,
-    remembers: { sinceUs: 'instant', reason: 'text' },
+    remembers: { sinceUs: 'since', reason: 'text' },
 
     topic(fact) {
       const { state, region } = read(fact);

@@ -110,3 +110,67 @@ describe('when our clock is set back', () => {
     );
   });
 });
+
+describe('when our clock is set ahead', () => {
+  test('an outage is notified when it has lasted as long as it should', () => {
+    const story = watch([rule('RegionDown', { forMs: 600_000 })]);
+    story.tell(10, regionHealth('down', 10));
+    story.setAhead(60);
+    story.pass(79.9);
+    expect(story.firing()).toEqual([]);
+    story.pass(80);
+    expect(story.the('RegionDown')).toMatchObject({ state: 'firing', startsAtUs: minute(70) });
+  });
+
+  test('even if it is heard of again, for another reason', () => {
+    const story = watch([rule('RegionDown', { forMs: 600_000 })]);
+    story.tell(10, regionHealth('down', 10));
+    story.setAhead(60);
+    story.tell(71, regionHealth('down', 10, 'another'));
+    expect(story.firing()).toEqual([]);
+    story.pass(80);
+    expect(story.firing()).toEqual(['RegionDown critical']);
+  });
+
+  test("a rule's `for` and `keep_firing_for` take as long as they should", () => {
+    const story = watch([rule('FlightFailed', { forMs: 600_000, keepFiringForMs: 600_000 })]);
+    story.tell(10, failed(10));
+    story.setAhead(60);
+    story.tell(71, failed(71));
+    story.pass(79.9);
+    expect(story.firing()).toEqual([]);
+    story.pass(80);
+    expect(story.firing()).toEqual(['FlightFailed warning']);
+    story.tell(90, landed(90));
+    story.setAhead(60);
+    story.pass(159.9);
+    expect(story.firing()).toEqual(['FlightFailed warning']);
+    story.pass(160);
+    expect(story.firing()).toEqual([]);
+  });
+
+  test('an outage that comes back while its alert is held has to last as well', () => {
+    const story = watch([rule('RegionDown', { forMs: 600_000, keepFiringForMs: 3_600_000 })]);
+    story.tell(0, regionHealth('down', 0));
+    story.pass(10);
+    story.tell(20, regionHealth('up', 20));
+    story.tell(30, regionHealth('down', 30));
+    expect(story.the('RegionDown').dueAtUs).toBe(minute(40));
+    story.setAhead(120);
+    expect(story.the('RegionDown').dueAtUs).toBe(minute(160));
+    story.tell(155, regionHealth('up', 155));
+    story.pass(199.9);
+    expect(story.firing()).toEqual(['RegionDown critical']);
+    story.pass(200);
+    expect(story.firing()).toEqual([]);
+  });
+
+  test('what does not have to last is the same', () => {
+    const story = watch();
+    story.tell(9, failed(9));
+    story.tell(9, birdLog('Deactivated', 9));
+    const before = story.alerts();
+    story.setAhead(43);
+    expect(story.alerts()).toEqual(before);
+  });
+});

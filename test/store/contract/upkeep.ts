@@ -100,5 +100,23 @@ export function describeUpkeep(run: Run): void {
     });
   });
 
+  test('after our clock was set ahead, what must last for an alert does so as long as it should', async () => {
+    const down = { alertname: 'RegionDown', scope: 'eu', state: 'pending' } as const;
+    const memory = { sinceUs: NOW_US - 5, reason: 'connection refused' };
+    const waiting = Array.from({ length: 1201 }, (_, index) =>
+      alert(`a${index}`, { ...down, memory, dueAtUs: NOW_US + 9 }),
+    );
+    const quiet = alert('quiet', { dueAtUs: NOW_US + 9 });
+    await run((tx) => tx.alerts.put([...waiting, quiet]));
+    await run((tx) => tx.upkeep.setClockAhead(1_000, () => tx.pause()));
+    expect(await run((tx) => tx.alerts.due(NOW_US + 1_008, 2000))).toEqual([quiet]);
+    expect(await run((tx) => tx.alerts.due(NOW_US + 1_009, 2000))).toHaveLength(1202);
+    expect(await run((tx) => tx.alerts.find('a0'))).toEqual({
+      ...waiting[0],
+      memory: { ...memory, sinceUs: NOW_US + 995 },
+      dueAtUs: NOW_US + 1_009,
+    });
+  });
+
   describePrune(run);
 }

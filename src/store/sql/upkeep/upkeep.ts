@@ -1,5 +1,5 @@
 import type { Alert } from '../../../domain/alert/alert.ts';
-import { rolledBackAlert } from '../../../domain/evaluate/rolled-back.ts';
+import { rolledBackAlert, setAheadAlert } from '../../../domain/evaluate/rolled-back.ts';
 import { type Group, rolledBackGroup } from '../../../domain/grouping/group.ts';
 import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
 import type { DeliveryCounts } from '../queued/delivery-counts.ts';
@@ -33,6 +33,9 @@ export function createUpkeep(sql: Sql, counts: DeliveryCounts) {
      */
     rollBackClock: (byUs: number, nowUs: number, pause: () => Promise<void>): Promise<void> =>
       rollBackRows(sql, byUs, nowUs, pause),
+    /** Moves the instants since when something lasts for an alert's rule (`for`, `keep_firing_for`) `byUs` later. */
+    setClockAhead: (byUs: number, pause: () => Promise<void>): Promise<void> =>
+      setRowsAhead(sql, byUs, pause),
     /**
      * Deletes up to `limit` records that are past the retention: events, ended Flights, settled deliveries with their
      * notifications, links, quarantined entries, expired silences, suppressions, ended episodes; never what is open,
@@ -96,6 +99,11 @@ async function rollBackRows(
   });
 }
 
+/** Implements `UpkeepStore.setClockAhead`. */
+function setRowsAhead(sql: Sql, byUs: number, pause: () => Promise<void>): Promise<void> {
+  return moveAlerts(sql, pause, (row) => setAheadAlertRow(row, byUs));
+}
+
 function moveAlerts(
   sql: Sql,
   pause: () => Promise<void>,
@@ -136,6 +144,14 @@ function rolledBackAlertRow(row: AlertRow, byUs: number, nowUs: number): Alert |
   return changed(
     () => alertOf(row),
     (alert) => rolledBackAlert(alert, byUs, nowUs),
+  );
+}
+
+/** Undefined if nothing needs to be moved. */
+function setAheadAlertRow(row: AlertRow, byUs: number): Alert | undefined {
+  return changed(
+    () => alertOf(row),
+    (alert) => setAheadAlert(alert, byUs),
   );
 }
 
