@@ -12,11 +12,13 @@ class LongFirst extends BaseSequencer {
   }
 }
 
+/** Whether all cases of long tests run, as in `.ci/run` and by `npm run test:long`, or some of them. */
+const areWhole = process.env.NESTWATCH_TESTS === 'whole';
+
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    // Of long tests, some of the cases; `test/long.vitest.config.ts` runs all of them.
-    provide: { cases: 'some' },
+    provide: { cases: areWhole ? 'all' : 'some' },
     setupFiles: [join(import.meta.dirname, 'test/property-seed.ts')],
     // Nothing in `src` keeps state in a module, so files share workers, and load it once for each of those.
     isolate: false,
@@ -24,7 +26,7 @@ export default defineConfig({
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongFirst },
     // Stories take seconds of a core, and more where the machine has other things to do.
-    testTimeout: 120_000,
+    testTimeout: areWhole ? 300_000 : 120_000,
     hookTimeout: 120_000,
     // So are waits for what a process, a server or a socket does: they end when it has, and a lost one with its test.
     expect: { poll: { timeout: 100_000 } },
