@@ -48,6 +48,27 @@ function targetsOf(document: Document<Node>): ReadonlyMap<Node, Node> {
   return targets;
 }
 
+/** How many values all aliases stand for together. No alias may refer to a node that contains it. */
+export function valuesOfAliases(document: Document<Node>): number {
+  const sizes = new Map<Node, number>();
+  function sizeOf(node: Node | null | undefined): number {
+    if (!node) return 1;
+    let size = sizes.get(node);
+    if (size === undefined) {
+      if (isAlias(node)) size = sizeOf(resolved(document, node));
+      else if (isSeq(node)) size = (node.items as Node[]).reduce((sum, item) => sum + sizeOf(item), 1);
+      else if (isMap(node))
+        size = (node.items as AnyPair[]).reduce((sum, { value }) => sum + sizeOf(value), 1);
+      else size = 1;
+      sizes.set(node, size);
+    }
+    return size;
+  }
+  return targetsOf(document)
+    .values()
+    .reduce((sum, target) => sum + sizeOf(target), 0);
+}
+
 type AnyMap = { readonly items: readonly unknown[] };
 type AnyPair = Pair<Scalar, Node | null>;
 

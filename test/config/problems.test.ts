@@ -78,6 +78,11 @@ describe('text that is not YAML is reported once, without quoting it', () => {
       `${REGION}rules: [${'1,'.repeat(100_001)}]`,
       ['1:1: the file has more than 100,000 values'],
     ],
+    [
+      'aliases that each stand for much',
+      `a: &a [${Array(100).fill('x').join()}]\nb: [${Array(600).fill('*a').join()}]`,
+      ['1:1: too many aliases'],
+    ],
   ]);
 });
 

@@ -205,8 +205,6 @@ function whyNone(listed: number, include: readonly string[]): string {
   return `of its ${howMany(listed, 'Nest')} none matches nests.include (${globs}) without being excluded: nothing is watched`;
 }
 
-/** Computes how often a region's Birds can be read at the request rate that its service accepts. */
-
 /**
  * Requests per reading of a Bird, for its log and its Flights: 2.17 were measured with real processes, most of them
  * single pages.

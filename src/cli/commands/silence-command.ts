@@ -58,8 +58,7 @@ export async function silenceAdd(
     ...(recurrence && { recurrence: { ...recurrence, duration: options.window } }),
   };
   const request = { method: 'POST', path: '/api/v2/silences', body } as const;
-  const idOf = (added: { silenceID: string }) => `${shown(added.silenceID)}
-`;
+  const idOf = (added: { silenceID: string }) => `${shown(added.silenceID)}\n`;
   await printAnswer(edge, options, request, 'silenceID', idOf);
   return 0;
 }
