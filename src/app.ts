@@ -36,7 +36,7 @@ import { tableChanges } from './store/versions/table-changes.ts';
 import { exactTime } from './text/instant-words.ts';
 import type { Clock } from './time/clock.ts';
 import { VERSION } from './version.ts';
-import { createSigner } from './web/access/oidc.ts';
+import { createSigner } from './web/access/sessions.ts';
 import { openFilesAllowed } from './web/connections.ts';
 import { type Door, openDoor, type Web } from './web/server.ts';
 

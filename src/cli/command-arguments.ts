@@ -1,4 +1,4 @@
-/** Reads what is given to commands: instants, durations, files, matchers and filters. What is wrong is refused with `usage`. */
+/** Reads what is given to commands: instants, durations, matchers and filters. What is wrong is refused with `usage`. */
 import { formatMatcher, type Matcher, parseMatcher } from '../domain/matchers/matcher.ts';
 import { MatcherSyntaxError } from '../domain/matchers/matcher-syntax.ts';
 import { NestwatchError } from '../errors.ts';

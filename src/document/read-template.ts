@@ -1,5 +1,4 @@
 /** Reads templates, and finds them in keys that take plain text. */
-
 import * as z from 'zod';
 import { findGoSyntax } from '../templates/go-syntax.ts';
 import { compileTemplate, type Template, TemplateError, type TemplateUse } from '../templates/liquid.ts';
@@ -50,9 +49,9 @@ const INSTEAD =
   'this key takes plain text: write it as it is; where it depends on a label, give each value a receiver and a route of its own';
 
 /**
- * Alertmanager would fill in templates in keys that take plain text; nestwatch would send them as written. Adds a problem for each text below `path` that contains a template, except under the keys in `templates`, which
- * take Liquid. Texts are not quoted, since they may be secrets. Refused keys are skipped because they have their own
- * message.
+ * Alertmanager would fill in templates in keys that take plain text; nestwatch would send them as written. Adds a
+ * problem for each text below `path` that contains a template, except under the keys in `templates`, which take Liquid.
+ * Texts are not quoted, since they may be secrets. Refused keys are skipped because they have their own message.
  */
 export function refuseTemplates(
   check: Check,

@@ -1,4 +1,7 @@
-/** Which keys a shape has, and which it refuses: those that Alertmanager or a later version supports and this one does not. */
+/**
+ * Which keys a shape has, and which it refuses: those that Alertmanager or a later version supports and this one
+ * does not.
+ */
 import * as z from 'zod';
 import { nearest } from '../text/mistake-words.ts';
 import type { Path } from './problem.ts';

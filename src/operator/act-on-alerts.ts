@@ -1,4 +1,7 @@
-/** What people do to alerts: silence, acknowledge, resolve and annotate them. Each is one transaction, and then alerting looks again. */
+/**
+ * What people do to alerts: silence, acknowledge, resolve and annotate them. Each is one transaction, and then
+ * alerting looks again.
+ */
 import { type Alert, type Labels, MAX_NOTE_LENGTH, type Note } from '../domain/alert/alert.ts';
 import type { Rule } from '../domain/alert/rule.ts';
 import { type ResolvedByHand, resolveByHand } from '../domain/evaluate/resolve-by-hand.ts';

@@ -1,4 +1,7 @@
-/** Reads everything known about one alert, even after it has been deleted and only its episodes remain, and what happened around it. */
+/**
+ * Reads everything known about one alert, even after it has been deleted and only its episodes remain, and what
+ * happened around it.
+ */
 import type { Alert } from '../domain/alert/alert.ts';
 import type { Event } from '../domain/alert/event.ts';
 import { contextOf } from '../domain/context/findings.ts';

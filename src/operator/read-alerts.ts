@@ -1,4 +1,7 @@
-/** Reads alerts with what mutes them: pages of them for people, all that fire, how many wait for a person, and those that ended. */
+/**
+ * Reads alerts with what mutes them: pages of them for people, all that fire, how many wait for a person, and
+ * those that ended.
+ */
 import type { Config } from '../config/config.ts';
 import { type Alert, type Labels, labelOf } from '../domain/alert/alert.ts';
 import type { Event } from '../domain/alert/event.ts';

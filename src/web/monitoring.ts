@@ -7,7 +7,7 @@ import type { HealthAnswer } from '../health/health.ts';
 import type { Store } from '../store/store.ts';
 import type { Admission } from './access/admission.ts';
 import { faultJson, impairmentJson } from './api/alert-json.ts';
-import { kept } from './take-turns.ts';
+import { kept } from './bounded-work.ts';
 import type { Health, Scrape, WebOptions } from './web-options.ts';
 
 /** The most faults listed. */

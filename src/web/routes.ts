@@ -17,6 +17,7 @@ import { createOidc } from './access/oidc.ts';
 import { addOrigins, addRefusals, answerRefusal, onlyBoundedBodies } from './access/refusals.ts';
 import { createAlertmanagerApi } from './api/alertmanager-api.ts';
 import { createApi } from './api/api-v1.ts';
+import { BusyError } from './bounded-work.ts';
 import {
   addHealth,
   addOpeningHealth,
@@ -33,7 +34,6 @@ import { STYLE_HASH } from './pages/frame/page-style.ts';
 import { createPages } from './pages/pages.ts';
 import { createPublicPages, PUBLIC_HEADERS } from './pages/public/public-pages.ts';
 import type { Push } from './push.ts';
-import { BusyError } from './take-turns.ts';
 import type { WebOptions } from './web-options.ts';
 
 const SECURITY_HEADERS: readonly (readonly [string, string])[] = [

@@ -9,12 +9,12 @@ import type { ServerTls } from '../http/http-settings.ts';
 import { listenError } from '../http/web-address.ts';
 import type { Happening, Report } from '../report.ts';
 import type { Store } from '../store/store.ts';
+import { createGate, type Gate } from './bounded-work.ts';
 import { boundConnections, CONNECTION_BOUNDS, countUnread } from './connections.ts';
 import { HEALTH_PATHS, keepHealth } from './monitoring.ts';
 import { createPush, type Push } from './push.ts';
 import { takeTurns } from './request-turns.ts';
 import { createApp, createOpeningApp } from './routes.ts';
-import { createGate, type Gate } from './take-turns.ts';
 import type { WebOptions } from './web-options.ts';
 
 export interface Web {

@@ -18,7 +18,7 @@ import type { DeadlineConfig } from '../store/load-deadlines.ts';
 import type { ClaimedDelivery, Delivery } from '../store/outbox-store.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
-import type { Signer } from './access/oidc.ts';
+import type { Signer } from './access/sessions.ts';
 import type { Push } from './push.ts';
 
 /** Renders all metrics, in parts. Rejects only before the first part. */

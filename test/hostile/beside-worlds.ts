@@ -10,8 +10,8 @@ import { createLog } from '../../src/observe/log.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
 import type { Happening } from '../../src/report.ts';
 import { createPasswordCheck } from '../../src/web/access/identify.ts';
+import { createGate } from '../../src/web/bounded-work.ts';
 import { createPush } from '../../src/web/push.ts';
-import { createGate } from '../../src/web/take-turns.ts';
 import { NOTHING, textOf } from '../observe/scraped.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 

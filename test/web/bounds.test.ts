@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createMatcher } from '../../src/domain/matchers/matcher.ts';
 import { LIMITS } from '../../src/limits.ts';
 import type { Happening } from '../../src/report.ts';
-import { select } from '../../src/web/take-turns.ts';
+import { select } from '../../src/web/bounded-work.ts';
 import { countProcessorMs } from '../processor-time.ts';
 import { serve } from './served.ts';
 

@@ -5,7 +5,7 @@ import { createAcknowledgeLinks } from '../../src/operator/acknowledge-link.ts';
 import type { Happening } from '../../src/report.ts';
 import { secret } from '../../src/secret.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { createSigner } from '../../src/web/access/oidc.ts';
+import { createSigner } from '../../src/web/access/sessions.ts';
 import { openWeb } from '../../src/web/server.ts';
 import type { WebOptions } from '../../src/web/web-options.ts';
 import { createVirtualClock } from '../virtual-clock.ts';

@@ -1,6 +1,6 @@
 /**
- * Writes a first configuration: one to fill in, or a guided one. That asks for a region, a token and a receiver, tests each at once, and writes a configuration with them. Nothing is
- * written before the last answer, and existing files are never overwritten.
+ * Writes a first configuration: one to fill in, or a guided one. The guide asks for a region, a token and a receiver, and
+ * tests each at once. Nothing is written before the last answer, and existing files are never overwritten.
  */
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';

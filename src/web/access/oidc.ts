@@ -2,7 +2,6 @@
  * Lets people log in at an identity provider: the authorization code flow of OpenID Connect with PKCE, by `openid-client`.
  * The browser gets a cookie of its own only after the provider's answer was verified, so nobody can fix one beforehand.
  */
-import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Context, Hono } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import type { Configuration } from 'openid-client';
@@ -10,12 +9,12 @@ import type { OidcConfig } from '../../config/sections/oidc-section.ts';
 import type { Scope } from '../../config/sections/scopes.ts';
 import { NestwatchError } from '../../errors.ts';
 import type { Report } from '../../report.ts';
-import type { Secret } from '../../secret.ts';
 import { plainText } from '../../text/plain-text.ts';
 import type { Clock } from '../../time/clock.ts';
 import { MAX_AUTHOR_LENGTH } from '../requests/silence-request.ts';
 import type { Identity } from './identify.ts';
 import { answerRefusal } from './refusals.ts';
+import type { Signer } from './sessions.ts';
 
 const LOGIN_COOKIE = 'nestwatch_login';
 const SESSION_COOKIE = 'nestwatch_session';
@@ -172,44 +171,4 @@ function scopesOf({ scopes, groups }: OidcConfig, claimed: unknown): Scope[] {
 function isRefusal(error: unknown): boolean {
   const { name = '', code = '' } = error as { readonly name?: string; readonly code?: string };
   return name !== 'TypeError' && code !== 'OAUTH_TIMEOUT' && code !== 'OAUTH_RESPONSE_IS_NOT_CONFORM';
-}
-
-/** What a cookie holds. */
-type Signed = Readonly<Record<string, unknown>> & { readonly untilUs: number };
-
-const SIGNATURE_BYTES = 32;
-/** Sessions that are remembered as ended. */
-const MOST_ENDED = 10_000;
-
-export interface Signer {
-  sign(purpose: string, content: Signed): string;
-  /** Undefined for what is forged, expired, or signed for something else. */
-  read(purpose: string, text: string | undefined, nowUs: number): Signed | undefined;
-  /** The cookie is not accepted any more. */
-  end(text: string): void;
-}
-
-export function createSigner(key: Secret): Signer {
-  const ended = new Set<string>();
-  const signatureOf = (purpose: string, body: string) =>
-    createHmac('sha256', key.reveal()).update(`${purpose} ${body}`).digest();
-  return {
-    sign(purpose, content) {
-      const body = Buffer.from(JSON.stringify(content)).toString('base64url');
-      return `${body}.${signatureOf(purpose, body).toString('base64url')}`;
-    },
-    read(purpose, text = '', nowUs) {
-      const [body = '', signature = ''] = text.split('.');
-      const given = Buffer.from(signature, 'base64url');
-      if (given.length !== SIGNATURE_BYTES || !timingSafeEqual(given, signatureOf(purpose, body)))
-        return undefined;
-      const content = JSON.parse(Buffer.from(body, 'base64url').toString()) as Signed;
-      return nowUs < content.untilUs && !ended.has(body) ? content : undefined;
-    },
-    end(text) {
-      const [oldest] = ended;
-      if (ended.size >= MOST_ENDED && oldest !== undefined) ended.delete(oldest);
-      ended.add(text.split('.')[0]!);
-    },
-  };
 }

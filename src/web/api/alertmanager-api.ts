@@ -20,10 +20,10 @@ import type { Filter } from '../../store/filter.ts';
 import { loadMuting } from '../../store/load-muting.ts';
 import { pausing } from '../../time/pause-after.ts';
 import { signedBy } from '../access/identify.ts';
+import { select } from '../bounded-work.ts';
 import { readQuery, refuse } from '../requests/query.ts';
 import { readFilter } from '../requests/read-lists.ts';
 import { readSilence } from '../requests/silence-request.ts';
-import { select } from '../take-turns.ts';
 import type { ApiOptions } from '../web-options.ts';
 import {
   type AlertGroupJson,

@@ -1,4 +1,7 @@
-/** Formats alerts, silences and the configuration for Alertmanager's API v2: the shapes of its openapi.yaml, with nestwatch's additions. */
+/**
+ * Formats alerts, silences and the configuration for Alertmanager's API v2: the shapes of its openapi.yaml, with
+ * nestwatch's additions.
+ */
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import { stringify } from 'yaml';
 import type { Labels } from '../../domain/alert/alert.ts';
@@ -120,6 +123,11 @@ export class JsonInSlices {
   }
 }
 
+/**
+ * Writes the configuration as Alertmanager would, for clients that load it: the route tree, the receivers' names, the
+ * inhibitions and the time intervals. Integrations are left out because they hold secrets. What only nestwatch knows
+ * is left out too, and so are labels of routes: clients that are older than these refuse the whole file.
+ */
 export function alertmanagerYaml({ route, receivers, inhibitRules, timeIntervals }: AlertingConfig): string {
   return stringify({
     route: routeYaml(route),

@@ -1,4 +1,7 @@
-/** Renders the filter form of every list, and the search line, `nest:Legal since:24h quota`, which asks for the same by words. */
+/**
+ * Renders the filter form of every list, and the search line, `nest:Legal since:24h quota`, which asks for the
+ * same by words.
+ */
 import type { MiddlewareHandler } from 'hono';
 import { getCookie } from 'hono/cookie';
 import { html } from 'hono/html';

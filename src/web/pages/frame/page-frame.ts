@@ -1,4 +1,7 @@
-/** What every page knows about its request, and what all share: head, navigation and search, and how times and places are shown. */
+/**
+ * What every page knows about its request, and what all share: head, navigation and search, and how times and
+ * places are shown.
+ */
 import { html, raw } from 'hono/html';
 import type { Html, Page } from './page.ts';
 import { SCRIPT } from './page-script.ts';

@@ -1,4 +1,7 @@
-/** Chooses how things are named, marked and linked on all pages: for people who run automations, not for people who run monitoring. */
+/**
+ * Chooses how things are named, marked and linked on all pages: for people who run automations, not for people who
+ * run monitoring.
+ */
 import { html } from 'hono/html';
 import { whyNotStarted } from '../../../domain/action/action.ts';
 import type { Alert, Labels } from '../../../domain/alert/alert.ts';

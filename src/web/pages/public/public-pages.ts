@@ -16,7 +16,7 @@ import type { BirdOverview } from '../../../store/bird-store.ts';
 import type { Store, Transaction } from '../../../store/store.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import type { Clock } from '../../../time/clock.ts';
-import { kept } from '../../take-turns.ts';
+import { kept } from '../../bounded-work.ts';
 import type { StatusView } from '../../web-options.ts';
 import { lineItem } from '../frame/items.ts';
 import { type Html, type Page, pageOf, withWords } from '../frame/page.ts';

@@ -1,4 +1,7 @@
-/** Lets requests take turns with the watch and with each other, so that it does not wait behind thousands of them. */
+/**
+ * Bounds the work that requests cause, so that the watch does not wait behind thousands of them: a gate before the store,
+ * pauses while alerts are compared with matchers, and answers that all who ask within a second share.
+ */
 import { setImmediate } from 'node:timers/promises';
 import { LIMITS } from '../limits.ts';
 import type { Report } from '../report.ts';
