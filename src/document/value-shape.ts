@@ -1,7 +1,6 @@
+/** The shapes of single values. Messages given here are shown as they are; `text/mistake-words.ts` words all others. */
 import * as z from 'zod';
 import { DURATION, formatDuration, LONGEST_MS, parseDuration } from '../time/duration.ts';
-
-/** The shapes of single values. Messages given here are shown as they are; `text/mistake-words.ts` words all others. */
 
 export const words = z.string().min(1);
 

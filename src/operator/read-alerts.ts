@@ -181,8 +181,8 @@ const MAX_ENDED = 5_000;
 const ENDED_STEP = 200;
 
 /**
- * Latest first. A page may hold fewer than `limit` episodes, or none, and still have a `next`. Throws `usage` for a
- * cursor that no earlier answer gave.
+ * Latest first. There are many and people rarely search them, so each one is tested against the filter: a page may hold
+ * fewer than `limit` episodes, or none, and still have a `next`. Throws `usage` for a cursor that no earlier answer gave.
  */
 export async function readEnded(
   tx: Transaction,

@@ -1,3 +1,4 @@
+/** Durations and counts in words, for people. */
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;

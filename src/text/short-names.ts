@@ -1,3 +1,4 @@
+/** Ids, and the names of regions, as people see and type them. */
 import { plainText } from './plain-text.ts';
 
 const GUID = /^[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$/i;

@@ -106,6 +106,11 @@ export function aheadOf(last: ClockReading, present: ClockReading): number {
   return Math.round(present.wallUs - last.wallUs - (present.monotonicMs - last.monotonicMs) * 1000);
 }
 
+/**
+ * Follows the clock of a store that several replicas share. Between two answers of the store it runs on the local monotonic
+ * clock. All replicas date what they write by it, so that something written by one of them comes due at the same instant
+ * for all, even if the clocks of their machines are wrong.
+ */
 export interface StoreClock extends Clock {
   /** The store's clock read `storeUs` at some time after `askedMs` (monotonic) and before now. */
   heard(storeUs: number, askedMs: number): void;

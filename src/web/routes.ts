@@ -199,5 +199,5 @@ const NO_LIFECYCLE =
 /** The addresses that exist, for a person with a wrong one. */
 function addressesOf({ routes }: Hono): string {
   const paths = routes.filter(({ method }) => method === 'GET').map(({ path }) => path);
-  return [...new Set(paths)].join(', ');
+  return [...new Set(paths)].join(', ').replaceAll(/:(\w+)/g, '{$1}');
 }

@@ -1,6 +1,6 @@
 /**
  * Draws Flights on the server: how they ended over time, as a strip, and the last ones of a Bird, as bars. A sentence beside each
- * says the same.
+ * says the same, and the shape, not only the colour, tells how a Flight ended.
  */
 import { html } from 'hono/html';
 import type { Event } from '../../../domain/alert/event.ts';

@@ -134,7 +134,7 @@ export const DELIVERY_TONES: Readonly<Record<DeliveryState, Tone>> = {
 
 const GUIDS = /\b([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b/i;
 
-/** One line. */
+/** One line. Ids of 36 signs are shown by their first eight, with the whole as tooltip. */
 export function said(text: string, maxCodePoints: number): Html {
   return withShortIds(plainText(text, maxCodePoints));
 }
