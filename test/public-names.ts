@@ -81,6 +81,7 @@ function* variables(value: object, path: string): Generator<string> {
 
 async function addresses(): Promise<string[]> {
   const web = `web:
+  listen: 127.0.0.1:0
   external_url: https://nestwatch.example.com
   enable_lifecycle: true
   public: { nests: ["*"] }
