@@ -46,7 +46,7 @@ function addAlerts(line: CommandLine): void {
           'markdown',
         ]),
       ),
-    async () => (await import('./commands/show-commands.ts')).alertsShow,
+    async () => (await import('./commands/show-one.ts')).alertsShow,
   );
   actsOnDaemon(
     line,

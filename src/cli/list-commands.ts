@@ -143,7 +143,7 @@ function addBirds(line: CommandLine): void {
       .description('show one Bird: its last Flights, causes of failure, alerts and log')
       .argument('<id-or-name>')
       .argument('[filter...]', 'where several Birds have the name: region=, nest='),
-    async () => (await import('./commands/show-commands.ts')).birdsShow,
+    async () => (await import('./commands/show-one.ts')).birdsShow,
   );
   actsOnDaemon(
     line,
@@ -212,7 +212,7 @@ function addFlights(line: CommandLine): void {
       .description('show one Flight: its error, step and alerts, and who was notified')
       .argument('<id>')
       .option('--log', 'also print its log, which is read from the service'),
-    async () => (await import('./commands/show-commands.ts')).flightsShow,
+    async () => (await import('./commands/show-one.ts')).flightsShow,
   );
 }
 
@@ -248,11 +248,11 @@ function addDeliveries(line: CommandLine): void {
       .command('show')
       .description('show one delivery: its state and its message as sent')
       .argument('<id>'),
-    async () => (await import('./commands/show-commands.ts')).deliveriesShow,
+    async () => (await import('./commands/show-one.ts')).deliveriesShow,
   );
   actsOnDaemon(
     line,
     deliveries.command('retry').description('send deliveries again that were given up').argument('<id...>'),
-    async () => (await import('./commands/show-commands.ts')).deliveriesRetry,
+    async () => (await import('./commands/show-one.ts')).deliveriesRetry,
   );
 }

@@ -6,7 +6,7 @@ import type { actionJson } from '../../web/api/alert-json.ts';
 import { authorOf, isConfirmed } from '../at-terminal.ts';
 import { daemonJson, type PrintOptions, printAnswer } from '../daemon-client.ts';
 import { jsonText, shown, shownSentence } from '../terminal-text.ts';
-import { findBird } from './show-commands.ts';
+import { findBird } from './show-one.ts';
 
 interface FlyOptions extends PrintOptions {
   readonly region: string | undefined;

@@ -8,7 +8,7 @@ import type { explanationJson } from '../../web/api/alert-json.ts';
 import { askDaemon, daemonJson, daemonUrl, type PrintOptions } from '../daemon-client.ts';
 import { jsonText, shown, shownList, shownSentence, shownTime } from '../terminal-text.ts';
 import type { Delivery } from './printed-lists.ts';
-import { alertsShow, birdsShow, deliveriesShow, findingLines, flightsShow } from './show-commands.ts';
+import { alertsShow, birdsShow, deliveriesShow, findingLines, flightsShow } from './show-one.ts';
 
 type Explanation = ReturnType<typeof explanationJson>;
 

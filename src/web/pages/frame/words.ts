@@ -288,7 +288,6 @@ export const ENGLISH = {
     bird: 'Bird',
     nest: 'Nest',
     birds: 'Birds',
-    flightsTitle: 'Flights',
     standing: 'Standing',
     status: 'Status',
     trigger: 'Trigger',
