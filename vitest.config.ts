@@ -26,7 +26,7 @@ export default defineConfig({
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongFirst },
     // Stories take seconds of a core, and more where the machine has other things to do.
-    testTimeout: areWhole ? 300_000 : 120_000,
+    testTimeout: areWhole ? 600_000 : 120_000,
     hookTimeout: 120_000,
     // So are waits for what a process, a server or a socket does: they end when it has, and a lost one with its test.
     expect: { poll: { timeout: 100_000 } },

@@ -125,7 +125,7 @@ longStory('on SQLite, another process changes the tables, and then the daemon go
   daemon.kill('SIGTERM');
   expect(await ended).toEqual([0, null]);
   expect(await log).toContain(
-    `"from":${NOW},"to":${NEXT},"message":"The tables of the store are being changed"`,
+    `"from":${NOW},"to":${NEXT},"changes":[],"message":"The tables of the store are being changed"`,
   );
   await expect(openSqliteStore({ path, clock: createVirtualClock() })).rejects.toMatchObject({
     code: 'store_newer',
