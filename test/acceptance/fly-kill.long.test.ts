@@ -29,7 +29,7 @@ interface Told {
 test('killed between a wish, its request and the answer, the daemon never asks twice', {
   timeout: 900_000,
 }, async () => {
-  const kills = amountOf('kills', 66, 3);
+  const kills = amountOf('kills', 30, 3);
   const world = createWorld({
     ...{ region: 'eu', clock: systemClock(), random: seededRandom(1), token: 'token', behaviours: {} },
   });
