@@ -62,7 +62,7 @@ export async function queue(
 }
 
 /** The lane in which an integration is sent the messages of one group in order. */
-function laneOf(position: number, groupKey: string): string {
+export function laneOf(position: number, groupKey: string): string {
   return `${position} ${groupKey}`;
 }
 

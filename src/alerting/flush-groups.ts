@@ -31,6 +31,7 @@ import { decideFlush } from './flush/decide-flush.ts';
 import type { FlushConfig, FlushContext } from './flush/flush-context.ts';
 import { notifyFormerReceiver } from './flush/former-receiver.ts';
 import { receiversHeldBackFrom } from './flush/gathered-groups.ts';
+import { createUnsettledGatherings } from './flush/keep-order.ts';
 import { loadGroup, muteAlerts } from './flush/load-group.ts';
 import { notify } from './flush/notify.ts';
 import { settleGroup } from './flush/settle-group.ts';
@@ -76,6 +77,7 @@ export async function flushGroups(
   const past = readPast(tx);
   const pauseAfter = pausing(tx);
   const heldBackFrom = await receiversHeldBackFrom(tx, config.receivers);
+  const unsettledGatherings = createUnsettledGatherings(tx, config.receivers);
   const broken = new Set(await tx.faults.names('group'));
   const shared = {
     tx,
@@ -83,6 +85,7 @@ export async function flushGroups(
     muting,
     pauseAfter,
     heldBackFrom,
+    unsettledGatherings,
     serviceLinks,
     past,
     isAtOnce: everyGroup,

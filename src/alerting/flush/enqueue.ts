@@ -13,6 +13,7 @@ import { newDelivery, queue } from '../destination.ts';
 import { type About, withContext } from './add-context.ts';
 import { coveredBy, type Draft, draftMessages, flushIdOf } from './draft-messages.ts';
 import type { FlushContext } from './flush-context.ts';
+import { keepOrder } from './keep-order.ts';
 
 /** The fallback gets what the receiver did not accept for this long, unless enough failed attempts gave it sooner. */
 const FALLBACK_AFTER_US = 300_000_000;
@@ -44,10 +45,11 @@ export async function enqueueMessages(
   let suppressed = 0;
   if (!receiver) return { queued, suppressed };
   const drafts = await draftMessages(tx, flushed, receiver, owner, nowUs);
+  const lanes = await keepOrder(context, flushed, receiver);
   for (const [index, draft] of drafts.entries()) {
     if (draft.to.length === 0 || draft.what.listed.length === 0) continue;
     const isFallenBackFrom = receiver.fallback !== undefined || draft.suppressed !== undefined;
-    const message = { flushId: flushIdOf(flushed), isFallenBackFrom, about };
+    const message = { flushId: flushIdOf(flushed), lanes, isFallenBackFrom, about };
     await enqueue(tx, draft, receiver, notices, message, nowUs);
     if (draft.suppressed === undefined) queued += draft.to.length;
     else suppressed += draft.to.length;
@@ -58,6 +60,8 @@ export async function enqueueMessages(
 
 interface Message {
   readonly flushId: string;
+  /** Lanes in place of the group's own, by the position of the integration. */
+  readonly lanes: ReadonlyMap<number, string>;
   readonly isFallenBackFrom: boolean;
   readonly about: Omit<About, 'stored'>;
 }
@@ -67,7 +71,7 @@ async function enqueue(
   draft: Draft,
   receiver: Receiver,
   notices: readonly string[],
-  { flushId, isFallenBackFrom, about }: Message,
+  { flushId, lanes, isFallenBackFrom, about }: Message,
   nowUs: number,
 ): Promise<void> {
   const { id, what, part, addresses, leftOut, suppressed } = draft;
@@ -87,6 +91,7 @@ async function enqueue(
   const fallbackAtUs = nowUs + (suppressed === undefined ? FALLBACK_AFTER_US : 0);
   const deliveries = draft.to.map((destination) => ({
     ...newDelivery({ id, receiver: receiver.name, groupKey: what.group.key }, destination, nowUs),
+    ...(lanes.has(destination[0]) && { lane: lanes.get(destination[0])! }),
     ...(suppressed !== undefined && {
       state: 'suppressed' as const,
       settledAtUs: nowUs,

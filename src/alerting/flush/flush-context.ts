@@ -23,6 +23,8 @@ export interface FlushContext {
   readonly pauseAfter: PauseAfter;
   /** Receivers from which something is held back. Asked once for all groups, since it is rare. */
   readonly heldBackFrom: Set<string>;
+  /** The receivers to which something of a gathering group is not settled yet (`keep-order.ts`). */
+  readonly unsettledGatherings: () => Promise<Set<string>>;
   readonly serviceLinks: ServiceLinks;
   /** What alerts of all groups say about why they fire now. */
   readonly past: Past;

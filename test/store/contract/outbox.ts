@@ -1,8 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import type { ClaimedDelivery, Delivery, Settlement } from '../../../src/store/outbox-store.ts';
+import type { ClaimedDelivery, Delivery, Lane, Settlement } from '../../../src/store/outbox-store.ts';
 import type { Transaction } from '../../../src/store/store.ts';
 import { describeOutboxEvents } from './outbox-events.ts';
-import { delivery, HOSTILE_TEXTS, NOW_US, notification, SECOND_US } from './sample-records.ts';
+import {
+  alert,
+  delivery,
+  groupNotification,
+  HOSTILE_TEXTS,
+  NOW_US,
+  notification,
+  SECOND_US,
+} from './sample-records.ts';
 import type { Run, Subject } from './subject.ts';
 
 export function describeOutbox(subject: () => Subject, run: Run): void {
@@ -536,6 +544,89 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
     test('of a thousand returns one', async () => {
       await enqueue(...Array.from({ length: 1000 }, (_, index) => inLane(`d${index}`)));
       expect(await claim({ limit: 1000 })).toEqual(['d0']);
+    });
+  });
+
+  describe('unsettled lanes', () => {
+    const lane = (name: string, changes: Partial<Lane> = {}): Lane => ({
+      receiver: 'ops',
+      position: 0,
+      lane: name,
+      ...changes,
+    });
+
+    test('are those in which something is not settled yet', async () => {
+      await enqueue(
+        delivery('1', { lane: 'over' }),
+        delivery('2', { lane: 'retried' }),
+        delivery('3', { lane: 'leased' }),
+        delivery('4', { lane: 'queued' }),
+        delivery('5', { lane: 'queued' }),
+        delivery('6', { lane: 'of mail', position: 1 }),
+      );
+      await claim({ limit: 3 });
+      await settle('1', 'delivered');
+      await settle('2', 'retry');
+      const all = [
+        ...['over', 'retried', 'leased', 'queued', 'of mail', 'unknown'].map((name) => lane(name)),
+        lane('of mail', { position: 1 }),
+        lane('queued', { receiver: 'pager' }),
+      ];
+      expect(await run((tx) => tx.outbox.unsettledLanes(all))).toEqual([
+        lane('retried'),
+        lane('leased'),
+        lane('queued'),
+        lane('of mail', { position: 1 }),
+      ]);
+      expect(await run((tx) => tx.outbox.unsettledLanes([]))).toEqual([]);
+    });
+
+    test('can be asked for those that list one of some alerts', async () => {
+      await run(async (tx) => {
+        await tx.alerts.put([alert('a'), alert('b', { subject: 'b' })]);
+        await tx.outbox.enqueue(groupNotification('of-a'), [delivery('1', { lane: 'l' })]);
+        await tx.outbox.enqueue(notification('of-none'), [delivery('2', { lane: 'm' })]);
+      });
+      const listing = (...alertIds: string[]) =>
+        run((tx) => tx.outbox.unsettledLanes([lane('m'), lane('l')], alertIds));
+      expect(await listing('b', 'a')).toEqual([lane('l')]);
+      expect(await listing('b', 'unknown')).toEqual([]);
+      expect(await listing()).toEqual([]);
+      await claim();
+      await settle('1', 'delivered');
+      expect(await listing('a')).toEqual([]);
+    });
+
+    test('that are joined are sent as one, in the order of creation', async () => {
+      await enqueue(
+        delivery('1', { lane: 'a' }),
+        delivery('2', { lane: 'b' }),
+        delivery('3', { lane: 'c' }),
+        delivery('4', { lane: 'a' }),
+        delivery('mail', { lane: 'a', position: 1 }),
+      );
+      expect(await claim({ limit: 1 })).toEqual(['1']);
+      await run((tx) => tx.outbox.joinLanes([lane('a'), lane('b')], 'c'));
+      await run((tx) => tx.outbox.joinLanes([], 'c'));
+      // What is in flight keeps the turn, and what was first in its lane loses it.
+      expect(await claim()).toEqual([]);
+      await settle('1', 'retry');
+      expect(await claim({ position: 1 })).toEqual(['mail']);
+      for (const id of ['1', '2', '3', '4']) {
+        expect(await claim()).toEqual([id]);
+        await settle(id, 'delivered');
+      }
+      expect(await claim()).toEqual([]);
+      expect((await run((tx) => tx.outbox.find('4')))?.delivery.lane).toBe('c');
+    });
+
+    test('that are joined leave what is settled where it was', async () => {
+      await enqueue(delivery('1', { lane: 'a' }), delivery('2', { lane: 'a' }));
+      await claim();
+      await settle('1', 'dead');
+      await run((tx) => tx.outbox.joinLanes([lane('a')], 'c'));
+      expect((await run((tx) => tx.outbox.find('1')))?.delivery.lane).toBe('a');
+      expect(await claim()).toEqual(['2']);
     });
   });
 

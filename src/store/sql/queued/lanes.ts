@@ -40,6 +40,16 @@ const TAKE: RowStatement = {
   text: (given) =>
     `${next(given)} UPDATE delivery SET turn = 1 FROM next WHERE delivery.seq = next.seq AND delivery.turn = 0`,
 };
+const JOIN: RowStatement = {
+  columns: `${COLUMNS}, into_lane text`,
+  text: (given) => `UPDATE delivery SET lane = given.into_lane FROM ${given} WHERE ${IN_LANE}`,
+};
+const TAKEN: RowStatement = {
+  columns: COLUMNS,
+  text: (given) =>
+    `SELECT receiver, position, lane FROM ${given} WHERE EXISTS (SELECT 1 FROM delivery WHERE ${IN_LANE})`,
+};
+
 /**
  * For each of these new deliveries, in their order, whether it is in no lane, or nothing waits in its lane before it
  * among these. If the lane is also free in the store (`LANE_IS_FREE`), it has its turn at once.
@@ -60,6 +70,33 @@ export class SqlLanes {
 
   constructor(sql: Sql) {
     this.#sql = sql;
+  }
+
+  /** Those of these lanes in which something is unsettled; with `alertIds`, that lists one of these alerts. */
+  async unsettled(lanes: readonly Lane[], alertIds: readonly string[] | undefined): Promise<Lane[]> {
+    const taken = await this.#sql.returning<Lane>(TAKEN, lanes.map(valuesOf));
+    const names = new Set(taken.map(nameOf));
+    const some = lanes.filter((lane) => names.has(nameOf(lane)));
+    if (alertIds === undefined || some.length === 0) return some;
+    const listing = await this.#sql.rows<Lane>(
+      `SELECT DISTINCT receiver, position, lane FROM alert JOIN notified_alert USING (alert)
+         JOIN delivery ON delivery.notification = notified_alert.notification
+       WHERE alert.id = ANY($1::text[]) AND ${UNSETTLED}`,
+      alertIds,
+    );
+    const listed = new Set(listing.map(nameOf));
+    return some.filter((lane) => listed.has(nameOf(lane)));
+  }
+
+  /** Moves what is unsettled in these lanes to another lane of the same integration. */
+  async join(lanes: readonly Lane[], into: string): Promise<void> {
+    const [first] = lanes;
+    if (!first) return;
+    await this.#sql.write(
+      JOIN,
+      lanes.map((lane) => [...valuesOf(lane), into]),
+    );
+    await this.giveTurns([{ ...first, lane: into }]);
   }
 
   /** Gives the turns of these lanes to the right deliveries after some have changed their states. */

@@ -166,6 +166,19 @@ export class SqlOutbox {
     this.#heldPrefixes.clear();
   }
 
+  /**
+   * Those of these lanes in which something is not settled yet; with `alertIds`, something that lists one of these
+   * alerts.
+   */
+  unsettledLanes(lanes: readonly Lane[], alertIds?: readonly string[]): Promise<Lane[]> {
+    return this.#lanes.unsettled(lanes, alertIds);
+  }
+
+  /** Moves what is not settled yet in these lanes of an integration to the lane `into` of the same integration. */
+  joinLanes(lanes: readonly Lane[], into: string): Promise<void> {
+    return this.#lanes.join(lanes, into);
+  }
+
   /** The notifications that cover an event, by listing or counting it, oldest first; then those that forward it. */
   notificationsOfEvent(key: string): Promise<{ notification: Notification; deliveries: Delivery[] }[]> {
     return this.#notified.ofEvent(key);
