@@ -14,7 +14,8 @@
  * - *Independently.* Each integration of each receiver has its own line (`line.ts`), so a slow or dead one delays no
  *   other.
  * - *In order.* Deliveries of one lane are sent one after another: the store lets only the first of a lane be claimed.
- *   A delivery that fails again and again while its integration accepts others leaves its lane (`PASSED_AFTER`).
+ *   A delivery that fails again and again while its integration accepts others leaves its lane (`PASSED_AFTER`) and
+ *   is reported. A batch of events is sent in halves instead (`halve-batch.ts`).
  * - *By any replica.* Where several replicas send, one from which an integration did not accept the last attempt leaves
  *   deliveries to the others for a moment: it has its own network, resolver and secret files.
  */
@@ -23,10 +24,12 @@ import type { Pace } from '../channels/channel.ts';
 import { atPosition } from '../channels/integration-identity.ts';
 import type { Integration } from '../channels/receiver.ts';
 import { channelOf } from '../channels/registry.ts';
+import { type Fault, faultOf } from '../domain/alert/fault.ts';
 import type { ClaimedDelivery, Settlement } from '../store/outbox-store.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, Transaction } from '../store/store.ts';
 import { type Clock, createBell } from '../time/clock.ts';
 import { type AttemptOptions, attempt, createLatency, integrationOf } from './attempt.ts';
+import { halved, isBatch, queueHalves } from './halve-batch.ts';
 import { Line, putBack, type Room, STORE_PAUSE_MS } from './line.ts';
 
 interface Delivery {
@@ -65,6 +68,10 @@ const LEFT_LOOK_MS = 1_000;
  * incident opened after its resolution would stay open.
  */
 const PASSED_AFTER = 8;
+/** It is reported as set aside later, since an integration that fails by chance fails so often now and then. */
+const REPORTED_AFTER = 24;
+/** A refused delivery is given up after six minutes. If others were accepted within this time, the integration works. */
+const LATELY_MS = 600_000;
 /** If an integration accepts nothing, everything fails; only so many deliveries are watched. */
 const MOST_WATCHED = 1_000;
 
@@ -121,12 +128,18 @@ class Outbox implements Delivery {
   readonly #options: DeliveryOptions;
   readonly #bell: ReturnType<typeof createBell>;
   readonly #latency = createLatency();
-  /** By integration: how many deliveries it has accepted. */
-  readonly #accepted = new Map<string, number>();
+  /** By integration: how many deliveries it has accepted, and when the last one. */
+  readonly #accepted = new Map<string, { readonly count: number; readonly atMs: number }>();
   /** Integrations that did not accept the last attempt. */
   readonly #failing = new Set<string>();
   /** By delivery that fails while others are accepted: how often, and how many those were by then. */
-  readonly #passed = new Map<string, { readonly failures: number; readonly accepted: number }>();
+  readonly #isolated = new Map<string, { readonly failures: number; readonly accepted: number }>();
+  /** By batch that fails: how many of its attempts were answered, so that nothing of them has arrived. */
+  readonly #answered = new Map<string, number>();
+  /** Batches that are to be sent in halves, until that is written. */
+  readonly #toHalve = new Set<string>();
+  /** By delivery, until written: why it is set aside; null if it no longer is. */
+  readonly #setAside = new Map<string, Fault | null>();
   /** By integration: until when it need not be looked at, since all that is due there is left to others. */
   readonly #leftUntilMs = new Map<string, number>();
   /** Claimed although left to others first: none of them has sent it. */
@@ -282,36 +295,73 @@ class Outbox implements Delivery {
       return putBack(claimed, clock.nowUs());
     const ended = await attempt(claimed, this.#options, this.#latency);
     if (ended.failed) this.#failedAttempts += 1;
-    const settlement = this.#isPassed(claimed, ended) ? { ...ended, leavesLane: true } : ended;
+    const settlement = this.#judge(claimed, ended);
     // If this replica was presumed dead in the meantime, another one tries too. The store decides which attempt counts.
     return senders ? { ...settlement, attempt: claimed.delivery.attempts } : settlement;
   }
 
-  /** Records how an attempt ended. Returns whether the next of its lane is to pass. */
-  #isPassed({ delivery, notification }: ClaimedDelivery, { state, failed, remaining }: Settlement): boolean {
-    const { id, receiver } = delivery;
+  /** Records how an attempt ended. Returns how it is to be settled: differently if the delivery fails alone. */
+  #judge(claimed: ClaimedDelivery, ended: Settlement): Settlement {
+    const { delivery, notification } = claimed;
+    const { clock } = this.#options;
     const key = keyOf(delivery);
-    const accepted = this.#accepted.get(key) ?? 0;
+    const { count, atMs } = this.#accepted.get(key) ?? { count: 0, atMs: Number.NEGATIVE_INFINITY };
     // If some of several recipients accepted it, the integration can be reached.
-    const isAccepted = state === 'delivered' || remaining !== undefined;
-    if (isAccepted) this.#accepted.set(key, accepted + 1);
+    const isAccepted = ended.state === 'delivered' || ended.remaining !== undefined;
+    if (isAccepted) this.#accepted.set(key, { count: count + 1, atMs: clock.monotonicMs() });
     if (isAccepted) this.#failing.delete(key);
-    else if (failed) this.#failing.add(key);
-    const before = this.#passed.get(id) ?? { failures: 0, accepted: 0 };
-    if (isAccepted || !isUnsettled({ state })) this.#passed.delete(id);
-    else if (
-      failed &&
-      accepted > before.accepted &&
-      (before.failures > 0 || this.#passed.size < MOST_WATCHED)
-    ) {
-      const failures = before.failures + 1;
-      this.#passed.set(id, { failures, accepted });
-      if (failures < PASSED_AFTER) return false;
-      const known = this.#options.receivers.find(({ name }) => name === receiver);
-      const own = integrationOf(known, delivery, notification);
-      return own === undefined || channelOf(own).audience !== 'incidents';
+    else if (ended.failed) this.#failing.add(key);
+    const failures = this.#failuresAlone(claimed, ended, isAccepted, count);
+    const isPassed = failures >= PASSED_AFTER;
+    const isGivenUp = ended.state === 'dead' && clock.monotonicMs() - atMs < LATELY_MS;
+    if (this.#hasNotArrived(claimed, ended) && (isPassed || isGivenUp)) {
+      this.#isolated.delete(delivery.id);
+      this.#answered.delete(delivery.id);
+      this.#toHalve.add(delivery.id);
+      return halved(ended);
     }
-    return false;
+    if (failures >= REPORTED_AFTER) {
+      const { id, receiver, integration } = delivery;
+      const why = `${receiver} accepts others by ${integration}, and not this one: ${ended.lastError}`;
+      this.#setAside.set(id, faultOf('delivery', id, why));
+    }
+    if (!isPassed) return ended;
+    const known = this.#options.receivers.find(({ name }) => name === delivery.receiver);
+    const own = integrationOf(known, delivery, notification);
+    return own && channelOf(own).audience === 'incidents' ? ended : { ...ended, leavesLane: true };
+  }
+
+  /**
+   * How often it has failed, each time after others were accepted, if it has just failed so again; else 0.
+   * `accepted`: how many others its integration has accepted.
+   */
+  #failuresAlone(
+    { delivery: { id } }: ClaimedDelivery,
+    { state, failed }: Settlement,
+    isAccepted: boolean,
+    accepted: number,
+  ): number {
+    const before = this.#isolated.get(id);
+    if (isAccepted || !isUnsettled({ state })) {
+      this.#isolated.delete(id);
+      if (before && before.failures >= REPORTED_AFTER) this.#setAside.set(id, null);
+      return 0;
+    }
+    if (!failed || accepted <= (before?.accepted ?? 0)) return 0;
+    const failures = (before?.failures ?? 0) + 1;
+    if (before || this.#isolated.size < MOST_WATCHED) this.#isolated.set(id, { failures, accepted });
+    return failures;
+  }
+
+  /** Whether it is a batch of which no attempt can have arrived. */
+  #hasNotArrived({ delivery, notification }: ClaimedDelivery, { state, refusals }: Settlement): boolean {
+    if (!isBatch(notification)) return false;
+    const { id, attempts } = delivery;
+    const isAnswered = state === 'retry' || (state === 'dead' && refusals !== undefined);
+    const answered = (this.#answered.get(id) ?? 0) + Number(isAnswered);
+    if (state === 'retry') this.#answered.set(id, answered);
+    else this.#answered.delete(id);
+    return answered >= attempts;
   }
 
   /** Settles and claims in one transaction. */
@@ -322,13 +372,17 @@ class Outbox implements Delivery {
     dueUs: number,
   ): Promise<readonly ClaimedDelivery[]> {
     if (settlements.length === 0 && room.all === 0) return [];
-    const { store, clock, failed, senders } = this.#options;
+    const { store, clock, failed, report, senders } = this.#options;
+    let found: readonly Fault[] = [];
+    const toHalve = settlements.filter(({ id }) => this.#toHalve.has(id));
     const holder = senders ? senders.holder() : 0;
     const claimed = await store.transaction(async (tx) => {
       if (settlements.length > 0) await tx.outbox.settle(settlements, clock.nowUs());
       for (const { id, isForNobody } of settlements) {
         if (isForNobody) await tx.outbox.fallBackAt(id, clock.nowUs());
       }
+      found = await this.#writeSetAside(tx, settlements);
+      for (const { id } of toHalve) await queueHalves(tx, { id, nowUs: clock.nowUs() });
       if (room.all === 0 || holder === undefined) return [];
       if (senders && !(await tx.ownership.isMember(holder))) return [];
       const leftUs = this.#isLeft({ receiver, position }) ? LEFT_US : 0;
@@ -344,10 +398,27 @@ class Outbox implements Delivery {
       );
       return more;
     });
+    for (const { id } of settlements) this.#setAside.delete(id);
+    for (const { id } of toHalve) this.#toHalve.delete(id);
+    for (const fault of found) report({ what: 'set_aside', ...fault });
     if (settlements.some((one) => one.failed || one.isForNobody)) failed?.();
     // There is something due now, or a new time to wake up at.
-    if (settlements.some(isUnsettled)) this.#bell.ring();
+    if (toHalve.length > 0 || settlements.some(isUnsettled)) this.#bell.ring();
     return claimed;
+  }
+
+  /** Writes which of these deliveries are set aside, or no longer are. Resolves to the faults that are new. */
+  async #writeSetAside(tx: Transaction, settlements: readonly Settlement[]): Promise<readonly Fault[]> {
+    const own = settlements.filter(({ id }) => this.#setAside.has(id)).map(({ id }) => id);
+    if (own.length === 0) return [];
+    await tx.faults.mend(
+      'delivery',
+      own.filter((id) => this.#setAside.get(id) === null),
+    );
+    return tx.faults.note(
+      own.flatMap((id) => this.#setAside.get(id) ?? []),
+      this.#options.clock.nowUs(),
+    );
   }
 }
 

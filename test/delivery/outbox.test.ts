@@ -211,14 +211,18 @@ describe('the stage', () => {
   });
 
   test.each([
-    ['is passed by the next of its lane', 'webhook', true, 40, true],
-    ['keeps its order if it opens an incident', 'pagerduty', true, 40, false],
+    ['is passed by the next of its lane', 'webhook', true, 20, true],
+    ['is reported until it is accepted', 'webhook', true, 60, true],
+    ['keeps its order if it opens an incident', 'pagerduty', true, 60, false],
     ['keeps its order if the receiver accepts nothing', 'webhook', false, 120, false],
   ] as const)('one that fails again and again %s', async (_, integration, accepts, minutes, isPassed) => {
     const home = await world();
     const sent: string[] = [];
+    let isMended = false;
+    const faults = () => home.store.transaction((tx) => tx.faults.list(home.clock.nowUs(), 10));
     const send = async ({ id }: Pick<Delivery, 'id'>): Promise<Outcome> => {
-      if (id === 'poison' || !accepts) return { kind: 'failed', reason: 'unavailable', error: 'HTTP 500' };
+      if ((id === 'poison' && !isMended) || !accepts)
+        return { kind: 'failed', reason: 'unavailable', error: 'HTTP 500' };
       sent.push(id);
       return accepted;
     };
@@ -235,6 +239,13 @@ describe('the stage', () => {
     }
     expect(sent.includes('behind')).toBe(isPassed);
     expect((await home.stateOf('poison')).state).toBe('retry');
+    const why = `ops accepts others by ${integration}, and not this one: HTTP 500`;
+    const reported = accepts && minutes > 20 ? [{ sort: 'delivery', name: 'poison', reason: why }] : [];
+    expect(await faults()).toEqual(reported.map((fault) => expect.objectContaining(fault)));
+    expect(home.reported.filter(({ what }) => what === 'set_aside')).toHaveLength(reported.length);
+    isMended = true;
+    await home.clock.advance(700_000);
+    expect(await faults()).toEqual([]);
   });
 
   test('a receiver that was down for hours has everything within a minute of its return', async () => {

@@ -125,6 +125,8 @@ export interface ForwardNotification {
   readonly createdAtUs: number;
   /** 1 to 100. */
   readonly events: readonly Event[];
+  /** Half of a batch that was not accepted as a whole. */
+  readonly isHalf?: true;
   readonly identities?: Identities;
 }
 

@@ -197,6 +197,27 @@ export function describeOutboxEvents(subject: () => Subject, run: Run): void {
       expect(await run((tx) => tx.alerts.ofEvent(key(0)))).toEqual([]);
     });
 
+    test('include the halves of a batch that was not accepted as a whole', async () => {
+      await run(async (tx) => {
+        await keep(tx);
+        await queue(tx, forwarded('f1', 'lake', events.slice(0, 4)));
+        await queue(tx, forwarded('f2', 'lake', events.slice(4)));
+        const half = (id: string, of: readonly Event[]) =>
+          queue(tx, { ...forwarded(id, 'lake', of), isHalf: true } as Notification);
+        await half('h1', events.slice(0, 2));
+        await half('h2', events.slice(2, 4));
+        await half('h21', events.slice(2, 3));
+      });
+      const ofEach = await run((tx) => Promise.all(events.map((_, index) => notificationsOf(tx, index))));
+      expect(ofEach.map((ids) => ids.toSorted())).toEqual([
+        ['f1', 'h1'],
+        ['f1', 'h1'],
+        ['f1', 'h2', 'h21'],
+        ['f1', 'h2'],
+        ['f2'],
+      ]);
+    });
+
     test('include the batch in which it was forwarded to each receiver', async () => {
       await run(async (tx) => {
         await keep(tx);

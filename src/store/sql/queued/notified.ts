@@ -109,12 +109,16 @@ export class SqlNotified {
     }
   }
 
-  async #forwarded({ receiver, events }: Extract<Notification, { kind: 'forward' }>): Promise<Covered> {
-    const isInOrder = this.#sql.engine === 'sqlite';
+  async #forwarded({
+    receiver,
+    events,
+    isHalf,
+  }: Extract<Notification, { kind: 'forward' }>): Promise<Covered> {
+    const isInOrder = this.#sql.engine === 'sqlite' && !isHalf;
     const numbers = await this.#numbersOf(isInOrder ? events.slice(0, 1) : events);
     if (numbers.length === 0) return {};
     const first = Math.min(...numbers);
-    if (!isInOrder && first <= (await this.#lastForwarded(receiver))) return { events: numbers };
+    if (!isInOrder && (isHalf || first <= (await this.#lastForwarded(receiver)))) return { events: numbers };
     return { batch: { receiver, first, last: Math.max(...numbers) } };
   }
 
