@@ -5,7 +5,7 @@
  * Then the integration is reported as set aside.
  */
 
-import type { OpenChannel, OpenChannels, Outcome } from '../channels/channel.ts';
+import type { OpenChannel, OpenChannels, Outcome, RepeatedAlert } from '../channels/channel.ts';
 import type { Integration, Receiver } from '../channels/receiver.ts';
 import { faultOf } from '../domain/alert/fault.ts';
 import { NestwatchError } from '../errors.ts';
@@ -13,9 +13,11 @@ import type { Report } from '../report.ts';
 import type { Store } from '../store/store.ts';
 import { type Clock, sleep } from '../time/clock.ts';
 
-/** Alerts of one request: what it is refused for, such as its size, must not keep many from being repeated. */
-const BATCH = 100;
-/** A round ends after this many requests that were neither accepted nor refused. */
+/** Alerts of one request. */
+const BATCH = 500;
+/** Further requests of one round, for halves of what was refused. */
+const MOST_HALVES = 32;
+/** A round ends after this many requests without an answer. */
 const MOST_UNANSWERED = 3;
 /** After so many failed rounds in a row it is reported: the service resolves an alert after four. */
 const SAID_AFTER = 3;
@@ -45,24 +47,40 @@ export function createRepeating(options: {
 
   /** Sends one round. Tries everything that it may, then rejects if not all was accepted. */
   async function repeat(target: Target, signal: AbortSignal): Promise<void> {
-    const { name, integration, repeats } = target;
-    let first: Failure | undefined;
-    let unanswered = 0;
+    const failures: Failure[] = [];
+    const round = { halves: MOST_HALVES, unanswered: 0, failures };
     let after = '';
-    while (!signal.aborted && unanswered < MOST_UNANSWERED) {
-      const alerts = await store.transaction((tx) => tx.groups.notifiedFiring(name, after, BATCH));
-      const outcome = alerts.length > 0 && (await repeats.send(integration, alerts, externalUrl));
-      if (outcome && outcome.kind !== 'accepted') {
-        first ??= outcome;
-        if (outcome.kind !== 'refused') unanswered += 1;
-      }
+    while (!signal.aborted && round.unanswered < MOST_UNANSWERED) {
+      const alerts = await store.transaction((tx) => tx.groups.notifiedFiring(target.name, after, BATCH));
+      if (alerts.length > 0) await send(target, alerts, round);
       if (alerts.length < BATCH) break;
       after = alerts.at(-1)!.id;
     }
+    const [first] = failures;
     if (!first) return;
     const reason = first.kind === 'nothing' || first.reason === 'bug' ? 'rejected' : first.reason;
     const why = first.kind === 'nothing' ? first.why : first.error;
-    throw new NestwatchError(reason, `receiver ${name} was not notified again of what fires: ${why}`);
+    throw new NestwatchError(reason, `receiver ${target.name} was not notified again of what fires: ${why}`);
+  }
+
+  /**
+   * Sends alerts, in halves if they are refused: one alert, or the size of all, must not keep the others from being
+   * repeated.
+   */
+  async function send(target: Target, alerts: readonly RepeatedAlert[], round: Round): Promise<void> {
+    const outcome = await target.repeats.send(target.integration, alerts, externalUrl);
+    if (outcome.kind === 'accepted') return;
+    const isRefused =
+      outcome.kind === 'refused' || (outcome.kind === 'failed' && outcome.reason === 'unavailable');
+    if (!isRefused) round.unanswered += 1;
+    if (!isRefused || alerts.length === 1 || round.halves < 2) {
+      round.failures.push(outcome);
+      return;
+    }
+    round.halves -= 2;
+    const middle = Math.ceil(alerts.length / 2);
+    await send(target, alerts.slice(0, middle), round);
+    await send(target, alerts.slice(middle), round);
   }
 
   /** Records whether the rounds to an integration fail, for the health of the watch. */
@@ -115,6 +133,13 @@ export function createRepeating(options: {
 }
 
 type Failure = Exclude<Outcome, { readonly kind: 'accepted' }>;
+
+interface Round {
+  /** Requests that are left for halves. */
+  halves: number;
+  unanswered: number;
+  readonly failures: Failure[];
+}
 
 interface Target {
   readonly name: string;

@@ -306,20 +306,33 @@ describe('firing alerts are repeated to another Alertmanager', () => {
         ),
     );
 
-  test('even if one of them is refused with its request, and that is reported once it lasts', async () => {
+  test('even if one of them is refused, and that is reported once it lasts', async () => {
     const accepts = ({ body }: HttpRequest) => !body!.includes('alert-7"');
     const { clock, requests, end, fire, setAside } = await watched((request) =>
-      accepts(request) ? {} : { status: 400, body: 'a label' },
+      accepts(request) ? {} : { status: 500, body: 'a label' },
     );
     await fire(1_200);
     await clock.advance(61_000);
-    expect(acceptedOf(requests, accepts).size).toBe(1_100);
+    expect(acceptedOf(requests, accepts).size).toBe(1_199);
+    expect(requests.length).toBeLessThan(30);
     await clock.advance(60_000);
     expect(await setAside()).toEqual([]);
     await clock.advance(60_000);
     expect(await setAside()).toEqual([
-      expect.stringContaining('was not notified again of what fires: HTTP 400'),
+      expect.stringContaining('was not notified again of what fires: HTTP 500'),
     ]);
+    await end();
+  });
+
+  test('even if a request with all of them is too large', async () => {
+    const accepts = ({ body }: HttpRequest) => body!.length < 20_000;
+    const { clock, requests, told, end, fire } = await watched((request) =>
+      accepts(request) ? {} : { status: 413 },
+    );
+    await fire(500);
+    await clock.advance(61_000);
+    expect(acceptedOf(requests, accepts).size).toBe(500);
+    expect(told).toEqual([]);
     await end();
   });
 
