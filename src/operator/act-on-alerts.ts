@@ -97,7 +97,8 @@ export function createSilenceEditor(options: SilenceEditorOptions) {
       change((_, present) => expireSilence(present, id, clock.nowUs(), isWhole)),
     /**
      * Mutes the current episodes of firing alerts, one at least, together. Is refused if none of them can be, or if a limit is
-     * reached: then nothing is written.
+     * reached: then nothing is written. The id is that of an acknowledgement that was made now, or, if there is none, of one
+     * that was there.
      */
     acknowledge: (alerts: readonly MeantAlert[], by: Signature) =>
       change(async (tx, present) => {
@@ -113,7 +114,7 @@ export function createSilenceEditor(options: SilenceEditorOptions) {
             ? acknowledge(known, meant.alert, by, { newId: newId(), nowUs })
             : meant;
           if (!decided.ok && decided.limit) return decided;
-          if (!outcome?.ok) outcome = decided;
+          if (!outcome?.ok || (outcome.write.length === 0 && decided.ok)) outcome = decided;
           if (!meant.ok || !decided.ok || decided.write.length === 0) continue;
           known.push(...decided.write);
           changed.push(meant.alert);

@@ -273,6 +273,21 @@ describe('the page for a silence', () => {
     expect(read((await ask(asked)).body)).toContain('Acknowledge this alert?');
   });
 
+  test('what another person has acknowledged before is not taken back with what was chosen besides', async () => {
+    const { ask, submit, silences, clock } = await withThree();
+    await submit('/acknowledge?back=&alert=a%2F1&alert=c%2F2', { author: 'Bert' });
+    clock.advance(1_000);
+    const { headers } = await submit('/acknowledge?back=&alert=c%2F2&alert=c%2F3', { author: 'Anna' });
+    const after = (await ask(`/${headers.location}`)).body;
+    expect(read(after)).toContain('Acknowledged Undo');
+    const [, id = ''] = /name="id" value="([^"]*)"/.exec(after) ?? [];
+    await submit('/expire-silence', { id, alert: 'c/3', back: '' });
+    const inForce = (await silences()).filter(({ endsAtUs }) => endsAtUs > clock.nowUs());
+    expect(inForce.map(({ alertId }) => alertId).sort()).toEqual(['a/1', 'c/2']);
+    const again = await submit('/acknowledge?back=&alert=a%2F1&alert=c%2F2', { author: 'Anna' });
+    expect(again.headers.location).toBe('alerts?');
+  });
+
   test('several that were chosen are silenced by what they share and what differs, and no other is', async () => {
     const { ask, submit, silences } = await withThree();
     const { body } = await ask('/silence?back=&alert=c%2F2&alert=c%2F3');

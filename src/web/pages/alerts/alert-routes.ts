@@ -184,7 +184,8 @@ function addAcknowledging(pages: Hono, options: PagesOptions): void {
       const meant = ids.length > 1 ? ids.map((id) => ({ id })) : [requested(c, links, clock)];
       const result = await silenceEditor.acknowledge(meant, by);
       if (!result.ok) throw refuse(sentence(result.message));
-      done = backTo(new URL(c.req.url).searchParams, result.id);
+      // Where nothing was acknowledged now, "Undo" would take back what somebody else did.
+      done = backTo(new URL(c.req.url).searchParams, result.write.length > 0 ? result.id : undefined);
     });
     if (problem === '') return c.redirect(done ?? actionOf('acknowledge', c), 303);
     return show(c, by, problem, 400);
