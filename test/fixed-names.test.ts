@@ -1,4 +1,4 @@
-/** Names that people depend on, used as they use them; `public-names.txt` lists all. */
+/** Names that people depend on, used as they use them; `config/public-names.txt` lists all. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

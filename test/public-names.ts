@@ -1,6 +1,6 @@
 /**
  * Every name that people's configurations, scripts, dashboards, rules and receivers depend on, as the code has it.
- * `public-names.txt` keeps those that were promised.
+ * `config/public-names.txt` keeps those that were promised.
  */
 import { configJsonSchema } from '../src/config/effective.ts';
 import { isRefused } from '../src/document/refused-key.ts';
