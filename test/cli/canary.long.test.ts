@@ -207,7 +207,11 @@ const IN_PEM = ['tls_config.ca', 'tls_config.cert', 'tls_config.key', 'web.tls.c
 IN_PEM.push('receivers.email_configs.dkim.private_key');
 
 /** Secrets that only sign or compare. The heartbeat is not sent while the watch is impaired. */
-const NEVER_SENT = ['receivers.webhook_configs.secret', 'receivers.webhook_configs.secret_previous'];
+const NEVER_SENT = [
+  'receivers.slack_configs.signing_secret',
+  'receivers.webhook_configs.secret',
+  'receivers.webhook_configs.secret_previous',
+];
 NEVER_SENT.push('web.auth.users.password_hash', 'web.auth.tokens.token', 'heartbeat.url');
 NEVER_SENT.push('web.auth.oidc.client_secret');
 
@@ -314,12 +318,12 @@ receivers:
     email_configs:
       - { to: a@example.com, oauth2: { access_token: ${canary('receivers.email_configs.oauth2.access_token')} } }
       - { to: b@example.com, oauth2: { client_id: c, client_secret: ${canary('receivers.email_configs.oauth2.client_secret')}, refresh_token: ${canary('receivers.email_configs.oauth2.refresh_token')}, token_url: "${hook}/token?key=${bare('receivers.email_configs.oauth2.client_secret')}" } }
-    slack_configs: [{ channel: c }, { channel: c, app_token: ${canary('receivers.slack_configs.app_token')} }]
+    slack_configs: [{ channel: c }, { channel: C01, app_token: ${canary('receivers.slack_configs.app_token')}, signing_secret: ${canary('receivers.slack_configs.signing_secret')}, team_id: T01 }]
     rocketchat_configs: [{ api_url: "${hook}", token: ${canary('receivers.rocketchat_configs.token')}, token_id: ${canary('receivers.rocketchat_configs.token_id')}, channel: "#a" }]
     telegram_configs: [{ api_url: "${hook}", bot_token: ${canary('receivers.telegram_configs.bot_token')}, chat_id: 1 }]
     victorops_configs: [{ api_url: "${hook}/victorops", api_key: ${canary('receivers.victorops_configs.api_key')}, routing_key: r }]
 store: { url: "postgres://u@127.0.0.1:${database}/d", password: ${canary('store.password', ODD)} }
-web: { tls: { cert_file: mine.pem, key: ${pem} } }
+web: { external_url: https://nestwatch.example.com, tls: { cert_file: mine.pem, key: ${pem} } }
 `,
   );
   const secret = new Set(secretKeys(configJsonSchema()).filter((one) => !IN_PEM.includes(one)));
