@@ -42,11 +42,9 @@ const browserShape = z
   .strictObject({
     push_services: z
       .array(
-        z
-          .string()
-          .regex(/^(?:[a-z0-9-]+|\.[a-z0-9-]+\.[a-z0-9-]+)(?:\.[a-z0-9-]+)*(?::\d+)?$/, {
-            error: 'must be a host, such as push.example.com',
-          }),
+        z.string().regex(/^(?:[a-z0-9-]+|\.[a-z0-9-]+\.[a-z0-9-]+)(?:\.[a-z0-9-]+)*(?::\d+)?$/, {
+          error: 'must be a host, such as push.example.com',
+        }),
       )
       .prefault([])
       .describe(
