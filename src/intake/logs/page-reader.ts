@@ -25,17 +25,9 @@ type Ask<T> = (query: PageQuery) => Promise<Answer<Page<T>>>;
 
 type WithId = { readonly id: string };
 
-/** Smaller sizes hold for one read: an entry that the service cannot list must not make all pages of the region tiny. */
-const LEAST_SIZE = 10;
 /** The time between two tries of a larger size. It doubles with each refusal. */
 const FIRST_PAUSE_MS = 3_600_000;
 const LONGEST_PAUSE_MS = 24 * 3_600_000;
-
-/**
- * If the size was not the reason for a refusal, no smaller ones are tried for this time: otherwise a page that is always
- * refused, for an entry on it or for its number, would be asked for in all sizes without end.
- */
-const HALVE_AGAIN_MS = 3 * 60_000;
 
 /** Shared by all paged streams of a region. */
 export class PageReader {
@@ -44,7 +36,6 @@ export class PageReader {
   #size: number;
   #pauseMs = FIRST_PAUSE_MS;
   #largerAtMs = 0;
-  #halvesFromMs = Number.NEGATIVE_INFINITY;
 
   /** Pages are never larger than `first`. */
   constructor(first: number, clock: Pick<Clock, 'monotonicMs'>) {
@@ -85,22 +76,17 @@ export class PageReader {
     }
     const first = await this.#try(ask, at, pageSize, toUs);
     if ('answer' in first) return first;
-    if (this.#clock.monotonicMs() < this.#halvesFromMs) throw first.refusal;
     for (let refused = pageSize; refused > 1; refused = Math.floor(refused / 2)) {
       const size = Math.floor(refused / 2);
       const tried = await this.#try(ask, from, size, toUs);
       if (!('answer' in tried)) continue;
       // The refusals may have been temporary.
       const again = await this.#try(ask, from, refused, toUs);
-      if ('answer' in again) {
-        this.#halvesFromMs = this.#clock.monotonicMs() + HALVE_AGAIN_MS;
-        return again;
-      }
-      this.#shrinkTo(Math.max(size, LEAST_SIZE));
+      if ('answer' in again) return again;
+      this.#shrinkTo(size);
       return tried;
     }
     // The size is not the reason for the refusals.
-    this.#halvesFromMs = this.#clock.monotonicMs() + HALVE_AGAIN_MS;
     throw first.refusal;
   }
 

@@ -30,8 +30,6 @@ let lateUs: number[];
 let refuse: Error | undefined;
 /** Larger pages than this are refused. */
 let most: number | undefined;
-/** A page with this entry is refused. */
-let unlistable: number | undefined;
 /** Instead of a larger page, one of this size is returned. */
 let largest: number;
 /** The page sizes that were requested. */
@@ -63,7 +61,6 @@ beforeEach(async () => {
   lateUs = [];
   refuse = undefined;
   most = undefined;
-  unlistable = undefined;
   largest = 1000;
   asked = [];
   huge = new Set();
@@ -115,9 +112,6 @@ function openLog(birdId = '7'): LogStream {
         const size = Math.min(pageSize, largest);
         const all = shownUs.filter((us) => us >= fromUs && us <= toUs).sort((a, b) => a - b);
         const onPage = ignoresPages ? all : all.slice(page * size, (page + 1) * size);
-        if (unlistable !== undefined && onPage.includes(unlistable)) {
-          throw new NestwatchError('bad_request', 'an entry cannot be listed');
-        }
         if (onPage.some((us) => huge.has(us))) throw new NestwatchError('too_large', 'more than 16 MiB');
         const items: Parsed<BirdLogEntry>[] = onPage.map((us) => ({ ok: true, entry: entry(us) }));
         for (let at = 0; at < malformed; at += 1) {
@@ -426,24 +420,10 @@ describe('a page that the service refuses', () => {
     most = 0;
     await refused();
     expect([asked.length, pages.size()]).toEqual([7, 100]);
-    await refused();
-    expect(asked).toHaveLength(8);
-    await pass(180);
     show(5);
     most = 30;
     expect((await poll()).fresh).toHaveLength(1);
     expect(log.pageSize()).toBe(25);
-  });
-
-  test('for an entry on it makes the pages of other streams no tinier than ten', async () => {
-    for (let second = 300; second > 0; second -= 1) show(second);
-    unlistable = shownUs[40];
-    const readAll = async () => {
-      for (let polls = 0; polls < 20 && (await poll()).more; polls += 1);
-    };
-    await expect(readAll()).rejects.toThrow('an entry cannot be listed');
-    expect(asked.length).toBeLessThan(60);
-    expect(pages.size()).toBe(10);
   });
 
   test('is tried larger by one stream after an hour, then two, and at once again if that was accepted', async () => {
