@@ -56,7 +56,7 @@ const LEAST_BELOW = 20;
 /** Levels so many steps apart are told from each other. */
 const BANDS_APART = 2;
 /** A larger share is that of a limit. */
-const MOST_CHANCE = 0.45;
+const MOST_CHANCE = 0.2;
 /**
  * The time from a cut back to the level before it, while saturated: longer if the service's pauses are long, or
  * requests few.

@@ -74,7 +74,6 @@ test('other limits are found as well', async () => {
 const shares = [
   [0.1, 0.12],
   [0.01, 0.2],
-  [0.3, 0.03],
 ] as const;
 test.each(casesOf('limits: shares that are refused', shares, shares.slice(0, 1)))(
   'if a share of %f is refused at random, the rate does not go down to a trickle',
