@@ -21,6 +21,8 @@ export interface PressChanges {
   readonly team?: string;
   readonly user?: { readonly id: string; readonly username: string; readonly team_id?: string };
   readonly responseUrl?: string;
+  /** Names the press: no two have the same. */
+  readonly trigger?: string;
 }
 
 export const ANN = { id: 'U01', username: 'ann', team_id: TEAM };
@@ -34,9 +36,9 @@ export function buttonsOf({ blocks }: Pick<Message, 'blocks'>) {
 /** The body of the request by which Slack says that somebody pressed a button. */
 export function pressBody(message: Message, button: string, responseUrl: string, changes: PressChanges = {}) {
   const { value } = 'value' in changes ? changes : (buttonsOf(message).get(button) ?? {});
-  const { channel = message.channel, team = TEAM, user = ANN } = changes;
+  const { channel = message.channel, team = TEAM, user = ANN, trigger = '1.2' } = changes;
   const payload = {
-    ...{ type: 'block_actions', api_app_id: 'A01', token: 'cAnArY-verification-token', trigger_id: '1.2' },
+    ...{ type: 'block_actions', api_app_id: 'A01', token: 'cAnArY-verification-token', trigger_id: trigger },
     ...{ team: { id: team, domain: 'example' }, user: { ...user, name: user.username } },
     ...{ channel: { id: channel, name: 'ops' }, container: { type: 'message', channel_id: channel } },
     message: { ts: message.ts, text: message.text, blocks: message.blocks },
@@ -51,6 +53,7 @@ export function signatureOf(timestamp: string, body: string, key = SIGNING_SECRE
 }
 
 export async function openSlack() {
+  let presses = 0;
   const messages: Message[] = [];
   /** What only who pressed sees. */
   const hints: string[] = [];
@@ -78,6 +81,9 @@ export async function openSlack() {
     messages,
     hints,
     body: (message: Message, button: string, changes?: PressChanges) =>
-      pressBody(message, button, `${server.url}/actions/${message.ts}`, changes),
+      pressBody(message, button, `${server.url}/actions/${message.ts}`, {
+        trigger: String(++presses),
+        ...changes,
+      }),
   };
 }
