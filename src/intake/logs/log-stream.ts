@@ -216,10 +216,12 @@ class PagedStream<T extends LogEntry> implements LogStream {
         return { more: true, fresh, requests: count };
       }
       // Page numbers depend on the page size, so the size may only change at page 0 of an anchor.
-      if (at.page === 0) pageSize = pages.size();
+      // It never grows within a sweep: a page that is refused because of its entries would be read in a circle.
+      if (at.page === 0) pageSize = Math.min(pageSize, pages.size());
       const read: ReadPage<T> = await pages.read(this.#ask, at, pageSize).catch((error: unknown) => {
-        // The next poll continues here. But if the first page already failed, it begins at the cursor again.
-        if (sweep && count > 0) this.#paused = { ...sweep, position: at as Position, pageSize };
+        // The next poll continues here. But if the first page already failed, or pages had to become smaller, it begins
+        // at the cursor again.
+        if (sweep && count > 0 && pageSize === sweep.pageSize) this.#paused = { ...sweep, position: at as Position, pageSize };
         throw error;
       });
       pageSize = read.pageSize;

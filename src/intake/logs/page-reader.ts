@@ -1,7 +1,8 @@
 /**
  * Reads the pages of a region's streams, in a size that the service accepts. The limit is undocumented, so it is learned
  * from refusals and from full pages that are smaller than asked for: a refused page is asked for in halves, and the size
- * that is accepted then holds for all streams. After an hour a page of twice that size is tried.
+ * that is accepted then holds for all streams. After an hour a page of twice that size is tried. If a page of the refused
+ * size was accepted since the last refusal, the page's entries are the reason, so only this page is read smaller.
  *
  * A page whose answer is too large to receive is read as several smaller pages with the same entries, down to one entry
  * each. An entry that is too large by itself appears in the page as malformed. So it is set aside and reported, and
@@ -34,6 +35,8 @@ export class PageReader {
   readonly #first: number;
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   #size: number;
+  /** The largest size accepted since the last refusal. */
+  #accepted = 0;
   #pauseMs = FIRST_PAUSE_MS;
   #largerAtMs = 0;
 
@@ -81,9 +84,10 @@ export class PageReader {
       const tried = await this.#try(ask, from, size, toUs);
       if (!('answer' in tried)) continue;
       // The refusals may have been temporary.
-      const again = await this.#try(ask, from, refused, toUs);
+      const again = await this.#try(ask, refused === pageSize ? at : from, refused, toUs);
       if ('answer' in again) return again;
-      this.#shrinkTo(size);
+      if (refused > this.#accepted) this.#shrinkTo(size);
+      this.#accepted = size;
       return tried;
     }
     // The size is not the reason for the refusals.
@@ -107,7 +111,10 @@ export class PageReader {
       const answer = await readWhole(ask, query);
       const { items, totalCount, pageSize: given } = answer.value;
       const isFull = items.length === given && items.length < (totalCount ?? 0);
-      if (!isFull || given >= pageSize) return { answer, at, pageSize };
+      if (!isFull || given >= pageSize) {
+        this.#accepted = Math.max(this.#accepted, pageSize);
+        return { answer, at, pageSize };
+      }
       this.#shrinkTo(given);
       return { answer, at, pageSize: given };
     } catch (error) {

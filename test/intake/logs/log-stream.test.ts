@@ -32,6 +32,8 @@ let refuse: Error | undefined;
 let most: number | undefined;
 /** Instead of a larger page, one of this size is returned. */
 let largest: number;
+/** Pages with these entries are refused. */
+let refused: Set<number>;
 /** The page sizes that were requested. */
 let asked: number[];
 /** Entries too large to be received, whatever else is on the page. */
@@ -62,6 +64,7 @@ beforeEach(async () => {
   refuse = undefined;
   most = undefined;
   largest = 1000;
+  refused = new Set();
   asked = [];
   huge = new Set();
   isTalkative = true;
@@ -112,6 +115,7 @@ function openLog(birdId = '7'): LogStream {
         const size = Math.min(pageSize, largest);
         const all = shownUs.filter((us) => us >= fromUs && us <= toUs).sort((a, b) => a - b);
         const onPage = ignoresPages ? all : all.slice(page * size, (page + 1) * size);
+        if (onPage.some((us) => refused.has(us))) throw new NestwatchError('bad_request', 'not this entry');
         if (onPage.some((us) => huge.has(us))) throw new NestwatchError('too_large', 'more than 16 MiB');
         const items: Parsed<BirdLogEntry>[] = onPage.map((us) => ({ ok: true, entry: entry(us) }));
         for (let at = 0; at < malformed; at += 1) {
@@ -414,11 +418,18 @@ describe('a page that the service refuses', () => {
     expect([asked, pages.size()]).toEqual([[100, 50, 25, 50], 100]);
   });
 
-  const refused = () => expect(poll()).rejects.toThrow('not in pages of this size');
+  test('because of one of its entries is read smaller, and the size of others stays', async () => {
+    for (let second = 300; second > 0; second -= 1) show(second);
+    refused.add(shownUs[150]!);
+    await expect(poll()).rejects.toThrow('not this entry');
+    expect([log.cursorUs(), pages.size()]).toEqual([shownUs[149], 100]);
+    refused.clear();
+    expect((await poll()).fresh).toHaveLength(150);
+  });
 
   test('in any size leaves the size as it was', async () => {
     most = 0;
-    await refused();
+    await expect(poll()).rejects.toThrow('not in pages of this size');
     expect([asked.length, pages.size()]).toEqual([7, 100]);
     show(5);
     most = 30;
