@@ -221,7 +221,8 @@ class PagedStream<T extends LogEntry> implements LogStream {
       const read: ReadPage<T> = await pages.read(this.#ask, at, pageSize).catch((error: unknown) => {
         // The next poll continues here. But if the first page already failed, or pages had to become smaller, it begins
         // at the cursor again.
-        if (sweep && count > 0 && pageSize === sweep.pageSize) this.#paused = { ...sweep, position: at as Position, pageSize };
+        if (sweep && count > 0 && pageSize === sweep.pageSize)
+          this.#paused = { ...sweep, position: at as Position, pageSize };
         throw error;
       });
       pageSize = read.pageSize;
