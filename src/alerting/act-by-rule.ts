@@ -5,7 +5,13 @@
  * there is nothing more to wait for.
  */
 import { createHash } from 'node:crypto';
-import { type Action, type ActionRule, type Seen, withheldBy } from '../domain/action/action.ts';
+import {
+  type Action,
+  type ActionRule,
+  type Seen,
+  WISH_LASTS_US,
+  withheldBy,
+} from '../domain/action/action.ts';
 import type { Alert } from '../domain/alert/alert.ts';
 import { placeOf } from '../domain/alert/labels.ts';
 import { flightFailed } from '../domain/kinds/failures/flight-failed.ts';
@@ -127,7 +133,7 @@ async function decide(
     ({ state, alertname }) => state === 'firing' && kindOf(alertname)?.impairsWatch === true,
   );
   const startedAtUs = failed?.startedAtUs || plan.alertStartsAtUs;
-  const recent = await tx.actions.since(region, nowUs - HOUR_US);
+  const recent = await tx.actions.since(region, nowUs - HOUR_US - WISH_LASTS_US);
   const seen: Seen = {
     isFiring: alert?.state === 'firing' && alert.startsAtUs === plan.alertStartsAtUs,
     pausedBy: paused?.by,
@@ -138,16 +144,16 @@ async function decide(
     failingAlike: error === '' ? 0 : (await tx.alerts.failingWith([region], error, 1)).birds,
     impairedBy: watch?.alertname ?? '',
     attempt: plan.attempt,
-    withinHour: recent.filter((one) => one.rule === action.rule && isStart(one)).length,
+    withinHour: recent.filter((one) => one.rule === action.rule && isStart(one, nowUs - HOUR_US)).length,
   };
   const withheld = withheldBy(rule, seen);
   if (withheld) return { ...action, state: 'withheld', ...withheld };
-  return { ...action, state: plan.approvals > 0 ? 'proposed' : 'wanted' };
+  return { ...action, state: action.by.length < plan.approvals ? 'proposed' : 'wanted' };
 }
 
-/** Whether the service was asked, or will be. */
-function isStart({ state, askedAtUs }: Action): boolean {
-  return state === 'wanted' || askedAtUs > 0;
+/** Whether the service was asked after that, or will be. */
+function isStart({ state, askedAtUs }: Action, afterUs = 0): boolean {
+  return state === 'wanted' || askedAtUs > afterUs;
 }
 
 /** The number that the rule's next start of the alert's Bird would have in its present episode. */

@@ -22,6 +22,9 @@ export interface FlyWish {
   readonly comment: string;
 }
 
+/** Of the Bird, among which a wish is looked for that was taken before. */
+const MOST_ACTIONS = 50;
+
 type Taken =
   | { readonly ok: true; readonly action: Action }
   | { readonly ok: false; readonly status: 403 | 404 | 409; readonly message: string };
@@ -42,7 +45,8 @@ export async function askToFly(
 ): Promise<Taken> {
   if (!mayFly(config, region)) return { ok: false, status: 403, message: notAllowed(region) };
   return store.transaction(async (tx): Promise<Taken> => {
-    const before = await tx.actions.find(id);
+    const ofBird = await tx.actions.ofBird(region, birdId, MOST_ACTIONS);
+    const before = (await tx.actions.find(id)) ?? ofBird.find(({ approvedBy }) => approvedBy?.includes(id));
     if (before) return { ok: true, action: before };
     const bird = await tx.birds.find(region, birdId);
     if (!bird) return { ok: false, status: 404, message: 'No such Bird is known.' };
@@ -53,9 +57,10 @@ export async function askToFly(
       ...{ name: 'fly_again', state: 'wanted', by: [by], rule: '', comment, failedFlightId, reason: '' },
       ...{ wantedAtUs: nowUs, askedAtUs: 0, settledAtUs: 0 },
     };
-    const other = (await tx.actions.ofBird(region, birdId, 10)).find(isOpen);
-    if (other?.state === 'proposed') {
-      const approved = approve(other, by, isLoggedIn, nowUs);
+    const other = ofBird.find(isOpen);
+    const isApproved = other?.state === 'planned' && other.by.length > 0;
+    if (other?.state === 'proposed' || isApproved) {
+      const approved = approve(other, { id, by, isLoggedIn }, nowUs);
       if (approved.ok) await tx.actions.put([approved.action]);
       return approved;
     }
@@ -75,9 +80,13 @@ export async function askToFly(
   });
 }
 
-/** Approves what a rule proposed, by one more person. */
-function approve(proposed: Action, name: string, isLoggedIn: boolean, nowUs: number): Taken {
-  const { by, plan } = proposed;
+/** Approves what a rule proposed, by one more person. With enough of them the rule decides again. */
+function approve(
+  proposed: Action,
+  { id, by: name, isLoggedIn }: Pick<FlyWish, 'id' | 'by' | 'isLoggedIn'>,
+  nowUs: number,
+): Taken {
+  const { by, plan, approvedBy = [] } = proposed;
   const needed = plan?.approvals ?? 1;
   if (needed > 1 && !isLoggedIn)
     return {
@@ -89,6 +98,9 @@ function approve(proposed: Action, name: string, isLoggedIn: boolean, nowUs: num
     return { ok: false, status: 409, message: `${name} has approved this already: another person has to.` };
   const all = [...by, name];
   const isEnough = all.length >= needed;
-  const action: Action = { ...proposed, by: all, ...(isEnough && { state: 'wanted', wantedAtUs: nowUs }) };
+  const action: Action = {
+    ...{ ...proposed, by: all, approvedBy: [...approvedBy, id] },
+    ...(plan && isEnough && { state: 'planned', plan: { ...plan, dueAtUs: nowUs } }),
+  };
   return { ok: true, action };
 }

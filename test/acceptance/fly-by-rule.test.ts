@@ -191,6 +191,47 @@ test('an action that two have to approve waits for two who logged in, lapses aft
   expect(posts).toHaveLength(1);
 });
 
+test('what is approved late is decided again, so limits hold when the service is asked; a wish approves once', async () => {
+  let second = '';
+  const again = await stageWith(
+    { approvals: 2, perHour: 1 },
+    {
+      before(world) {
+        const nest = world.addNest({ name: 'Sales' });
+        second = world.addBird(nest.id, { name: 'Sync orders', triggerType: 'manual' }).id;
+      },
+    },
+  );
+  const { stage, birds, web, posts } = again;
+  const both = [birds.manual!, second];
+  const ids = new Map(both.map((bird, at) => [bird, `5f0c0000-0000-4000-8000-00000000000${at}`]));
+  const approve = (bird: string, person: string) =>
+    web.post<{ action: { state: string } }>(
+      `/api/v1/birds/eu/${bird}/fly`,
+      { author: 'X', ...(person === 'bob' && { id: ids.get(bird) }) },
+      { 'x-person': person },
+    );
+  for (const bird of both) again.fail(bird);
+  await stage.minutesPass(3);
+  for (const bird of both) {
+    expect((await approve(bird, 'ann')).json.action.state).toBe('proposed');
+    expect((await approve(bird, 'bob')).json.action.state).toBe('planned');
+    await stage.minutesPass(2);
+  }
+  expect(posts).toEqual([expect.stringMatching(new RegExp(`/birds/${birds.manual}$`))]);
+  const [late] = await actionsOf(again, second);
+  expect(late).toMatchObject({ state: 'withheld', guard: 'per_hour', by: ['ann', 'bob'] });
+
+  await stage.minutesPass(60);
+  ends(again, 'failed');
+  await stage.minutesPass(3);
+  expect((await actionsOf(again)).map(({ state }) => state)).toEqual(['proposed', 'done']);
+  expect((await approve(birds.manual!, 'bob')).json.action.state).toBe('done');
+  await stage.minutesPass(2);
+  expect((await actionsOf(again))[0]).toMatchObject({ state: 'proposed', by: [] });
+  expect(posts).toHaveLength(1);
+});
+
 test('a person need not wait for a rule; what a removed rule had planned is withheld, and its message sent', async () => {
   const again = await stageWith({ waitMs: 600_000 });
   const { stage, birds, posts } = again;

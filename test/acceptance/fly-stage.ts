@@ -78,7 +78,10 @@ export async function openAgain(options: StageOptions & { readonly onPost?: Betw
     alerting: config,
     config: { ...config.web, access },
     status: () => ({ ...aStatus(), regions: stage.daemon().regions() }),
-    act: (region) => stage.daemon().act(region),
+    act(region) {
+      stage.daemon().wake();
+      stage.daemon().act(region);
+    },
   });
   const eu = stage.worlds.eu!;
   await stage.minutesPass(2);

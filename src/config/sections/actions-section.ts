@@ -31,7 +31,7 @@ export const actionShape = z.strictObject({
     .enum(['none', 'one', 'two'])
     .prefault('none')
     .describe(
-      'How many people must approve each start, within 4 hours. `two` asks for two who log in by their own names, so it needs `web.auth.users`, `proxy` or `oidc`.',
+      'How many people must approve each start, within 4 hours; then the limits are checked again. `two` asks for two who log in by their own names, so it needs `web.auth.users`, `proxy` or `oidc`.',
     ),
   dry_run: z.boolean().prefault(true).describe('Only says what it would have done.'),
 });

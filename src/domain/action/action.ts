@@ -1,11 +1,10 @@
 /**
  * Something that nestwatch does to the service, as opposed to what it reads and tells: it starts a Bird again.
  *
- *   planned ──► wanted ──► asked ──► done · refused · unknown
- *      │  └──► proposed ──┘
- *      └──────────┴──► withheld
+ *   proposed ◄──► planned ──► wanted ──► asked ──► done · refused · unknown
+ *      └─────────────┴──► withheld
  *
- * - *planned*: a rule waits before it decides. *proposed*: it waits for people to approve.
+ * - *planned*: a rule waits before it decides. *proposed*: it waits for people to approve; then the rule decides again.
  * - *wanted*: nothing was asked of the service yet.
  * - *asked*: committed before the request is sent, which happens once. Whoever finds it in this state after the process
  *   has died cannot know what came of it, so it becomes *unknown*, and is never asked again.
@@ -36,6 +35,8 @@ export interface Action extends Place {
   readonly state: ActionState;
   /** The names of people: who wanted it, then who approved. */
   readonly by: readonly string[];
+  /** The ids of the wishes that approved it, so that each counts once. */
+  readonly approvedBy?: readonly string[];
   /** The rule that wanted it; empty if a person did. */
   readonly rule: string;
   /** Why it is wanted, in a person's words; may be empty. */
