@@ -4,7 +4,6 @@
  * for by whoever reads the region. Meanwhile a silence of the rule's own holds the first message back; it ends as soon as
  * there is nothing more to wait for.
  */
-import { createHash } from 'node:crypto';
 import {
   type Action,
   type ActionRule,
@@ -21,6 +20,7 @@ import type { Silence } from '../domain/muting/silence.ts';
 import { ended } from '../domain/muting/silence-change.ts';
 import { putActions } from '../store/alerts/put-actions.ts';
 import type { Transaction } from '../store/store.ts';
+import { uuidOf } from '../text/uuid-of.ts';
 import { NOTHING, type Step } from './step-runner.ts';
 
 const HOUR_US = 3_600_000_000;
@@ -45,7 +45,7 @@ export async function planActions(
     const dueAtUs = attempt > rule.atMost ? nowUs : nowUs + rule.waitMs * 1000;
     const { atMost, approvals, isDryRun } = rule;
     const action: Action = {
-      ...{ ...placeOf(event), id: idOf(rule, event.key), name: 'fly_again', state: 'planned', by: [] },
+      ...{ ...placeOf(event), id: uuidOf(rule.name, event.key), name: 'fly_again', state: 'planned', by: [] },
       ...{ rule: rule.name, comment: '', reason: '', wantedAtUs: nowUs, askedAtUs: 0, settledAtUs: 0 },
       failedFlightId: String(event.attributes.flight_id ?? ''),
       plan: {
@@ -164,14 +164,6 @@ async function nextAttempt(tx: Transaction, { id, startsAtUs, labels }: Alert, {
     ({ rule, plan }) => rule === name && plan?.alertId === id && plan.alertStartsAtUs === startsAtUs,
   );
   return last?.plan ? last.plan.attempt + Number(isStart(last)) : 1;
-}
-
-/** The same for every try to plan the same failure; in the form of a UUID, as a silence needs. */
-function idOf({ name }: ActionRule, key: string): string {
-  const hash = createHash('sha256')
-    .update(JSON.stringify([name, key]))
-    .digest('hex');
-  return hash.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-8$3-8$4-$5');
 }
 
 /** Under the id of the first action of the episode. */

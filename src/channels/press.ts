@@ -14,6 +14,8 @@ export interface Wish {
 
 /** A request that the service has signed and that asks for something. */
 export interface Press extends Wish {
+  /** A UUID, the same for the same request. */
+  readonly id: string;
   /** Who pressed, with the service's id: anybody can choose a name. */
   readonly by: string;
   /** Shows what came of it: to everybody instead of the button, or what cannot be done only to who pressed. */

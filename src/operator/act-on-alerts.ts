@@ -9,6 +9,7 @@ import { formatMatcher, matchersOf, parseMatcherLists, workOf } from '../domain/
 import { type Recurrences, type Silence, silenceState } from '../domain/muting/silence.ts';
 import {
   acknowledge,
+  ended,
   expireSilence,
   forgotten,
   type SilenceChange,
@@ -68,9 +69,11 @@ export function createSilenceEditor(options: SilenceEditorOptions) {
 
   async function change(
     decide: (tx: Transaction, present: readonly Silence[]) => SilenceChange | Promise<SilenceChange>,
+    wishId?: string,
   ): Promise<SilenceChange> {
-    const result = await store.transaction(async (tx) => {
+    const result = await store.transaction(async (tx): Promise<SilenceChange> => {
       const present = await tx.silences.list();
+      if (wishId !== undefined && present.some(({ id }) => id === wishId)) return DONE_BEFORE;
       const decided = await decide(tx, present);
       if (decided.ok) {
         await inSteps(tx, decided.write, (some) => tx.silences.put(some));
@@ -83,11 +86,16 @@ export function createSilenceEditor(options: SilenceEditorOptions) {
     return result;
   }
 
-  async function set(tx: Transaction, present: readonly Silence[], request: SilenceRequest) {
+  async function set(
+    tx: Transaction,
+    present: readonly Silence[],
+    request: SilenceRequest,
+    id: string = newId(),
+  ) {
     // The limits apply to all expressions together, and after a start none of them is compiled yet.
     const pauseAfter = pausing(tx);
     for (const { matchers } of present) await pauseAfter(workOf(matchers));
-    return setSilence(present, request, { newId: newId(), recurrences, nowUs: clock.nowUs() });
+    return setSilence(present, request, { newId: id, recurrences, nowUs: clock.nowUs() });
   }
 
   return {
@@ -98,9 +106,9 @@ export function createSilenceEditor(options: SilenceEditorOptions) {
     /**
      * Mutes the current episodes of firing alerts, one at least, together. Is refused if none of them can be, or if a limit is
      * reached: then nothing is written. The id is that of an acknowledgement that was made now, or, if there is none, of one
-     * that was there.
+     * that was there. With `wishId`, a UUID, for one alert: the same wish is refused if it has done something before.
      */
-    acknowledge: (alerts: readonly MeantAlert[], by: Signature) =>
+    acknowledge: (alerts: readonly MeantAlert[], by: Signature, wishId?: string) =>
       change(async (tx, present) => {
         const pauseAfter = pausing(tx);
         const nowUs = clock.nowUs();
@@ -111,7 +119,7 @@ export function createSilenceEditor(options: SilenceEditorOptions) {
           await pauseAfter(known.length);
           const meant = await findAlert(tx, id, startsAtUs);
           const decided: SilenceChange = meant.ok
-            ? acknowledge(known, meant.alert, by, { newId: newId(), nowUs })
+            ? acknowledge(known, meant.alert, by, { newId: wishId ?? newId(), nowUs })
             : meant;
           if (!decided.ok && decided.limit) return decided;
           if (!outcome?.ok || (outcome.write.length === 0 && decided.ok)) outcome = decided;
@@ -122,12 +130,12 @@ export function createSilenceEditor(options: SilenceEditorOptions) {
         // Marks the alerts as changed, so that incident services are told.
         await inSteps(tx, changed, (some) => tx.alerts.put(some));
         return outcome?.ok ? { ...outcome, write: known.slice(present.length) } : outcome!;
-      }),
+      }, wishId),
     /**
-     * Mutes what a firing alert is about (`usualLabels`) from now on. A silence by the same person with the same comment
-     * that still lasts is prolonged instead, so that asking twice makes one.
+     * Mutes what a firing alert is about (`usualLabels`) from now on, instead of a silence by the same person with the same
+     * comment that still lasts. The same wish is refused if it has done this before.
      */
-    silenceFor: ({ id, startsAtUs }: MeantAlert, by: Signature, forMs: number) =>
+    silenceFor: ({ id, startsAtUs }: MeantAlert, by: Signature, forMs: number, wishId: string) =>
       change(async (tx, present) => {
         const meant = await findAlert(tx, id, startsAtUs);
         if (!meant.ok) return meant;
@@ -144,13 +152,14 @@ export function createSilenceEditor(options: SilenceEditorOptions) {
             one.comment === by.comment &&
             one.matchers.map(formatMatcher).join('\n') === about,
         );
-        return set(tx, present, {
-          ...{ id: before?.id, startsAtUs: before?.startsAtUs, ...by },
-          ...{ matchers: parseMatcherLists(about.split('\n')), endsAtUs: nowUs + forMs * 1000 },
-        });
-      }),
+        const matchers = parseMatcherLists(about.split('\n'));
+        const added = await set(tx, present, { ...by, matchers, endsAtUs: nowUs + forMs * 1000 }, wishId);
+        return added.ok && before ? { ...added, write: [...ended(before, nowUs), ...added.write] } : added;
+      }, wishId),
   };
 }
+
+const DONE_BEFORE: SilenceChange = { ok: false, problem: 'invalid', message: 'this was done before' };
 
 /** Written between two turns of the event loop. */
 const STEP = 100;

@@ -1,10 +1,8 @@
 /**
- * Does what somebody asks for by a button of a message in Slack. Slack repeats requests and people click twice, so each
- * of them can be done again without harm: an acknowledgement and a silence stay the same, and a Bird is started once for
- * each Flight that failed.
+ * Does what somebody asks for by a button of a message in Slack. People click twice, and a request may be repeated, also to
+ * another replica or after a start. So an acknowledgement and a silence are stored under an id made of the request, and a
+ * Bird is started once for each Flight that failed.
  */
-
-import { createHash } from 'node:crypto';
 import type { Context } from 'hono';
 import type { Press, Presses } from '../channels/press.ts';
 import { sayAction } from '../domain/action/action.ts';
@@ -14,6 +12,7 @@ import { NestwatchError } from '../errors.ts';
 import { findAlert, type Signature, type SilenceEditor } from '../operator/act-on-alerts.ts';
 import { askToFly } from '../operator/ask-to-fly.ts';
 import { dayAndTime } from '../text/instant-words.ts';
+import { uuidOf } from '../text/uuid-of.ts';
 import type { Admission } from './access/admission.ts';
 import { answerRefusal } from './access/refusals.ts';
 import type { WebOptions } from './web-options.ts';
@@ -73,8 +72,8 @@ async function done(press: Press, options: PressOptions): Promise<Done> {
   }
   const change =
     press.action === 'acknowledge'
-      ? await silenceEditor.acknowledge([meant], by)
-      : await silenceEditor.silenceFor(meant, by, SILENCE_MS);
+      ? await silenceEditor.acknowledge([meant], by, press.id)
+      : await silenceEditor.silenceFor(meant, by, SILENCE_MS, press.id);
   if (!change.ok) return failed(change.message);
   const silence = await store.transaction(async (tx) =>
     (await tx.silences.list()).find(({ id }) => id === change.id),
@@ -93,10 +92,7 @@ async function fly(press: Press, { labels }: Alert, options: PressOptions): Prom
   const { region = '', bird_id: birdId = '' } = labels;
   const { alertId, startsAtUs, flightId } = press;
   // The same for whoever presses, in whatever channel, so that one failed Flight is started again once.
-  const id = createHash('sha256')
-    .update(JSON.stringify(['slack', alertId, startsAtUs, flightId]))
-    .digest('hex')
-    .slice(0, 32);
+  const id = uuidOf('slack', alertId, startsAtUs, flightId);
   // Two approvals need two people who have logged in here: the name in Slack may be that of the same person.
   const who = { by: press.by, isLoggedIn: false, comment: '' };
   const wish = { id, region, birdId, failedFlightId: flightId, ...who };

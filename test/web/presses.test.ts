@@ -6,6 +6,7 @@ import { buttonValues } from '../../src/channels/slack/slack-buttons.ts';
 import type { SlackIntegration } from '../../src/channels/slack/slack-channel.ts';
 import { createSlackPresses } from '../../src/channels/slack/slack-press.ts';
 import { formatMatcher } from '../../src/domain/matchers/matcher.ts';
+import { ended } from '../../src/domain/muting/silence-change.ts';
 import { LIMITS } from '../../src/limits.ts';
 import type { Store } from '../../src/store/store.ts';
 import { group, alert as notified } from '../channels/sample-notifications.ts';
@@ -28,12 +29,15 @@ receivers:
   - name: ops
     slack_configs: [{ app_token: x, channel: C01, signing_secret: ${SIGNING_SECRET}, team_id: ${TEAM}, scopes: [write, fly] }]`);
   const hints: unknown[] = [];
-  const presses = createSlackPresses(receivers, async (_, _url, message) => {
-    hints.push((message as { text: unknown }).text);
-    return outcome;
-  });
+  const openPresses = () =>
+    createSlackPresses(receivers, async (_, _url, message) => {
+      hints.push((message as { text: unknown }).text);
+      return outcome;
+    });
   const alerting = anAlertingConfig({ regions: [{ name: 'eu', ...(fly && { fly }) }] });
-  const served = await serve({ presses, alerting });
+  const served = await serve({ presses: openPresses(), alerting });
+  const { store, clock } = served;
+  const replica = await serve({ presses: openPresses(), alerting, store, clock });
   const { id } = notified();
   const firing = anAlert({ id, labels });
   await putAlert(served.store, firing);
@@ -51,10 +55,10 @@ receivers:
   const values = buttonValues(slack.buttons!, slack.channel, told);
   const { text, blocks } = slackBody(told, 'https://watch.example.com', slack, {}, [], undefined, values);
   return {
-    ...{ ...served, hints, firing },
-    press(button: string) {
+    ...{ ...served, hints, firing, replica },
+    press(button: string, at = served) {
       const body = pressBody({ channel: 'C01', ts: '1.2', text, blocks }, button, RESPONSE_URL);
-      return served.ask(PATH, headersOf(String(served.clock.nowUs() / 1e6), body), 'POST', body);
+      return at.ask(PATH, headersOf(String(clock.nowUs() / 1e6), body), 'POST', body);
     },
   };
 }
@@ -128,6 +132,30 @@ test('two people who have to approve a start do not do it in Slack, where one ma
   await press('Fly again');
   expect(hints).toEqual(['Two people have to approve this, each logged in by their own name.']);
   expect(await store.transaction((tx) => tx.actions.find('p'))).toMatchObject({ state: 'proposed', by: [] });
+});
+
+test('a request that somebody repeats to another replica does nothing, also when what it did is over', async () => {
+  const { press, replica, hints, store, clock } = await pressed(true);
+  await putBird(store, 'manual');
+  for (const button of ['Acknowledge', 'Silence for 2 h', 'Fly again']) {
+    const done = () =>
+      store.transaction(async (tx) => [
+        ...(await tx.silences.list()),
+        ...(await tx.actions.ofBird('eu', '148890', 9)),
+      ]);
+    expect((await press(button)).status).toBe(200);
+    await store.transaction(async (tx) => {
+      const silences = await tx.silences.list();
+      await tx.silences.put(silences.flatMap((one) => ended(one, clock.nowUs())));
+      const actions = await tx.actions.ofBird('eu', '148890', 9);
+      await tx.actions.put(actions.map((one) => ({ ...one, state: 'refused' })));
+    });
+    const before = await done();
+    expect((await press(button, replica)).status).toBe(200);
+    expect(await done(), button).toEqual(before);
+  }
+  expect(hints.filter((said) => said === 'This was done before.')).toHaveLength(2);
+  expect(replica.acted).toEqual(['eu']);
 });
 
 test('a silence of an alert about the watch itself mutes only that impairment', async () => {

@@ -7,6 +7,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import * as z from 'zod';
 import { instantsIn } from '../../text/instant-words.ts';
 import { plainText } from '../../text/plain-text.ts';
+import { uuidOf } from '../../text/uuid-of.ts';
 import type { Outcome } from '../channel.ts';
 import type { NoPress, Press, Presses, SignedRequest } from '../press.ts';
 import type { Receiver } from '../receiver.ts';
@@ -52,7 +53,7 @@ function placesOf(receivers: readonly Receiver[]): { receiver: string; slack: Sl
 
 export function createSlackPresses(receivers: readonly Receiver[], answer: Answer): Presses {
   const places = placesOf(receivers);
-  /** When each signature that was accepted is too old anyway. What repeats after a reload or at another replica changes nothing. */
+  /** When each signature that was accepted is too old anyway. After a reload, and at another replica, its id tells. */
   const seen = new Map<string, number>();
 
   return {
@@ -69,7 +70,8 @@ export function createSlackPresses(receivers: readonly Receiver[], answer: Answe
       const [{ value }] = payload.actions;
       // Slack also says when somebody follows a link.
       if (value === undefined) return { status: 200, message: '' };
-      return pressOf(value, payload, signed, answer);
+      const press = pressOf(value, payload, signed, answer);
+      return 'status' in press ? press : { ...press, id: uuidOf('slack', request.signature) };
     },
   };
 }
@@ -101,7 +103,7 @@ function pressOf(
   payload: Payload,
   signed: readonly { readonly receiver: string; readonly slack: Slack }[],
   answer: Answer,
-): Press | NoPress {
+): Omit<Press, 'id'> | NoPress {
   const { user, team, channel, response_url: url = '' } = payload;
   const by = `${plainText(user.username ?? '', MAX_NAME)} (Slack ${user.id})`.trimStart();
   const place = signed.find(({ receiver, slack }) => {
