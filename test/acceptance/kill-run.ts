@@ -1,6 +1,7 @@
 /**
  * Kills the real daemon with SIGKILL at random moments under load and starts it again, over real HTTP and with a real
- * store file. Afterwards nothing may be lost, and every repetition must have the id of the first attempt. Between two
+ * store file. Afterwards nothing may be lost, and every repetition must have the id of the first attempt; of a Flight that is
+ * sent as a trace, those of the trace and its span. Between two
  * kills, the daemon can also be made to reload good and bad configurations. Run it by hand with `node
  * test/acceptance/kill-run.ts --kills 50 [--reloads 200]`.
  */
@@ -32,6 +33,9 @@ export interface KillFigures {
   /** Events that a receiver got more than once under one webhook-id, which is unavoidable and recognisable. */
   readonly repeatedUnderOneId: number;
   readonly repeatedUnderAnotherId: readonly string[];
+  /** Ended Flights of which no trace was sent. */
+  readonly untraced: readonly string[];
+  readonly tracedUnderAnotherId: readonly string[];
   /** How a daemon ended that was not killed by this test. */
   readonly crashes: readonly string[];
 }
@@ -116,8 +120,10 @@ export async function killRun({ kills, seed, reloads = 0 }: KillRunOptions): Pro
     const last = await start();
     world.behaviours.lateShare = 0;
     const truth = world.truth().events.map((event) => event.key);
-    while (!truth.every((key) => receiver.idsOf.has(key)) && last.exitCode === null)
-      await once(activity, 'seen');
+    const flights = truth.flatMap((key) => /\/flight\/(.+)\/(?!started)/.exec(key)?.[1] ?? []);
+    const isAll = () =>
+      truth.every((key) => receiver.idsOf.has(key)) && flights.every((id) => receiver.spansOf.has(id));
+    while (!isAll() && last.exitCode === null) await once(activity, 'seen');
     last.kill('SIGTERM');
     if (last.exitCode === null) await once(last, 'exit');
 
@@ -131,6 +137,8 @@ export async function killRun({ kills, seed, reloads = 0 }: KillRunOptions): Pro
       lost: truth.filter((key) => !receiver.idsOf.has(key)),
       repeatedUnderOneId: repeated.filter(([, ids]) => new Set(ids).size === 1).length,
       repeatedUnderAnotherId: repeated.filter(([, ids]) => new Set(ids).size > 1).map(([key]) => key),
+      untraced: flights.filter((id) => !receiver.spansOf.has(id)),
+      tracedUnderAnotherId: [...receiver.spansOf].filter(([, ids]) => ids.size > 1).map(([id]) => id),
       crashes,
     };
   } finally {
@@ -176,9 +184,11 @@ function draft(
 regions: { eu: { base_url: "${at.service}", token: token, requests_per_second: 500, concurrency: ${concurrency} } }
 store: { url: "sqlite:${join(at.folder, store)}" }
 poll: { interval: ${interval}, min_interval: 1s, inventory_interval: 10s, overlap: 10s }
-receivers: [{ name: lake, webhook_configs: [{ url: "${at.receiver}${path}", format: cloudevents }] }]
+receivers:
+  - { name: lake, webhook_configs: [{ url: "${at.receiver}${path}", format: cloudevents }] }
+  - { name: tempo, webhook_configs: [{ url: "${at.receiver}v1/traces", format: otlp }] }
 route: { receiver: lake, group_wait: ${groupWait} }
-forward: [{ receiver: lake }]
+forward: [{ receiver: lake }, { matchers: ['feed="flight"'], receiver: tempo }]
 web: { listen: "127.0.0.1:0" }
 ${more}
 `;
@@ -250,10 +260,28 @@ function createLoad(clock: Clock, seed: number): World {
   return world;
 }
 
+interface Traces {
+  readonly resourceSpans: readonly [{ readonly scopeSpans: readonly [{ readonly spans: readonly Span[] }] }];
+}
+
+interface Span {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly attributes: readonly { readonly key: string; readonly value: { readonly stringValue: string } }[];
+}
+
 /** Accepts everything, after a short delay in which a kill leaves the sender without an answer. */
 async function openReceiver(activity: EventEmitter) {
   const idsOf = new Map<string, string[]>();
   const paths = new Map<string, number>();
+  /** The ids of the traces and spans that a Flight had. */
+  const spansOf = new Map<string, Set<string>>();
+  const trace = ({ resourceSpans }: Traces) => {
+    for (const { traceId, spanId, attributes } of resourceSpans[0].scopeSpans[0].spans) {
+      const flight = attributes.find(({ key }) => key === 'cicd.pipeline.run.id')!.value.stringValue;
+      spansOf.getOrInsertComputed(flight, () => new Set()).add(`${traceId} ${spanId}`);
+    }
+  };
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     try {
@@ -264,14 +292,14 @@ async function openReceiver(activity: EventEmitter) {
     }
     const id = String(request.headers['webhook-id']);
     paths.set(request.url!, (paths.get(request.url!) ?? 0) + 1);
-    for (const event of JSON.parse(Buffer.concat(chunks).toString('utf8')) as {
-      id: string;
-      type: string;
-    }[]) {
-      // By contract, the alert's own notification contains some events again under another id, so only forwards
-      // count.
-      if (id.startsWith('forward-')) idsOf.set(event.id, [...(idsOf.get(event.id) ?? []), id]);
-    }
+    const sent = JSON.parse(Buffer.concat(chunks).toString('utf8'));
+    if (request.url === '/v1/traces') trace(sent);
+    else
+      for (const event of sent as { id: string }[]) {
+        // By contract, the alert's own notification contains some events again under another id, so only forwards
+        // count.
+        if (id.startsWith('forward-')) idsOf.set(event.id, [...(idsOf.get(event.id) ?? []), id]);
+      }
     activity.emit('seen');
     setImmediate(() => response.writeHead(204).end());
   });
@@ -280,6 +308,7 @@ async function openReceiver(activity: EventEmitter) {
   return {
     idsOf,
     paths,
+    spansOf,
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
     close: () =>
       new Promise<void>((resolve) => {

@@ -9,6 +9,7 @@ longStory(
   async () => {
     const figures = await killRun({ kills, seed: 1 });
     expect(figures).toMatchObject({ kills, lost: [], repeatedUnderAnotherId: [], crashes: [] });
+    expect(figures).toMatchObject({ untraced: [], tracedUnderAnotherId: [] });
     expect(figures.events).toBeGreaterThan(20 * kills);
   },
 );
