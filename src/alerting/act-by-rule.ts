@@ -9,6 +9,7 @@ import {
   type ActionRule,
   type Seen,
   WISH_LASTS_US,
+  withheld,
   withheldBy,
 } from '../domain/action/action.ts';
 import type { Alert } from '../domain/alert/alert.ts';
@@ -49,13 +50,8 @@ export async function planActions(
       ...{ rule: rule.name, comment: '', reason: '', wantedAtUs: nowUs, askedAtUs: 0, settledAtUs: 0 },
       failedFlightId: String(event.attributes.flight_id ?? ''),
       plan: {
-        alertId: alert.id,
-        alertStartsAtUs: alert.startsAtUs,
-        dueAtUs,
-        attempt,
-        atMost,
-        approvals,
-        isDryRun,
+        ...{ alertId: alert.id, alertStartsAtUs: alert.startsAtUs, dueAtUs },
+        ...{ attempt, atMost, approvals, isDryRun },
       },
     };
     const isNew = await tx.actions.add(action);
@@ -84,14 +80,7 @@ export async function decideActions(
         continue;
       }
       const decided =
-        state === 'planned'
-          ? await decide(tx, rules, action, nowUs)
-          : ({
-              ...action,
-              state: 'withheld',
-              guard: 'lapsed',
-              reason: 'nobody approved it within 4 hours.',
-            } as const);
+        state === 'planned' ? await decide(tx, rules, action, nowUs) : { ...action, ...withheld('lapsed') };
       const isOver = decided.state === 'withheld';
       const next = { ...decided, ...(isOver ? { settledAtUs: nowUs } : { wantedAtUs: nowUs }) };
       if (await putActions(tx, [next])) nextUs = nowUs;
@@ -146,9 +135,8 @@ async function decide(
     attempt: plan.attempt,
     withinHour: recent.filter((one) => one.rule === action.rule && isStart(one, nowUs - HOUR_US)).length,
   };
-  const withheld = withheldBy(rule, seen);
-  if (withheld) return { ...action, state: 'withheld', ...withheld };
-  return { ...action, state: action.by.length < plan.approvals ? 'proposed' : 'wanted' };
+  const next = action.by.length < plan.approvals ? 'proposed' : 'wanted';
+  return { ...action, ...(withheldBy(rule, seen) ?? { state: next }) };
 }
 
 /** Whether the service was asked after that, or will be. */

@@ -1,6 +1,6 @@
 /** Takes a person's wish that a Bird is started again. Whoever reads the region asks the service (`intake/fly-again.ts`). */
 import type { Config } from '../config/config.ts';
-import { type Action, isOpen, sayAction, whyNotStarted } from '../domain/action/action.ts';
+import { type Action, isOpen, sayAction, whyNotStarted, withheld } from '../domain/action/action.ts';
 import type { Store } from '../store/store.ts';
 import { dayAndTime } from '../text/instant-words.ts';
 
@@ -66,15 +66,7 @@ export async function askToFly(
     }
     // A person need not wait as long as a rule.
     if (other?.state === 'planned')
-      await tx.actions.put([
-        {
-          ...other,
-          state: 'withheld',
-          guard: 'by_hand',
-          reason: 'a person did it first.',
-          settledAtUs: nowUs,
-        },
-      ]);
+      await tx.actions.put([{ ...other, ...withheld('by_hand'), settledAtUs: nowUs }]);
     if (await tx.actions.add(action)) return { ok: true, action };
     return { ok: false, status: 409, message: other ? sayAction(other, dayAndTime) : 'Try again.' };
   });

@@ -1,5 +1,5 @@
 /** Writes what a digest says to people: the day in two lines and a few figures, then the details. */
-import type { Guard } from '../../domain/action/action.ts';
+import { GUARDS } from '../../domain/action/action.ts';
 import { type Digest, digestTitle, type OpenAlert, type Watch } from '../../domain/digest/digest.ts';
 import type { Failures, Place } from '../../domain/digest/flight-tally.ts';
 import type { DigestNotification, GroupNotification } from '../../domain/grouping/notification.ts';
@@ -221,24 +221,6 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['too_old', 'only summarised, as too old'],
   ['no_integration', 'with nobody to notify'],
 ]);
-
-/** Why rules did not start a Bird again, in words. */
-const GUARDS: Readonly<Record<Guard, string>> = {
-  rule_gone: 'the rule was gone, or fitted no more',
-  over: 'it was over before',
-  paused: 'all rules were paused',
-  not_startable: 'the Bird could not be started from outside',
-  at_most: 'that was done as often as `at_most` allows',
-  in_air: 'a Flight of the Bird was in the air',
-  cancelled: 'a person had cancelled its last Flight',
-  changed: 'the Bird was published or activated since',
-  shared_cause: 'other Birds failed with the same error',
-  impaired: 'the watch was impaired',
-  per_hour: 'that was done as often as `per_hour` allows',
-  dry_run: '`dry_run` is on',
-  lapsed: 'nobody approved it within 4 hours',
-  by_hand: 'a person did it first',
-};
 
 function lost(title: string, alerts: readonly OpenAlert[], total: number): Section {
   const rows = alerts.map((alert) => ({

@@ -3,8 +3,8 @@
  * signed with the app's signing secret: for one episode of one alert, in the channel of one receiver. The value holds
  * nothing secret, and alone does nothing: a press counts only in a request that Slack has signed (`slack-press.ts`).
  */
-import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { GroupNotification } from '../../domain/grouping/notification.ts';
+import { readSignedText, signedText } from '../../http/signed-text.ts';
 import type { Secret } from '../../secret.ts';
 import { type LinkAction, onlyFiring } from '../message/frame/links.ts';
 import type { Wish } from '../press.ts';
@@ -25,8 +25,8 @@ interface SlackWish extends Wish {
 
 /** https://docs.slack.dev/reference/block-kit/block-elements/button-element */
 const MAX_VALUE_UNITS = 2_000;
-/** 128 bits of an HMAC-SHA256. */
-const SIGNATURE_BYTES = 16;
+/** Slack signs its requests with the same secret, but never a text that begins like this. */
+const PURPOSE = 'nestwatch button';
 
 /** The values of the buttons that a message to `channel` has instead of links. */
 export function buttonValues(
@@ -38,34 +38,20 @@ export function buttonValues(
   return (action) => {
     if (!only || !scopes.has(scopeOf(action))) return undefined;
     const { id, startsAtUs, flyAgain = '' } = only;
-    const body = Buffer.from(JSON.stringify([action, id, startsAtUs, flyAgain, receiver, channel])).toString(
-      'base64url',
-    );
-    const value = `${body}.${signatureOf(signingSecret, body).toString('base64url')}`;
+    const value = signedText(signingSecret, PURPOSE, [action, id, startsAtUs, flyAgain, receiver, channel]);
     return value.length <= MAX_VALUE_UNITS ? value : undefined;
   };
 }
 
 /** Undefined for a value that was not signed with this secret. */
 export function readButton(value: string, signingSecret: Secret): SlackWish | undefined {
-  const [body = '', signature = ''] = value.split('.');
-  const given = Buffer.from(signature, 'base64url');
-  if (given.length !== SIGNATURE_BYTES || !timingSafeEqual(given, signatureOf(signingSecret, body)))
-    return undefined;
-  const [action, alertId, startsAtUs, flightId, receiver, channel] = JSON.parse(
-    Buffer.from(body, 'base64url').toString(),
-  );
+  type Value = [LinkAction, string, number, string, string, string];
+  const read = readSignedText<Value>(signingSecret, PURPOSE, value);
+  if (!read) return undefined;
+  const [action, alertId, startsAtUs, flightId, receiver, channel] = read;
   return { action, alertId, startsAtUs, flightId, receiver, channel };
 }
 
 export function scopeOf(action: LinkAction): 'write' | 'fly' {
   return action === 'fly_again' ? 'fly' : 'write';
-}
-
-/** Slack signs its requests with the same secret, but never a text that begins like this one. */
-function signatureOf(signingSecret: Secret, body: string): Buffer {
-  return createHmac('sha256', signingSecret.reveal())
-    .update(`nestwatch button ${body}`)
-    .digest()
-    .subarray(0, SIGNATURE_BYTES);
 }

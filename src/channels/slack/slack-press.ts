@@ -44,15 +44,10 @@ const payloadShape = z.object({
 
 type Payload = z.output<typeof payloadShape>;
 
-/** The receivers' integrations whose messages have buttons that act. */
-function placesOf(receivers: readonly Receiver[]): { receiver: string; slack: Slack }[] {
-  return receivers.flatMap(({ name: receiver, integrations }) =>
-    integrations.flatMap((one) => (hasButtons(one) ? [{ receiver, slack: one }] : [])),
-  );
-}
-
 export function createSlackPresses(receivers: readonly Receiver[], answer: Answer): Presses {
-  const places = placesOf(receivers);
+  const places = receivers.flatMap(({ name: receiver, integrations }) =>
+    integrations.filter(hasButtons).map((slack) => ({ receiver, slack })),
+  );
   /** When each signature that was accepted is too old anyway. After a reload, and at another replica, its id tells. */
   const seen = new Map<string, number>();
 
@@ -106,14 +101,15 @@ function pressOf(
 ): Omit<Press, 'id'> | NoPress {
   const { user, team, channel, response_url: url = '' } = payload;
   const by = `${plainText(user.username ?? '', MAX_NAME)} (Slack ${user.id})`.trimStart();
-  const place = signed.find(({ receiver, slack }) => {
+  const [place] = signed.flatMap(({ receiver, slack }) => {
     const wish = readButton(value, slack.buttons.signingSecret);
-    return wish?.receiver === receiver && wish.channel === slack.channel && channel.id === slack.channel;
+    const isHere =
+      wish?.receiver === receiver && [wish.channel, channel.id].every((id) => id === slack.channel);
+    return isHere ? [{ wish, slack }] : [];
   });
-  const wish = place && readButton(value, place.slack.buttons.signingSecret);
   const isOfTeam = [team.id, user.team_id ?? team.id].every((id) => id === place?.slack.buttons.teamId);
-  if (!wish || !isOfTeam) return { status: 403, message: ELSEWHERE, by };
-  const { slack } = place;
+  if (!place || !isOfTeam) return { status: 403, message: ELSEWHERE, by };
+  const { wish, slack } = place;
   if (!slack.buttons.scopes.has(scopeOf(wish.action))) return { status: 403, message: NO_SCOPE, by };
   if (!isOfSlack(url, slack)) return { status: 403, message: NO_ADDRESS, by };
   const { timezone } = slack;

@@ -73,33 +73,12 @@ type Json = null | boolean | number | string | readonly Json[] | { readonly [nam
 /** Longer texts are cut. */
 const TEXT_CODE_POINTS = 2_000;
 
-const OURS = new Set([
-  ...['id', 'key', 'short_id', 'fingerprint', 'nest_id', 'bird_id', 'flight_id', 'notification_id', 'event'],
-  ...[
-    'region',
-    'feed',
-    'type',
-    'kind',
-    'alertname',
-    'severity',
-    'status',
-    'state',
-    'standing',
-    'reason',
-    'outcome',
-  ],
-  ...['since', 'until', 'at', 'startsAt', 'endsAt', 'occurred_at', 'observed_at', 'started_at', 'ended_at'],
-  ...[
-    'created_at',
-    'settled_at',
-    'next_attempt_at',
-    'next_flush',
-    'status_since',
-    'integration',
-    'trigger_type',
-  ],
-  ...['error_type', 'novelty', 'ending', 'generatorURL', 'url', 'next', 'version', 'month', 'sort'],
-]);
+const OURS = new Set(
+  `id key short_id fingerprint nest_id bird_id flight_id notification_id event region feed type kind alertname severity
+  status state standing reason outcome since until at startsAt endsAt occurred_at observed_at started_at ended_at created_at
+  settled_at next_attempt_at next_flush status_since integration trigger_type error_type novelty ending generatorURL url next
+  version month sort`.split(/\s+/),
+);
 const NO_SENTENCE = /^[\w.:/{}=%#?&+~@-]{0,400}$/;
 
 /**

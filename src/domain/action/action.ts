@@ -22,10 +22,24 @@ import type { Matcher } from '../matchers/matcher.ts';
 
 export const ACTION_OUTCOMES = ['done', 'refused', 'unknown', 'withheld'] as const;
 type ActionOutcome = (typeof ACTION_OUTCOMES)[number];
-/** Why a rule did not do it: a guard rail, nobody approved it in time, or a person did it first. */
-export type Guard =
-  | ('rule_gone' | 'over' | 'paused' | 'not_startable' | 'at_most' | 'in_air' | 'cancelled' | 'changed')
-  | ('shared_cause' | 'impaired' | 'per_hour' | 'dry_run' | 'lapsed' | 'by_hand');
+/** Why a rule did not do it, in words: a guard rail, nobody approved it in time, or a person did it first. */
+export const GUARDS = {
+  rule_gone: 'the rule was gone, or fitted no more',
+  over: 'it was over before',
+  paused: 'all rules were paused',
+  not_startable: 'the Bird could not be started from outside',
+  at_most: 'that was done as often as `at_most` allows',
+  in_air: 'a Flight of the Bird was in the air',
+  cancelled: 'a person had cancelled its last Flight',
+  changed: 'the Bird was published or activated since',
+  shared_cause: 'other Birds failed with the same error',
+  impaired: 'the watch was impaired',
+  per_hour: 'that was done as often as `per_hour` allows',
+  dry_run: '`dry_run` is on',
+  lapsed: 'nobody approved it within 4 hours',
+  by_hand: 'a person did it first',
+} as const;
+export type Guard = keyof typeof GUARDS;
 type ActionState = 'planned' | 'proposed' | 'wanted' | 'asked' | ActionOutcome;
 
 /** Instants are on our clock, unless they say otherwise, and 0 while they are not known. */
@@ -211,38 +225,29 @@ export interface Seen {
   readonly withinHour: number;
 }
 
-interface Withheld {
-  readonly guard: Guard;
-  readonly reason: string;
-}
-
 /** With so many Birds the cause is not the Bird's own. */
 const SHARED_BY = 3;
 
+type Withheld = Required<Pick<Action, 'guard' | 'reason'>> & { readonly state: 'withheld' };
+
+/** `detail` is for people. */
+export function withheld(guard: Guard, detail = ''): Withheld {
+  return { state: 'withheld', guard, reason: `${GUARDS[guard]}${detail && ` (${detail})`}.` };
+}
+
 export function withheldBy(rule: ActionRule | undefined, seen: Seen): Withheld | undefined {
-  const { bird, attempt, withinHour, failingAlike } = seen;
-  const withheld = (guard: Guard, reason: string) => ({ guard, reason: `${reason}.` });
-  if (!rule) return withheld('rule_gone', 'the rule is no longer configured, or does not fit any more');
-  if (!seen.isFiring) return withheld('over', 'it was over before');
-  if (seen.pausedBy !== undefined)
-    return withheld('paused', `all rules are paused by ${plainText(seen.pausedBy, 120) || 'somebody'}`);
+  const { pausedBy, bird, attempt, failingAlike, impairedBy, withinHour } = seen;
+  if (!rule) return withheld('rule_gone');
+  if (!seen.isFiring) return withheld('over');
+  if (pausedBy !== undefined) return withheld('paused', `by ${plainText(pausedBy, 120) || 'somebody'}`);
   const why = bird ? whyNotStarted(bird) : 'The Bird is no longer known.';
-  if (why !== undefined) return { guard: 'not_startable', reason: why };
-  if (attempt > rule.atMost)
-    return withheld('at_most', `this was done ${howMany(rule.atMost, 'time')} already, which is the most`);
-  if (seen.isInAir) return withheld('in_air', 'a Flight of the Bird is in the air');
-  if (seen.lastStatus === 'cancelled') return withheld('cancelled', 'a person cancelled its last Flight');
-  if (seen.isChanged)
-    return withheld('changed', 'the Bird was published or activated after that Flight started');
-  if (failingAlike >= SHARED_BY)
-    return withheld('shared_cause', `${failingAlike} Birds of the region fail with the same error`);
-  if (seen.impairedBy !== '') return withheld('impaired', `the watch is impaired: ${seen.impairedBy}`);
-  if (withinHour >= rule.perHour)
-    return withheld(
-      'per_hour',
-      `the rule started ${howMany(withinHour, 'Flight')} of the region within an hour, which is the most`,
-    );
-  return rule.isDryRun
-    ? withheld('dry_run', 'it would have been flown again now, but `dry_run` is on')
-    : undefined;
+  if (why !== undefined) return { ...withheld('not_startable'), reason: why };
+  if (attempt > rule.atMost) return withheld('at_most', howMany(rule.atMost, 'time'));
+  if (seen.isInAir) return withheld('in_air');
+  if (seen.lastStatus === 'cancelled') return withheld('cancelled');
+  if (seen.isChanged) return withheld('changed');
+  if (failingAlike >= SHARED_BY) return withheld('shared_cause', `${failingAlike} in all`);
+  if (impairedBy !== '') return withheld('impaired', impairedBy);
+  if (withinHour >= rule.perHour) return withheld('per_hour', howMany(withinHour, 'time'));
+  return rule.isDryRun ? withheld('dry_run') : undefined;
 }

@@ -129,9 +129,11 @@ export function createOidc({ config, externalUrl, signer, clock, report }: OidcO
     }
   };
 
+  const sessionOf = (c: Context) => signer.read('session', getCookie(c, SESSION_COOKIE), clock.nowUs());
+
   return {
     identityOf(c) {
-      const session = signer.read('session', getCookie(c, SESSION_COOKIE), clock.nowUs());
+      const session = sessionOf(c);
       if (!session) return undefined;
       return { name: String(session.name), by: 'oidc', scopes: new Set(session.scopes as Scope[]) };
     },
@@ -143,7 +145,8 @@ export function createOidc({ config, externalUrl, signer, clock, report }: OidcO
       app.get('/login', guarded(begin));
       app.get('/login/callback', guarded(finish));
       app.post('/logout', (c) => {
-        signer.end(getCookie(c, SESSION_COOKIE) ?? '');
+        const session = sessionOf(c);
+        if (session) signer.end(session);
         deleteCookie(c, SESSION_COOKIE, cookie);
         return c.text(`You are logged out. To log in again: ${externalUrl}/\n`);
       });
