@@ -96,7 +96,7 @@ async function readNestView(
       sinceUs: (await tx.inventory.knownSince(region)) ?? nowUs,
       problems: (await readEntries(tx, muting, { ...asked, nowUs, limit: SHOWN_CAUSES })).items,
       birds: await showBirds(tx, (await tx.birds.page({ ...of, limit: SHOWN_BIRDS })).birds, nowUs),
-      happened: await readHappened(tx, { region, nest: nestId }),
+      happened: await readHappened(tx, { region, nest: nestId }, nowUs),
       members: members.find((one) => one.nestId === nestId)?.addresses ?? [],
     };
   });
@@ -120,8 +120,7 @@ function renderNestPage(page: Page, view: NestView): Html {
       lead: html`${regionWord(words, region)} · ${words.overview.tile(nest.birds, nest.firing, nest.off)}${inService(page, view.address)}`,
     })}
 <main id="main">
-<h2>${words.strip.quarter} <a href="${root}report?${new URLSearchParams(own)}">${words.report.thisMonth}</a></h2>
-${strip(page, stripBars(ends, nowUs, 90, 24), own)}
+${strip(page, words.strip.quarter, stripBars(ends, nowUs, 90, 24), own, html`<a href="${root}report?${new URLSearchParams(own)}">${words.report.thisMonth}</a>`)}
 <p class="small soft after ratio">${ratios(page, view)}</p>
 <h2>${words.nest.problems}</h2>
 ${problems.length > 0 ? html`<ul class="sheet">${problemList(page, problems)}</ul>` : html`<p class="sheet empty">${words.nest.noProblems}</p>`}

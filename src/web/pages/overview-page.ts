@@ -5,29 +5,27 @@
 import { html } from 'hono/html';
 import { watchImpaired } from '../../domain/kinds/watch-impaired.ts';
 import { type Said, sayFinding } from '../../health/finding.ts';
-import type { Impairment, ImpairmentSeverity } from '../../health/impairment.ts';
-import { alertPath, nestPath } from '../../http/page-path.ts';
+import { IMPAIRMENTS, type Impairment, type ImpairmentSeverity } from '../../health/impairment.ts';
+import { nestPath } from '../../http/page-path.ts';
 import type { FiringCounts } from '../../operator/read-alerts.ts';
 import type { ReplicaView } from '../../operator/read-replicas.ts';
 import type { FeedReads, RegionProgress } from '../../region-progress.ts';
 import type { FaultRecord } from '../../store/sql/upkeep/noted-faults.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { type ConfigurationView, reasonOf, stateOf } from '../web-options.ts';
-import { problemList } from './alerts/alerts-page.ts';
+import { alertsOf, isHiddenFromAll, problemList } from './alerts/alerts-page.ts';
 import { spark, strip, stripBars } from './frame/charts.ts';
 import { happenedList } from './frame/items.ts';
 import { type Column, dataTable } from './frame/list-page.ts';
 import type { Html, Page } from './frame/page.ts';
-import { at, exactly, frame, marked, timed, when, where } from './frame/page-frame.ts';
+import { at, exactly, frame, marked, timed, when } from './frame/page-frame.ts';
 import {
-  alertPlace,
   alertTitle,
   MESSAGE_LENGTH,
   NAME_LENGTH,
   nestTitle,
   REGION_TONES,
   regionWord,
-  severityTone,
   silenceWords,
   type Tone,
 } from './frame/page-words.ts';
@@ -50,31 +48,28 @@ export function renderPage(page: Page, view: PageView): Html {
     ...(view.isLive && { refreshSeconds: REFRESH_SECONDS }),
     footing: html`${running} · <a href="metrics">${page.words.frame.metrics}</a> · <a href="wall">${words.wall}</a> · <a href="notifications">${page.words.browsers.title}</a> · `,
     body: html`<header>
-<p class="brand"><span>${liveness(page, view)}</span><span><a href="report">${page.words.report.thisMonth}</a></span></p>
-<h1 class="text ${tone}">${headline}</h1>
+<div class="headline"><h1 class="text ${tone}">${headline}</h1>
+<span class="small soft">${liveness(page, view)} · <a href="report">${page.words.report.thisMonth}</a></span></div>
 <p class="lead">${leadOf(page, view)}</p>
 ${view.isOpen ? html`<p class="notice">${marked(words.open)}</p>` : ''}
 ${configurationNotice(page, status.configuration)}
 ${pauseNotice(page, view)}
 </header>
-<main id="main">
-${view.ends.length > 0 ? html`<h2>${page.words.strip.day}</h2>${strip(page, stripBars(view.ends, nowUs, 48, 0.5, view))}` : ''}
+<main id="main" class="brief">
+${view.ends.length > 0 ? strip(page, page.words.strip.day, stripBars(view.ends, nowUs, 48, 0.5, view)) : ''}
 ${healthPanel(page, impairments, view.setAside)}
 <section>
-<h2>${words.alerts} ${asJson(page, 'alerts?state=firing')}</h2>
-${alertList(page, view)}
+<h2>${words.alerts} <a href="alerts">${words.allAlerts(alerts?.firing ?? 0)}</a></h2>
+${alertList(page, view.problems)}
 </section>
 <div class="columns">
 <section>
-<h2>${words.happened} ${asJson(page, 'events')}</h2>
-${happenedList(page, view.happened)}
+<h2>${words.happened} <a href="events">${words.allEvents}</a></h2>
+${happenedList(page, view.happened, SHOWN_HAPPENINGS)}
 </section>
-<div>
-${nestTiles(page, view)}
-${resolvedList(page, view)}
+${nestTiles(page, view, SHOWN_NESTS)}
 </div>
-</div>
-<details class="watch"${impairments.length > 0 ? ' open' : ''}><summary>${words.watch}</summary>
+<details class="watch"><summary>${words.watch}</summary>
 <section>
 <h2>${words.regions} ${asJson(page, 'status')}</h2>
 <div class="regions">${status.regions.map((region) => regionCard(page, region))}</div>
@@ -87,10 +82,12 @@ ${replicaSection(page, view)}
 }
 
 /** How all stands, in a colour and in words. */
-function standingOf(page: Page, { waiting, impairments, alerts }: PageView) {
+function standingOf(page: Page, { waiting, impairments, alerts, problems }: PageView) {
   const severities = waiting.map(({ labels }) => labels.severity ?? '');
   const echoes = waiting.filter(({ alertname }) => alertname === watchImpaired.name).length;
-  const standing = { impairments, alerts, severities, echoes };
+  const hidden = problems.flatMap(alertsOf).filter(isHiddenFromAll);
+  const known = new Set(hidden.map(({ alert }) => alert.alertname));
+  const standing = { impairments, alerts, severities, echoes, known };
   return { tone: toneOf(standing), headline: headlineOf(standing, page) };
 }
 
@@ -145,6 +142,10 @@ function liveness(page: Page, { isLive, nowUs }: PageView): Html {
     ? html`${now}<noscript> · ${words.live(REFRESH_SECONDS)} · <a href="?paused">${words.pause}</a></noscript>`
     : html`${now} · ${words.paused} · <a href="./">${words.resume}</a>`;
 }
+/** So few that all of it is on one screen. */
+const SHOWN_CAUSES = 4;
+const SHOWN_HAPPENINGS = 4;
+const SHOWN_NESTS = 4;
 /** How often a browser reloads the page. */
 const REFRESH_SECONDS = 10;
 /** People who have acknowledged or silenced something that are named. */
@@ -171,36 +172,19 @@ function pauseNotice(page: Page, { actionsPaused }: PageView): Html | string {
   return html`<p class="notice">${marked(page.words.overview.actionsPaused(by, exactly(page, actionsPaused.atUs)))}</p>`;
 }
 
-function alertList(page: Page, { problems, alerts }: PageView): Html {
-  const words = page.words.overview;
-  if (problems.length === 0) return html`<p class="sheet empty">${words.noAlerts}</p>`;
-  const shown = problems.reduce((sum, one) => sum + ('cause' in one ? one.cause.alerts : 1), 0);
-  const hidden = (alerts?.firing ?? 0) - shown;
-  return html`<ul class="sheet">${problemList(page, problems)}${
-    hidden > 0 ? html`<li><a href="alerts">${words.moreAlerts(hidden)}</a></li>` : ''
-  }</ul>`;
+function alertList(page: Page, problems: PageView['problems']): Html {
+  if (problems.length === 0) return html`<p class="sheet empty">${page.words.overview.noAlerts}</p>`;
+  return html`<ul class="sheet">${problemList(page, problems.slice(0, SHOWN_CAUSES))}</ul>`;
 }
 
-function nestTiles(page: Page, { nests, nestEnds }: PageView): Html | string {
+function nestTiles(page: Page, { nests, nestEnds }: PageView, most = nests.length): Html | string {
   if (nests.length === 0) return '';
   const { words } = page;
-  const tiles = nests.map((nest, index) => {
+  const tiles = nests.slice(0, most).map((nest, index) => {
     const tone = nest.alerting + nest.failing > 0 ? 'bad' : nest.off > 0 ? 'warn' : 'good';
     return html`<li class="${tone}"><a href="${nestPath(nest.region, nest.nestId)}"><b><bdi>${nestTitle(words, nest)}</bdi></b> <span class="small soft">${regionWord(words, nest.region)} · ${words.overview.tile(nest.birds, nest.firing, nest.off)}</span> ${spark(page, nestEnds[index]!)}<span class="small soft">${words.strip.ends(nest.succeeded + nest.failed, nest.failed)}</span></a></li>`;
   });
-  return html`<section><h2>${words.overview.nests} ${asJson(page, 'nests')}</h2><ul class="tiles">${tiles}</ul></section>`;
-}
-
-function resolvedList(page: Page, { resolved }: PageView): Html {
-  if (resolved.length === 0) return html``;
-  const { words } = page;
-  const items = resolved.map(
-    ({ id, labels, endsAtUs, startsAtUs }) => html`<li class="over"><div class="row stack">
-<div><a class="what" href="${alertPath(id)}">${alertTitle(words, labels.alertname ?? '')}</a> ${where(page, labels.region ?? '', alertPlace(labels))}</div>
-<span class="small soft">${words.alerts.lasted(words.time.lasting((endsAtUs - startsAtUs) / 1000))}, ${words.overview.resolvedAt} ${when(page, endsAtUs)}</span>
-</div></li>`,
-  );
-  return html`<h2>${words.overview.resolved}</h2><ul class="sheet small">${items}</ul>`;
+  return html`<section><h2>${words.overview.nests} <a href="nests">${words.overview.allNests}</a></h2><ul class="tiles">${tiles}</ul></section>`;
 }
 
 function silenceSection(page: Page, { silences: { shown, total } }: PageView): Html {
@@ -289,7 +273,9 @@ interface Standing {
   readonly alerts: FiringCounts | undefined;
   /** The severities of the alerts that wait for a person. */
   readonly severities: readonly string[];
-  /** How many of these alerts are `WatchImpaired`, which only repeats the impairments. */
+  /** The names of alerts that somebody knows of. */
+  readonly known: ReadonlySet<string | null>;
+  /** How many of the waiting alerts are `WatchImpaired`, which only repeats the impairments. */
   readonly echoes: number;
 }
 
@@ -315,9 +301,12 @@ function headlineOf({ impairments, alerts, echoes }: Standing, page: Page): stri
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-function toneOf({ impairments, alerts, severities }: Standing): Tone {
-  const tones = [...impairments.map(({ severity }) => TONES[severity]), ...severities.map(severityTone)];
-  if (tones.includes('bad')) return 'bad';
+/** Red about what is new, amber about what somebody knows of. */
+function toneOf({ impairments, alerts, severities, known }: Standing): Tone {
+  const tones = impairments.map(({ reason, severity }) =>
+    severity === 'critical' && known.has(IMPAIRMENTS[reason].alert) ? 'warn' : TONES[severity],
+  );
+  if (tones.includes('bad') || severities.some((one) => one !== 'info')) return 'bad';
   if (tones.includes('warn') || (alerts?.firing ?? 0) > 0) return 'warn';
   return tones.includes('quiet') || !alerts ? 'quiet' : 'good';
 }
@@ -342,13 +331,13 @@ function item(page: Page, one: Impairment, setAside: readonly FaultRecord[]): Ht
   const tone = TONES[one.severity];
   const { title: text, summary, action } = said(page, one);
   const title = text.charAt(0).toUpperCase() + text.slice(1);
-  return html`<li class="alert ${tone}">
-<div class="row"><div><h3><bdi>${title}</bdi></h3> <span class="pill ${tone}">${words.health[one.severity]}</span></div>
-<span class="small soft">${words.health.lasting} ${timed(page, one.sinceUs, words.time.soFar((nowUs - one.sinceUs) / 1000))}</span></div>
-<p><bdi>${summary}</bdi></p>
+  const head = html`<div class="row"><div><h3><bdi>${title}</bdi></h3> <span class="pill ${tone}">${words.health[one.severity]}</span></div>
+<span class="small soft">${words.health.lasting} ${timed(page, one.sinceUs, words.time.soFar((nowUs - one.sinceUs) / 1000))}</span></div>`;
+  const more = html`<p><bdi>${summary}</bdi></p>
 ${one.reason === 'faults_set_aside' ? faults(setAside) : ''}
-<p class="small soft">${action}${links(page, one)}</p>
-</li>`;
+<p class="small soft">${action}${links(page, one)}</p>`;
+  // What ends by itself is folded away.
+  return html`<li class="alert ${tone}">${one.severity === 'info' ? html`<details><summary>${head}</summary>${more}</details>` : html`${head}${more}`}</li>`;
 }
 
 /** What was set aside, so that a person can remove it. */
@@ -370,8 +359,6 @@ function links({ root, words }: Page, { reason, receiver }: Impairment): Html {
   return html` <a href="${root}deliveries?${query.toString()}">${words.frame.deliveries}</a>`;
 }
 
-const SHOWN_CAUSES = 5;
-
 export function renderWall(page: Page, view: PageView): Html {
   const { words, nowUs } = page;
   const { tone, headline } = standingOf(page, view);
@@ -387,10 +374,10 @@ export function renderWall(page: Page, view: PageView): Html {
 <h1 class="text ${tone}">${headline}</h1>
 <p class="lead">${leadOf(page, view)}</p></header>
 <main id="main">
-<h2>${words.strip.day}</h2>${strip(page, stripBars(view.ends, nowUs, 48, 0.5, view))}
+${strip(page, words.strip.day, stripBars(view.ends, nowUs, 48, 0.5, view))}
 <div class="columns">
 <section><h2>${words.overview.alerts}</h2>
-${view.problems.length > 0 ? html`<ul class="sheet">${problemList(page, view.problems.slice(0, SHOWN_CAUSES))}</ul>` : html`<p class="sheet empty">${words.overview.noAlerts}</p>`}</section>
+${alertList(page, view.problems)}</section>
 ${nestTiles(page, view)}
 </div>
 </main>`,

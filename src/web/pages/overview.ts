@@ -36,7 +36,6 @@ type Stored = Awaited<ReturnType<typeof readStored>>;
 export type PageView = Beside & Stored;
 
 const SHOWN_CAUSES = 20;
-const SHOWN_RESOLVED = 5;
 const SHOWN_NESTS = 12;
 const DAY_US = 86_400_000_000;
 const SHOWN_FAULTS = 5;
@@ -76,11 +75,10 @@ async function readStored(
   await tx.pause();
   const { nests } = await tx.birds.nestPage({ regions, countedSinceUs: dayAgoUs, limit: SHOWN_NESTS });
   await tx.pause();
-  const happened = await readHappened(tx, {});
+  const happened = await readHappened(tx, {}, nowUs);
   await tx.pause();
   const alerts: FiringCounts = await countFiring(tx, muting, nowUs);
   await tx.pause();
-  const over = await tx.alerts.page({ ...severest, state: 'resolved', limit: SHOWN_RESOLVED });
   const routed = silences.length === 0 ? [] : await readRoutedAlerts(tx, muting, alerting);
   return {
     ends,
@@ -95,7 +93,6 @@ async function readStored(
       silences.filter(({ alertId }) => alertId !== null).map(({ createdBy }) => createdBy),
     ),
     alerts: alerts as FiringCounts | undefined,
-    resolved: over.alerts,
     happened,
     nests,
     nestEnds: await tx.birds.nestEnds(nests, dayAgoUs),
@@ -137,6 +134,6 @@ async function waitingOf(tx: Transaction, alerts: readonly Alert[], muting: Muti
 /** What can be shown while the store does not answer. */
 export const NOTHING_STORED: Stored = {
   ...{ ends: [], blind: [], publishedUs: [], problems: [], waiting: [], acknowledged: new Map() },
-  ...{ alerts: undefined, resolved: [], happened: { events: [], isCut: false }, nests: [], nestEnds: [] },
+  ...{ alerts: undefined, happened: { events: [], isCut: false, over: [] }, nests: [], nestEnds: [] },
   ...{ setAside: [], silences: { shown: [], total: 0 }, replicas: [], actionsPaused: undefined },
 };

@@ -72,8 +72,7 @@ function renderReport(page: Page, report: ReportView): Html {
       const shown = figure(name, value);
       return shown && html`<div><dt>${named(name)}</dt><dd>${shown}</dd></div>`;
     })}</dl>
-<h2>${named('flights_by_day')}</h2>
-${strip(page, days, own)}
+${strip(page, named('flights_by_day'), days, own)}
 <div class="columns even">${Object.entries(tables).map(([name, rows]) => table(page, name, rows))}</div>
 </main>`,
   });

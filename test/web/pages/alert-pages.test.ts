@@ -39,7 +39,9 @@ describe('the page of alerts', () => {
     const { body } = await ask('/alerts');
     const text = read(body);
     expect(text).toContain('8 active: 8 new, 0 known.');
-    expect(text).toContain('7 × Flight failed critical for 12 min Request 0 timed out');
+    expect(text).toMatch(
+      /7 × Flight failed critical for 12 min (EU · Marketing \/ Bird of \S+ ){5}Request 0 timed out/,
+    );
     expect(text).toContain('The quota is used up');
     expect(links(body).filter((href) => href.startsWith('alerts/'))).toHaveLength(6);
     const each = links(body).find((href) => href.includes('cause='))!;

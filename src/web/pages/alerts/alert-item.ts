@@ -20,10 +20,11 @@ import {
   severityTone,
   severityWord,
   silenceWords,
+  type Tone,
 } from '../frame/page-words.ts';
 
-/** `more` follows the message. */
-export function alertItem(page: Page, shown: ShownAlert, more: Html | string = ''): Html {
+/** `day`: how Flights there ended lately. */
+export function alertItem(page: Page, shown: ShownAlert, day: Html | string = ''): Html {
   const { lastEvent, silencedBy, isInhibited } = shown;
   const alert = inReadersZone(page.zone, shown.alert);
   const { words } = page;
@@ -31,18 +32,51 @@ export function alertItem(page: Page, shown: ShownAlert, more: Html | string = '
   const severity = labels.severity ?? '';
   const [silence] = silencedBy;
   const isOver = alert.state !== 'firing';
-  const tone = silence || isInhibited || isOver ? 'quiet' : severityTone(severity);
-  return html`<li id="alert-${fingerprint(labels)}" class="alert ${tone}">
-<div class="row"><div>${isOver ? '' : choiceOf(page, alert)}<h3><a class="plain" href="${page.root}${alertPath(alert.id)}">${alertTitle(words, labels.alertname ?? '', alert.annotations)}</a></h3> <span class="pill ${tone}">${severityWord(words, severity)}</span>
-${mutePills(page, shown)}</div>
-<span class="small soft">${isOver ? ended(page, alert) : lasting(page, alert.startsAtUs)}</span></div>
-<div class="row stack"><div>${where(page, labels.region ?? '', alertPlace(labels))}</div>
-<span class="small soft">${eventCount(page, alert, lastEvent)}</span></div>
-<div class="foot"><div>${alertMessage(alert, lastEvent?.message)}
-${isOver ? '' : actsLine(alert)}${more}
+  return problemCard(page, {
+    ...{ id: `alert-${fingerprint(labels)}`, severity, day },
+    tone: silence || isInhibited || isOver ? 'quiet' : severityTone(severity),
+    choice: isOver ? '' : choiceOf(page, alert),
+    title: alertTitle(words, labels.alertname ?? '', alert.annotations),
+    path: alertPath(alert.id),
+    pills: mutePills(page, shown),
+    stamp: isOver ? ended(page, alert) : lasting(page, alert.startsAtUs),
+    places: [
+      html`<li>${where(page, labels.region ?? '', alertPlace(labels))} <span class="small soft">${eventCount(page, alert, lastEvent)}</span></li>`,
+    ],
+    about: html`${alertMessage(alert, lastEvent?.message)}${isOver ? '' : actsLine(alert)}
 ${silence ? html`<p class="small soft"><bdi>${silenceWords(words, silence)}</bdi></p>` : ''}
-${isInhibited ? html`<p class="small soft">${words.alerts.inhibitedWhy}</p>` : ''}</div>
-${isOver ? '' : html`<p class="actions">${alertActions(page, shown)}</p>`}</div>
+${isInhibited ? html`<p class="small soft">${words.alerts.inhibitedWhy}</p>` : ''}`,
+    actions: isOver ? '' : alertActions(page, shown),
+  });
+}
+
+/** A problem in a list: an alert, or alerts with one cause. */
+export interface ProblemCard {
+  readonly id?: string;
+  readonly tone: Tone;
+  readonly severity: string;
+  readonly choice?: Html | string;
+  readonly title: string;
+  /** Of the page that shows all of it; none on that page. */
+  readonly path?: string;
+  readonly pills: Html | string;
+  readonly stamp: Html;
+  readonly places: readonly Html[];
+  /** The message, and what else is known. */
+  readonly about: Html | string;
+  readonly day?: Html | string;
+  readonly actions?: Html | string;
+}
+
+export function problemCard({ root, words }: Page, shown: ProblemCard): Html {
+  const { id, tone, severity, choice = '', title, path, places, day, actions } = shown;
+  return html`<li${id ? html` id="${id}"` : ''} class="alert ${tone}">
+<div>${choice}<h3>${path ? html`<a class="plain" href="${root}${path}">${title}</a>` : title}</h3> <span class="pill ${tone}">${severityWord(words, severity)}</span> ${shown.pills}</div>
+<span class="small soft stamp">${shown.stamp}</span>
+<ul class="places">${places}</ul>
+<div class="about">${shown.about}</div>
+${day ? html`<div class="day">${day}</div>` : ''}
+${actions ? html`<p class="actions">${actions}</p>` : ''}
 </li>`;
 }
 

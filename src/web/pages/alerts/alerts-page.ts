@@ -31,9 +31,17 @@ import { messageLine } from '../frame/items.ts';
 import { type ListView, listPage, type Preset } from '../frame/list-page.ts';
 import type { Html, Page } from '../frame/page.ts';
 import { when, where } from '../frame/page-frame.ts';
-import { alertPlace, alertTitle, severityTone, severityWord, type Tone } from '../frame/page-words.ts';
+import { alertPlace, alertTitle, severityTone } from '../frame/page-words.ts';
 import { undoForm } from './acknowledge-page.ts';
-import { actsLine, alertItem, choiceOf, lasting, mutePills } from './alert-item.ts';
+import {
+  actsLine,
+  alertItem,
+  choiceOf,
+  lasting,
+  mutePills,
+  type ProblemCard,
+  problemCard,
+} from './alert-item.ts';
 
 /** One line of the page: a cause with several alerts, a single alert, or what ended by one cause. */
 export type AlertsEntry =
@@ -175,7 +183,7 @@ function entryItem(page: Page, entry: AlertsEntry, given: URLSearchParams): Html
 /** The last day of the Nests that it is about. */
 function daySpark(page: Page, { ends = [] }: WithEnds): Html | string {
   if (ends.length === 0) return '';
-  return html`<div class="day">${spark(page, ends)}<p class="small soft">${page.words.strip.ofNest}: ${endsWords(page, ends)}</p></div>`;
+  return html`${spark(page, ends)}<p class="small soft">${page.words.strip.ofNest}: ${endsWords(page, ends)}</p>`;
 }
 
 function causeItem(
@@ -195,13 +203,13 @@ ${choiceOf(page, one.alert)}${placeLink(page, one.alert.id, one.alert.labels)}
 ${!areInhibited && (one.silencedBy.some(({ alertId }) => alertId === null) || one.isInhibited) ? mutePills(page, one) : ''}</li>`,
   );
   const [title, ...others] = new Set(latest.map(({ alert }) => alert.annotations.title));
-  return card(page, given, {
-    ...(title !== undefined && others.length === 0 && { annotations: { title } }),
-    ...{ alertname, severity, places, alerts, cause: given.has('cause') ? '' : cause.cause },
-    tone: isAcknowledged || isHidden ? 'quiet' : severityTone(severity),
+  const tone = isAcknowledged || isHidden ? 'quiet' : severityTone(severity);
+  return card(page, given, cause, {
+    ...{ severity, places, tone, alerts, day: daySpark(page, entry) },
+    title: alertTitle(words, alertname, title !== undefined && others.length === 0 ? { title } : {}),
     pills: html`${isAcknowledged ? html`<span class="pill quiet">${words.alerts.acknowledged}</span>` : ''}${areInhibited ? html`<span class="pill quiet">${words.alerts.inhibited}</span>` : ''}`,
     stamp: lasting(page, cause.firstStartsAtUs),
-    message: html`${newestMessage(page, latest)}${actsLine(latest[0]!.alert)}${daySpark(page, entry)}`,
+    about: html`${newestMessage(page, latest)}${actsLine(latest[0]!.alert)}`,
     query: { state: 'firing', acknowledged: String(isAcknowledged) },
     actions: causeActions(page, cause, latest),
   });
@@ -276,52 +284,50 @@ function overItem(page: Page, { episodes, message }: EndedCause, given: URLSearc
     const by = words.alert.ended(ending ?? '', alertname);
     return html`<li>${placeLink(page, alertId, own)} <span class="small soft">${all.length > 1 ? `${words.alerts.times(all.length)}, ` : ''}${words.alerts.resolvedAt} ${when(page, endsAtUs)}, ${lasted}${by && `: ${by}`}</span></li>`;
   });
-  return card(page, given, {
-    ...{ alertname, severity, places, alerts: ofAlert.length, tone: 'quiet' },
-    cause: ofAlert.length > shown.length ? (error ?? '') : '',
-    pills: html`<span class="pill quiet">${words.alerts.resolved}</span>`,
-    stamp: html`${words.alerts.last} ${when(page, latest.endsAtUs)}`,
-    message: messageLine(message),
-    query: { state: 'resolved' },
-  });
+  const cause = ofAlert.length > shown.length ? (error ?? '') : '';
+  return card(
+    page,
+    given,
+    { alertname, cause },
+    {
+      ...{ severity, places, alerts: ofAlert.length, tone: 'quiet' },
+      title: alertTitle(words, alertname),
+      pills: html`<span class="pill quiet">${words.alerts.resolved}</span>`,
+      stamp: html`${words.alerts.last} ${when(page, latest.endsAtUs)}`,
+      about: messageLine(message),
+      query: { state: 'resolved' },
+    },
+  );
 }
 
 function placeLink(page: Page, id: string, labels: Labels): Html {
   return html`<a href="${page.root}${alertPath(id)}">${where(page, labels.region ?? '', alertPlace(labels))}</a>`;
 }
 
-interface Card {
-  readonly alertname: string;
-  readonly severity: string;
+interface CauseCard extends ProblemCard {
   readonly alerts: number;
-  readonly tone: Tone;
-  readonly pills: Html | string;
-  readonly stamp: Html;
-  readonly message: Html | string;
-  readonly places: readonly Html[];
-  /** Empty if all of its alerts are shown. */
-  readonly cause: string;
   /** What its own list asks for besides name, severity and cause. */
   readonly query: Readonly<Record<string, string>>;
-  readonly actions?: Html | string;
-  /** What all of them are called, if they are moments. */
-  readonly annotations?: Labels;
 }
 
-function card({ root, words }: Page, given: URLSearchParams, shown: Card): Html {
-  const { alertname, severity, alerts, cause, actions = '' } = shown;
-  const asked = { ...Object.fromEntries(given), name: alertname, severity, cause, ...shown.query };
-  const each = new URLSearchParams(asked);
+/** The title leads to each of the alerts, unless they are all shown: then the cause is empty. */
+function card(
+  page: Page,
+  given: URLSearchParams,
+  { alertname, cause }: Pick<Cause, 'alertname' | 'cause'>,
+  shown: CauseCard,
+): Html {
+  const { severity, alerts, title, query } = shown;
+  const each = new URLSearchParams({
+    ...Object.fromEntries(given),
+    ...{ name: alertname, severity, cause, ...query },
+  });
   each.delete('cursor');
-  const many = alerts > 1 ? `${alerts} × ` : '';
-  return html`<li class="alert ${shown.tone}">
-<div class="row"><div><h3>${many}${alertTitle(words, alertname, shown.annotations)}</h3> <span class="pill ${shown.tone}">${severityWord(words, severity)}</span>
-${shown.pills}</div>
-<span class="small soft">${shown.stamp}</span></div>
-${shown.message}
-<div class="foot"><ul class="places">${shown.places}</ul>
-${actions || cause ? html`<p class="actions">${actions}${cause && html`<a class="button" href="${root}alerts?${each}">${words.alerts.each(alerts)}</a>`}</p>` : ''}</div>
-</li>`;
+  return problemCard(page, {
+    ...shown,
+    title: alerts > 1 ? `${alerts} × ${title}` : title,
+    ...(cause !== '' && !given.has('cause') && { path: `alerts?${each}` }),
+  });
 }
 
 const ASKED = { states: ['firing', 'resolved'], order: 'severest' } as const;

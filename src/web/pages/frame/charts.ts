@@ -64,8 +64,14 @@ export function stripBars(
   return bars;
 }
 
-/** `query`: what the links to the events of a bar ask for besides its time. */
-export function strip(page: Page, bars: readonly Bar[], query: Readonly<Record<string, string>> = {}): Html {
+/** `query`: what the links to the events of a bar ask for besides its time. `link`: stands beside the heading. */
+export function strip(
+  page: Page,
+  title: string,
+  bars: readonly Bar[],
+  query: Readonly<Record<string, string>> = {},
+  link: Html | string = '',
+): Html {
   const { root, words } = page;
   const most = Math.max(1, ...bars.map(({ succeeded, failed }) => succeeded + failed));
   const drawn = bars.map((bar, index) => {
@@ -79,8 +85,8 @@ export function strip(page: Page, bars: readonly Bar[], query: Readonly<Record<s
       whole === 0 ? rect('other', 1) : html`${rect('succeeded', whole)}${red > 0 ? rect('failed', red) : ''}`
     }${publishes > 0 ? rect('published', LEAST, 0) : ''}</a>`;
   });
-  return html`<div class="sheet"><svg class="bars strip" aria-hidden="true" viewBox="0 0 ${bars.length * WIDTH} ${HEIGHT}" preserveAspectRatio="none">${drawn}</svg>
-<p class="small soft between"><span>${at(page, bars[0]!.fromUs)}</span><span>${stripWords(page, bars)}</span></p></div>`;
+  return html`<h2>${title} <span class="small soft">${stripWords(page, bars)}</span>${link}</h2>
+<div class="sheet"><svg class="bars strip" aria-hidden="true" viewBox="0 0 ${bars.length * WIDTH} ${HEIGHT}" preserveAspectRatio="none">${drawn}</svg></div>`;
 }
 
 /** The bars of 24 h alone, small, beside what they are about. */

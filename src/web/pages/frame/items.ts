@@ -5,7 +5,7 @@ import type { Alert } from '../../../domain/alert/alert.ts';
 import { signature } from '../../../domain/alert/error-signature.ts';
 import type { Event } from '../../../domain/alert/event.ts';
 import type { Suppression } from '../../../domain/muting/suppression.ts';
-import { deliveryPath, eventPath } from '../../../http/page-path.ts';
+import { alertPath, deliveryPath, eventPath } from '../../../http/page-path.ts';
 import type { Delivery } from '../../../store/outbox-store.ts';
 import type { EventQuery } from '../../../store/sql/watched/event-pages.ts';
 import type { Transaction } from '../../../store/store.ts';
@@ -14,6 +14,8 @@ import type { NameOf } from '../../web-options.ts';
 import type { Html, Page } from './page.ts';
 import { exactly, timed, when, where } from './page-frame.ts';
 import {
+  alertOver,
+  alertPlace,
   DELIVERY_TONES,
   eventTitle,
   eventTone,
@@ -98,7 +100,7 @@ export function foldedItem(
   const newest = events[0]!;
   const times = `×${events.length}${isCut ? ` ${words.overview.orMore}` : ''}`;
   const what = html`${eventLink(page, newest)}${events.length > 1 ? html`<b>${times}</b>` : ''} ${place} ${byWhom(page, newest)}`;
-  return lineItem(what, spanAgo(page, events), below);
+  return lineItem(what, html`${andOthers(page, events)} ${spanAgo(page, events)}`, below);
 }
 
 /** `98 to 110 s ago`, for events that are newest first. */
@@ -112,19 +114,33 @@ function spanAgo(page: Page, events: readonly Event[]): Html {
 
 const SHOWN_HAPPENINGS = 12;
 
-/** The latest failures, changes of Birds and notifications, those with one cause or about one Bird as one. */
-export function happenedList(page: Page, { events, isCut }: Happened): Html {
-  if (events.length === 0) return html`<p class="sheet empty">${page.words.overview.nothingHappened}</p>`;
+/** The latest failures, changes of Birds, notifications and ends, those with one cause or about one Bird as one. */
+export function happenedList(page: Page, { events, isCut, over }: Happened, most = SHOWN_HAPPENINGS): Html {
   const byCause = Map.groupBy(events, ({ type, region, message, birdId, attributes }) =>
     JSON.stringify([type, region, message ? signature(message) : birdId, attributes.initiator]),
   );
-  const items = [...byCause.values()].slice(0, SHOWN_HAPPENINGS).map((some) => {
+  const happened = [...byCause.values()].map((some): [us: number, item: Html] => {
     const [newest] = some as [Event];
-    const others = new Set(some.map(({ birdId }) => birdId)).size - 1;
-    const place = html`${where(page, newest.region, placeName(newest))}${others > 0 ? html` <span class="soft">${page.words.overview.otherBirds(others)}</span>` : ''}`;
-    return foldedItem(page, some, place, undefined, isCut && some.includes(events.at(-1)!));
+    const place = where(page, newest.region, placeName(newest));
+    const isMore = isCut && some.includes(events.at(-1)!);
+    return [newest.occurredAtUs, foldedItem(page, some, place, undefined, isMore)];
   });
-  return html`<ul class="sheet">${items}</ul>`;
+  const byKind = Map.groupBy(over, ({ alertname, labels }) => JSON.stringify([alertname, labels.region]));
+  const ended = [...byKind.values()].map((some): [us: number, item: Html] => {
+    const [{ id, alertname, labels, endsAtUs }] = some as [Alert];
+    const birds = some.map((one) => ({ birdId: one.labels.bird_id }));
+    const what = html`<a class="what text good" href="${page.root}${alertPath(id)}">${alertOver(page.words, alertname)}</a>${some.length > 1 ? html`<b>×${some.length}</b>` : ''}
+${where(page, labels.region ?? '', alertPlace(labels))}`;
+    return [endsAtUs, lineItem(what, html`${andOthers(page, birds)} ${when(page, endsAtUs)}`)];
+  });
+  const items = [...happened, ...ended].toSorted(([a], [b]) => b - a).slice(0, most);
+  if (items.length === 0) return html`<p class="sheet empty">${page.words.overview.nothingHappened}</p>`;
+  return html`<ul class="sheet">${items.map(([, item]) => item)}</ul>`;
+}
+
+function andOthers({ words }: Page, some: readonly { readonly birdId: string | undefined }[]): string {
+  const others = new Set(some.map(({ birdId }) => birdId)).size - 1;
+  return others > 0 ? words.overview.otherBirds(others) : '';
 }
 
 /** `more` follows the state. */
@@ -178,15 +194,23 @@ export interface Happened {
   readonly events: readonly Event[];
   /** Whether older ones were not searched. */
   readonly isCut: boolean;
+  /** Alerts that ended, the latest first. */
+  readonly over: readonly Alert[];
 }
 
-/** The newest events that tell a person something. */
+/** The newest events that tell a person something, and the alerts that ended last. */
 export async function readHappened(
   tx: Transaction,
   of: Pick<EventQuery, 'region' | 'nest'>,
+  nowUs: number,
 ): Promise<Happened> {
   const { events, next } = await tx.events.page({ ...of, limit: LOOKED_AT });
-  return { events: events.filter(({ type }) => !UNREMARKABLE.has(type)), isCut: next !== undefined };
+  const ended = { ...of, order: 'severest', state: 'resolved', limit: SHOWN_HAPPENINGS, nowUs } as const;
+  return {
+    events: events.filter(({ type }) => !UNREMARKABLE.has(type)),
+    isCut: next !== undefined,
+    over: (await tx.alerts.page(ended)).alerts,
+  };
 }
 
 /** What was done about a failure, or not, and why. */

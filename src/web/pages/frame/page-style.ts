@@ -12,8 +12,7 @@ export const STYLE = `
 .bars .median { stroke: var(--soft); stroke-width: 1; stroke-dasharray: 5 4; vector-effect: non-scaling-stroke; }
 .bars .blind { fill: var(--warn-bg); } .bars .published { fill: var(--link); }
 .bars.spark { height: 1.4rem; padding: 0; border-bottom: 1px solid var(--line); margin: .3rem 0 .1rem; } .spark path { stroke-width: 7; stroke: var(--good); } .spark .failed { stroke: var(--bad); }
-.day { max-width: 21rem; }
-.strip { height: 4.5rem; padding: .7rem 1rem .2rem; } .strip a { cursor: pointer; }
+.strip { height: 4.5rem; padding: .5rem 1rem; } .strip a { cursor: pointer; }
 .tiles { display: grid; gap: .6rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 12rem), 1fr)); }
 ul.tiles li { padding: 0; border: 1px solid var(--line); border-left: 3px solid var(--good); border-radius: .5rem; background: var(--sheet); }
 ul.tiles .bad { border-left-color: var(--bad); } ul.tiles .warn { border-left-color: var(--warn); }
@@ -77,8 +76,8 @@ header { padding-top: 1.5rem; }
 .brand span:last-child { margin-left: auto; }
 h1 { font-size: 1.75rem; line-height: 1.2; margin: 0; font-weight: 650; letter-spacing: -.01em; }
 .headline { display: flex; align-items: baseline; justify-content: space-between; gap: 0 1rem; flex-wrap: wrap; } .headline > a { padding: .3rem 0; }
-h2 { font-size: 1rem; margin: 2rem 0 .6rem; font-weight: 650; display: flex; align-items: baseline; gap: .75rem; }
-h2 a { font-size: .8125rem; font-weight: 400; margin-left: auto; white-space: nowrap; }
+h2 { font-size: 1rem; margin: 2rem 0 .6rem; font-weight: 650; display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 .75rem; }
+h2 a, h2 .small { font-size: .8125rem; font-weight: 400; } h2 a { margin-left: auto; white-space: nowrap; }
 h3 { font-size: 1rem; margin: 0; font-weight: 650; }
 p { margin: 0; }
 .lead { color: var(--soft); margin-top: .35rem; }
@@ -106,10 +105,23 @@ li { padding: .7rem 1rem; border-top: 1px solid var(--line); }
 li:first-child { border-top: 0; }
 .alert { border-left: 3px solid var(--quiet); }
 .alert.bad { border-left-color: var(--bad); } .alert.warn { border-left-color: var(--warn); }
+.alert:has(> .places) { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: 0 1rem; align-items: baseline; }
+.alert > .places, .alert > .about, .alert > .day, .alert > .actions { grid-column: 1 / -1; }
+.alert .places { margin: 0; }
+@media (min-width: 62rem) {
+  .alert:has(> .actions) { grid-template: "title day stamp" auto "places day actions" auto "about about about" auto / minmax(0, 1fr) 14.5rem 18rem; }
+  .alert:has(> .actions) > .places { grid-area: places; } .alert:has(> .actions) > .stamp { grid-area: stamp; text-align: right; }
+  .alert > .day { grid-area: day; align-self: start; } .alert > .day .spark { margin-top: 0; } .alert > .actions { grid-area: actions; justify-content: end; margin: 0; }
+  .brief .about { display: flex; gap: 0 1rem; } .brief .about > .message { flex: 0 1 auto; min-width: 0; } .brief .about > p { flex: none; }
+  .brief .columns .row > div { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
+}
+header:has(+ .brief) { padding-top: .9rem; } .brief h2 { margin: 1rem 0 .4rem; } .brief li { padding: .45rem 1rem; } .brief .strip { height: 3.6rem; } .brief ul.tiles li { padding: 0; } 
+.brief .message { -webkit-line-clamp: 1; margin-top: .1rem; } .brief .places { flex-wrap: nowrap; } .brief .places li { min-width: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; padding: 0; } .brief .places li:nth-child(n + 4) { display: none; } .brief + footer { padding-top: 1rem; padding-bottom: 1rem; }
+.brief .watch > summary { margin-top: 1rem; }
 .row { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: 0 1rem; align-items: baseline; }
 .row > :last-child { text-align: right; }
-.row h3 { display: inline; }
-.row h3, .what { margin-right: .35rem; }
+.row h3, .alert > div > h3 { display: inline; }
+.row h3, .alert > div > h3, .what { margin-right: .35rem; }
 .message {
   font: .8125rem/1.45 ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace;
   color: var(--soft); margin-top: .25rem;
@@ -175,8 +187,8 @@ pre { margin: 0; padding: .9rem 1rem; white-space: pre-wrap; font: .8125rem/1.5 
   .bar ul { flex-wrap: nowrap; overflow-x: auto; white-space: nowrap; }
   .strip { height: 3.5rem; }
   .tiles { grid-template-columns: 1fr 1fr; }
-  .columns > section li:nth-child(n + 6), .columns > div li.over:nth-child(n + 4) { display: none; }
-  .foot:has(.actions) .places li:nth-child(n + 4) { display: none; }
+  .brief .day, .brief .places li:nth-child(n + 2), .brief .sheet > li:nth-child(n + 4), .brief .tiles li:nth-child(n + 3) { display: none; }
+  .brief .columns .row { display: block; } .brief .columns .row > div { display: inline; }
   .brand span:last-child { margin-left: 0; }
   .row.stack { grid-template-columns: minmax(0, 1fr); }
   .row.stack > :last-child { text-align: left; }
@@ -218,8 +230,6 @@ ol { list-style: none; margin: 0; padding: 0; }
 .way li { display: grid; grid-template-columns: 6.5rem minmax(0, 1fr); gap: 0 1rem; }
 .way b { font-weight: 600; font-size: .875rem; color: var(--soft); }
 @media (max-width: 30rem) { .way li { grid-template-columns: minmax(0, 1fr); } }
-.foot { display: flex; flex-wrap: wrap; gap: 0 1.5rem; align-items: end; }
-.foot > :first-child { flex: 1 1 24rem; min-width: 0; }
 .places { display: flex; flex-wrap: wrap; gap: 0 1.5rem; margin-top: .3rem; }
 .places li { padding: .1rem 0; border: 0; }
 .pills { margin-top: 1rem; }

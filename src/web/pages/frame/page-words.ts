@@ -68,6 +68,11 @@ export function alertTitle({ kind }: Words, alertname: string, { title }: Labels
   return kind(alertname) ?? plainText(alertname, NAME_LENGTH);
 }
 
+/** What is so once such an alert is over. */
+export function alertOver({ kindOver }: Words, alertname: string): string {
+  return kindOver(alertname) ?? plainText(alertname, NAME_LENGTH);
+}
+
 /** A severity that only the configuration knows is shown unchanged. */
 export function severityWord({ severities }: Words, severity: string): string {
   return isKnown(severities, severity) ? severities[severity] : plainText(severity, NAME_LENGTH);

@@ -128,10 +128,10 @@ export const ENGLISH = {
     needsRestart: 'Changed in the configuration, but takes effect only after a restart:',
     wall: 'for a screen on a wall',
     alerts: 'Active alerts',
+    allAlerts: (count: number): string => `all ${count}`,
+    allEvents: 'all events',
+    allNests: 'all Nests',
     noAlerts: 'No active alerts.',
-    moreAlerts: (count: number): string => `and ${howMany(count, 'more alert')}`,
-    resolved: 'Recently resolved',
-    resolvedAt: 'resolved',
     noSilences: 'No silences.',
     newSilence: 'new silence',
     more: (count: number): string => `and ${count} more:`,
@@ -181,7 +181,7 @@ export const ENGLISH = {
     marks: (publishes: number, isBlind: boolean): string =>
       `${publishes > 0 ? `; ${howMany(publishes, 'publish', 'publishes')}` : ''}${isBlind ? '; not all could be read (shaded)' : ''}`,
     day: 'Last 24 hours',
-    ofNest: 'Last 24 hours there',
+    ofNest: '24 h there',
     quarter: 'Last 90 days',
   },
 
@@ -222,6 +222,8 @@ export const ENGLISH = {
     alertsSince: (instant: string): string => `Alerts are kept from ${instant} on.`,
   },
 
+  /** What is so once it is over. */
+  kindOver: (alertname: string): string | undefined => kindOf(alertname)?.words.over,
   /** What an alert is about, by its kind; undefined for an unknown kind. */
   kind: (alertname: string): string | undefined => kindOf(alertname)?.words.firing,
   /** What to look at and to do, by the alert's kind. */
@@ -494,7 +496,6 @@ export const ENGLISH = {
     resolvedAt: 'ended',
     cause: 'Cause',
     sameCause: 'as shown',
-    each: (count: number): string => `Show each of the ${count}`,
     all: (what: string, count: number): string => `${what} all ${count}`,
     choose: (what: string): string => `Choose ${what}`,
     acknowledgeChosen: 'Acknowledge chosen',
