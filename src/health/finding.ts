@@ -172,7 +172,8 @@ export const ENGLISH_FINDINGS: FindingWords = {
   receiver_failing: ({ receiver, integration, others, failing, among, failures, lastError }) => ({
     title: `receiver ${receiver} accepts nothing${failing === among ? '' : ` through ${failing === 1 ? integration : `${failing} of its ${among} integrations`}`}`,
     summary: `Receiver ${receiver} accepts nothing through ${others && `${others}, nor through `}${integration}, ${howMany(failures, 'attempt')} in a row${lastError ? `: ${lastError}` : '.'}`,
-    action: `It is retried automatically. Test it with: nestwatch test-receiver ${receiver}`,
+    // Only the daemon knows which browsers are subscribed.
+    action: `It is retried automatically. Test it ${/^browser\b/.test(integration) ? 'on the page of deliveries.' : `with: nestwatch test-receiver ${receiver}`}`,
   }),
   deliveries_dead: ({ receiver, count }) => ({
     title: `${howMany(count, 'notification')} to ${receiver} given up`,

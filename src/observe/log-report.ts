@@ -209,7 +209,8 @@ function processLines(log: Writers, seldom: Seldom) {
       }
     },
     impaired({ what, isOver, severity, ...data }) {
-      if (isOver) return log.info('The watch is no longer impaired by this', data);
+      // The summary says how it was when it was last found.
+      if (isOver) return log.info('The watch is no longer impaired by this', { ...data, summary: undefined });
       const level = severity === 'critical' ? 'error' : severity === 'warning' ? 'warn' : 'info';
       log[level]('The watch is impaired', data);
     },

@@ -342,6 +342,11 @@ describe('the health answer', () => {
     expect(judgeHealth(kept({ failing: all })).map((one) => one.title)).toEqual([title]);
   });
 
+  test('sends whoever tests browsers to the page, which alone knows them', () => {
+    const [one] = judgeHealth(kept({ failing: [{ ...failing, name: 'browser' }] }));
+    expect(one!.action).toContain('on the page of deliveries');
+  });
+
   test('is empty if all is well, up to each limit', () => {
     expect(judgeHealth(aWell())).toEqual([]);
     const bounds = inRegion({

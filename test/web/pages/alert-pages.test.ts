@@ -52,6 +52,17 @@ describe('the page of alerts', () => {
     expect(all.body).not.toContain('quota');
   });
 
+  test('names the receiver that is not reached, in the list and on its own page', async () => {
+    const { ask, store } = await serve();
+    const about = { alertname: 'DeliveryFailing', region: 'all', receiver: 'ops', integration: 'browser' };
+    await put(
+      store,
+      anAlert({ id: 'd', alertname: 'DeliveryFailing', labels: { ...about, severity: 'critical' } }),
+    );
+    for (const path of ['/alerts', '/alerts/d'])
+      expect(read((await ask(path)).body).split('Labels, ids')[0]).toContain('ops (browser)');
+  });
+
   test('filters by the form, and keeps the values in the form', async () => {
     const { ask, store } = await serve();
     await put(store, failing('a', 'one'), failing('b', 'two', { severity: 'warning', region: 'us' }));

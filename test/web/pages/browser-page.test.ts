@@ -52,7 +52,7 @@ describe('the page of notifications in browsers', () => {
   });
 
   test.each([
-    ['http://127.0.0.1:9465/-/reload', '127.0.0.1:9465'],
+    ['https://127.0.0.1:9465/-/reload', '127.0.0.1:9465'],
     ['https://169.254.169.254/latest', '169.254.169.254'],
     ['https://push.example.com/x', 'push.example.com'],
     ['nonsense', 'no known address'],
@@ -67,6 +67,7 @@ describe('the page of notifications in browsers', () => {
   test.each([
     ['a key that is no point of the curve', { p256dh: `B${'A'.repeat(86)}` }, 'keys that cannot be used'],
     ['a secret that is too short', { auth: 'AAAA' }, 'keys that cannot be used'],
+    ['a push service without TLS', { endpoint: ENDPOINT.replace('https', 'http') }, 'without https'],
     ['a receiver that tells no browsers', { receiver: 'ops' }, 'no receiver of this name with'],
   ])('refuses %s', async (_, fields, sentence) => {
     const web = await served();

@@ -173,6 +173,23 @@ describe('the headline', () => {
     expect(read(body)).toContain('1 acknowledged by Anna.');
   });
 
+  test('is red about a new warning, and amber about what impairs the watch once somebody has acknowledged it', async () => {
+    const { ask, post, store } = await serve(impaired(down));
+    const warning = { ...anAlert({ id: 'w' }).labels, severity: 'warning' };
+    await putAlert(store, anAlert({ id: 'w', labels: warning }));
+    const labels = { alertname: 'RegionDown', severity: 'critical', region: 'eu' };
+    await post('/api/v1/alerts/acknowledge', { ids: ['w'], author: 'Anna' });
+    expect(iconOf((await ask('/')).body)).toBe(BAD);
+    await putAlert(store, anAlert({ id: 'd', alertname: 'RegionDown', labels }));
+    await post('/api/v1/alerts/acknowledge', { ids: ['d'], author: 'Anna' });
+    expect(iconOf((await ask('/')).body)).toBe(WARN);
+    const calm = await serve();
+    await putAlert(calm.store, anAlert({ id: 'w', labels: warning }));
+    expect(iconOf((await calm.ask('/')).body)).toBe(BAD);
+    await putAlert(calm.store, anAlert({ id: 'w', labels: { ...warning, severity: 'info' } }));
+    expect(iconOf((await calm.ask('/')).body)).toBe(WARN);
+  });
+
   test('says who silenced what fires, and why; a cause that is all silenced is not red', async () => {
     const { ask, post, store } = await serve();
     const { labels } = anAlert({ id: 'a' });

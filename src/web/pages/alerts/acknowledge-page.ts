@@ -84,15 +84,18 @@ export function undoForm({ root, words, back }: Page, { id, alertId }: Silence, 
 ${all}${isOne ? html`<button class="small">${words.acknowledge.undo(together > 1)}</button>` : ''}</form>`;
 }
 
-function headlineOf({ words }: Page, { alert, isOpen, together }: AcknowledgePage): string {
+function headlineOf({ words }: Page, { alert, isOpen, together, hasHome }: AcknowledgePage): string {
   const { acknowledge } = words;
+  // A link of a message leads to what was known.
+  if (!alert && hasHome) return words.alert.unknown;
   if (!alert) return acknowledge.over;
   if (!isOpen) return acknowledge.nothing;
   return together > 0 ? acknowledge.done(together) : acknowledge.question;
 }
 
-function leadOf(at: Page, { alert, isOpen, acknowledgement }: AcknowledgePage): Html {
+function leadOf(at: Page, { alert, isOpen, acknowledgement, hasHome }: AcknowledgePage): Html {
   const { words } = at;
+  if (!alert && hasHome) return html`${words.alert.unknownLead}`;
   if (!alert || !isOpen) return html`${words.acknowledge.wasResolved}`;
   if (acknowledgement) {
     return html`<bdi>${silenceWords(words, acknowledgement)}</bdi>, ${when(at, acknowledgement.startsAtUs)}. ${words.acknowledge.endIsSent}`;

@@ -26,6 +26,7 @@ import {
   listsEvents,
   NAME_LENGTH,
   nestLink,
+  receiverPlace,
   regionWord,
   said,
   saidInLines,
@@ -107,6 +108,7 @@ function placeLinks(page: Page, labels: Labels): Html {
           html`<a href="${page.root}${birdPath(region, birdId)}"><bdi>${birdTitle(page.words, bird, birdId)}</bdi></a>`,
         ]),
     ...(birdId === undefined && entity !== undefined ? [said(entity, NAME_LENGTH)] : []),
+    ...(receiverPlace(labels) ? [html`<bdi>${receiverPlace(labels)}</bdi>`] : []),
     ...(listsEvents(labels) ? [said(signatureWords(labels.error ?? ''), NAME_LENGTH)] : []),
   ];
   return html`${parts.map((part, index) => html`${index > 0 ? ' / ' : ''}${part}`)}`;

@@ -39,6 +39,7 @@ export function addBrowsers(
     const services = receivers.get(receiver);
     if (!services) throw refuse(mistakes.noBrowserReceiver);
     const host = plainText(URL.parse(endpoint)?.host ?? '', NAME_LENGTH);
+    if (endpoint.startsWith('http:')) throw refuse(mistakes.pushInsecure);
     if (!isPushEndpoint(endpoint, services)) throw refuse(mistakes.pushService(host));
     if (!isPoint(p256dh) || !/^[\w-]{22}$/.test(auth)) throw refuse(mistakes.pushKeys);
     return {
@@ -113,7 +114,7 @@ function renderBrowsers(
     page,
     body: html`${heading(page, { title: words.title, lead: words.lead, problem })}
 <main id="main" class="narrow"><noscript><p class="notice">${words.noScript}</p></noscript>
-<p class="notice" role="alert" id="cannot" hidden>${words.cannot}</p>
+${Object.entries(words.cannot).map(([why, text]) => html`<p class="notice" role="alert" data-cannot="${why}" hidden>${text}</p>`)}
 ${own.length === 0 ? '' : html`<ul class="sheet" id="browsers">${own.map((one) => browserItem(page, one))}</ul>`}
 ${receivers.size === 0 ? html`<p class="sheet empty">${words.noReceiver}</p>` : subscribeForm(page, browsers)}
 </main><script>${raw(SUBSCRIBE_SCRIPT)}</script>`,

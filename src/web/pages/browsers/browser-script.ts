@@ -5,11 +5,10 @@ import { createHash } from 'node:crypto';
 export const SUBSCRIBE_SCRIPT = `(async () => {
   'use strict';
   const form = document.getElementById('subscribe');
-  const cannot = document.getElementById('cannot');
+  const cannot = (why) => { for (const one of document.querySelectorAll('[data-cannot]')) one.hidden = one.dataset.cannot !== why; };
   if (!form) return;
   form.hidden = !('serviceWorker' in navigator && 'PushManager' in window);
-  cannot.hidden = !form.hidden;
-  if (form.hidden) return;
+  if (form.hidden) return cannot(isSecureContext ? 'unable' : 'insecure');
   const { root, key } = form.dataset;
   const worker = await navigator.serviceWorker.register(root + 'service-worker.js', { scope: root });
   const present = await worker.pushManager.getSubscription();
@@ -18,6 +17,7 @@ export const SUBSCRIBE_SCRIPT = `(async () => {
   for (const one of document.querySelectorAll('[data-browser]')) one.querySelector('.pill').hidden = one.dataset.browser !== id;
   form.addEventListener('submit', async (event) => {
     event.preventDefault();
+    cannot('');
     const options = { userVisibleOnly: true, applicationServerKey: key };
     try {
       await navigator.serviceWorker.ready;
@@ -29,8 +29,8 @@ export const SUBSCRIBE_SCRIPT = `(async () => {
       const { endpoint, keys } = made.toJSON();
       Object.entries({ endpoint, ...keys }).forEach(([name, value]) => { form.elements[name].value = value; });
       form.submit();
-    } catch {
-      cannot.hidden = false;
+    } catch (error) {
+      cannot(error.name === 'NotAllowedError' ? 'refused' : 'unreached');
     }
   });
 })();`;

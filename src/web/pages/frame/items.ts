@@ -100,7 +100,7 @@ export function foldedItem(
   const newest = events[0]!;
   const times = `×${events.length}${isCut ? ` ${words.overview.orMore}` : ''}`;
   const what = html`${eventLink(page, newest)}${events.length > 1 ? html`<b>${times}</b>` : ''} ${place} ${byWhom(page, newest)}`;
-  return lineItem(what, html`${andOthers(page, events)} ${spanAgo(page, events)}`, below);
+  return lineItem(what, html`${andOthers(page, events)}${spanAgo(page, events)}`, below);
 }
 
 /** `98 to 110 s ago`, for events that are newest first. */
@@ -131,7 +131,7 @@ export function happenedList(page: Page, { events, isCut, over }: Happened, most
     const birds = some.map((one) => ({ birdId: one.labels.bird_id }));
     const what = html`<a class="what text good" href="${page.root}${alertPath(id)}">${alertOver(page.words, alertname)}</a>${some.length > 1 ? html`<b>×${some.length}</b>` : ''}
 ${where(page, labels.region ?? '', alertPlace(labels))}`;
-    return [endsAtUs, lineItem(what, html`${andOthers(page, birds)} ${when(page, endsAtUs)}`)];
+    return [endsAtUs, lineItem(what, html`${andOthers(page, birds)}${when(page, endsAtUs)}`)];
   });
   const items = [...happened, ...ended].toSorted(([a], [b]) => b - a).slice(0, most);
   if (items.length === 0) return html`<p class="sheet empty">${page.words.overview.nothingHappened}</p>`;
@@ -140,7 +140,7 @@ ${where(page, labels.region ?? '', alertPlace(labels))}`;
 
 function andOthers({ words }: Page, some: readonly { readonly birdId: string | undefined }[]): string {
   const others = new Set(some.map(({ birdId }) => birdId)).size - 1;
-  return others > 0 ? words.overview.otherBirds(others) : '';
+  return others > 0 ? `${words.overview.otherBirds(others)}, ` : '';
 }
 
 /** `more` follows the state. */

@@ -54,7 +54,12 @@ export function alertPlace(labels: Labels): string {
   // The entity of a Bird's alert is the Bird itself.
   const entity = labels.bird_id ? '' : plainText(labels.entity_name ?? '', NAME_LENGTH);
   const error = listsEvents(labels) ? plainText(signatureWords(labels.error ?? ''), MESSAGE_LENGTH) : '';
-  return [place, entity, error].filter(Boolean).join(' / ');
+  return [place, entity, error, receiverPlace(labels)].filter(Boolean).join(' / ');
+}
+
+/** `ops (email)`; empty for an alert that is not about a receiver. */
+export function receiverPlace({ receiver = '', integration = '' }: Labels): string {
+  return receiver && integration ? plainText(`${receiver} (${integration})`, NAME_LENGTH) : '';
 }
 
 /** Whether the alert lists what its events are about. */

@@ -673,6 +673,7 @@ export const ENGLISH = {
     noBrowserReceiver: 'There is no receiver of this name with `browser_configs`.',
     pushService: (host: string): string =>
       `This browser has its messages sent through ${host || 'no known address'}, which is not a known push service: if it can be trusted, add it to \`push_services\` of the receiver.`,
+    pushInsecure: 'This browser has its messages sent to an address without https, which is refused.',
     pushKeys: 'This browser sent keys that cannot be used for Web Push.',
     manyBrowsers: (most: number): string => `${most} browsers are subscribed already: remove one first.`,
   },
@@ -683,8 +684,12 @@ export const ENGLISH = {
     noReceiver:
       'No receiver has `browser_configs`: add them to one in the configuration, and route alerts to it.',
     noScript: 'A browser can be subscribed only with JavaScript turned on. Removing one works without.',
-    cannot:
-      'This browser could not be subscribed: it needs Web Push, this page over HTTPS, your permission to notify you, and its push service.',
+    cannot: {
+      insecure: 'This browser can be subscribed only if this page is opened over HTTPS.',
+      unable: 'This browser cannot be subscribed: it has no Web Push.',
+      refused: 'You have not allowed this page to notify you: allow it in the settings of the browser.',
+      unreached: 'This browser could not be subscribed: its push service cannot be reached.',
+    },
     receiver: 'What is told to receiver',
     help: 'The browser asks whether to allow it. A test shows that a notification arrives.',
     subscribe: 'Notify me in this browser',
