@@ -9,6 +9,8 @@ import { type RolldownPluginOption, rolldown } from 'rolldown';
 const ROOT = join(import.meta.dirname, '../..');
 /** The licences of the libraries that are part of a bundle. */
 export const NOTICES = 'THIRD-PARTY-NOTICES.txt';
+/** Between two of them. */
+export const RULE = `${'-'.repeat(80)}\n`;
 
 /**
  * Libraries that few need are loaded by a `require` that a module creates. The bundler includes only what its own
@@ -64,12 +66,18 @@ export async function writeBundle(folder: string, { hasLibraries, isSplit }: Opt
 function noticesOf(modules: readonly string[]): string {
   const folders = new Set(modules.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id) ?? []));
   const notices = [...folders].toSorted().map((library) => {
-    const { name, version, license } = JSON.parse(readFileSync(join(library, 'package.json'), 'utf8'));
-    const [text] = globSync('{licen[cs]e,LICEN[CS]E,License}*', { cwd: library });
-    const said = text === undefined ? '' : `\n\n${readFileSync(join(library, text), 'utf8').trim()}`;
-    return `${name} ${version} (${license})${said}\n`;
+    const read = (files: string) =>
+      globSync(files, { cwd: library }).map((file) => readFileSync(join(library, file), 'utf8').trim())[0] ??
+      '';
+    const { name, version, license, repository } = JSON.parse(read('package.json'));
+    // Some have it only in their README.
+    const inReadme = () => /^#+ licen[cs]e\n(.*)/ims.exec(read('README.md'))?.[1] ?? '';
+    const text = read('{licen[cs]e,LICEN[CS]E,License}*') || inReadme();
+    // The MPL wants to be told where the source is.
+    const source = `Source: ${repository.url ?? repository}`;
+    return `${`${name} ${version} (${license})\n\n${source}\n\n${text}`.trim()}\n`;
   });
-  return notices.join(`\n${'-'.repeat(80)}\n\n`);
+  return notices.join(`\n${RULE}\n`);
 }
 
 /**

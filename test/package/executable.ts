@@ -1,13 +1,13 @@
 /**
  * Builds one file that contains the program and Node, for machines without either: `npm run executable`, optionally
- * with the path of the file. It runs on the platform it was built on. The licences of the libraries in it are written
- * beside it.
+ * with the path of the file. It runs on the platform it was built on. The licences of the libraries and of Node in it are
+ * written beside it.
  */
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { NOTICES, writeBundle } from './bundle.ts';
+import { NOTICES, RULE, writeBundle } from './bundle.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const made = resolve(process.argv[2] ?? join(ROOT, 'dist/nestwatch'));
@@ -28,7 +28,13 @@ try {
     }),
   );
   mkdirSync(dirname(made), { recursive: true });
-  copyFileSync(join(folder, NOTICES), join(dirname(made), NOTICES));
+  const ofLibraries = readFileSync(join(folder, NOTICES), 'utf8');
+  // Node is installed beside its licence.
+  const ofNode = readFileSync(join(dirname(process.execPath), '../LICENSE'), 'utf8');
+  writeFileSync(
+    join(dirname(made), NOTICES),
+    `${ofLibraries}\n${RULE}\nNode ${process.version}\n\n${ofNode}`,
+  );
   const { status } = spawnSync(process.execPath, ['--build-sea', settings], { stdio: 'inherit' });
   process.exitCode = status ?? 1;
 } finally {

@@ -1,6 +1,6 @@
 /** The program and Node in one file, alone in an empty folder. */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -34,6 +34,11 @@ test('it runs the demo to its end', () => {
   const { status, stdout, stderr } = run('demo', '--for', '10s');
   expect(stdout, stderr).toContain('0 lost, 0 repeated, 0 invented');
   expect(status).toBe(0);
+});
+
+test('the licences of Node and of the libraries are beside it', () => {
+  const notices = readFileSync(join(folder, 'THIRD-PARTY-NOTICES.txt'), 'utf8');
+  for (const name of [`Node ${process.version}`, 'nodemailer ']) expect(notices).toContain(`\n${name}`);
 });
 
 test('it contains every command', () => {

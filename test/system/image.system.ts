@@ -168,6 +168,12 @@ describe.skipIf(!mayMount)('the image', () => {
     const noticed = [...notices.matchAll(/^(\S+) [\d.]+ \(\S+\)$/gm)].map(([, name]) => name);
     expect(noticed).toEqual(expect.arrayContaining(Object.keys(dependencies)));
     expect(noticed.filter((name) => !listed.includes(name))).toEqual([]);
+    // One has it in its README, and one must be told of with its source.
+    for (const words of [
+      'Copyright (c) 2013-2016 Hannes Hörl',
+      'Source: git+https://github.com/web-push-libs/',
+    ])
+      expect(notices).toContain(words);
   });
 
   test.each([
