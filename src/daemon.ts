@@ -139,7 +139,7 @@ export function createDaemon(given: DaemonParts): Daemon {
       part.ring('delivery');
       return stages.delivery.wake();
     },
-    act,
+    act: (region) => tell('act', region),
     regions: () => regions,
     // Replicas recover each other's leases.
     recovery: part.isShared ? async () => {} : createLeaseRecovery(store, clock),
@@ -192,9 +192,10 @@ export function createDaemon(given: DaemonParts): Daemon {
     inForce.wakeDelivery();
   }
 
-  function act(region: string): void {
-    regions.find(({ name }) => name === region)?.act();
-    part.ring(`act ${region}`);
+  /** Here, and at whichever replica reads the region. */
+  function tell(what: 'probe' | 'act', region: string): void {
+    regions.find(({ name }) => name === region)?.[what]();
+    part.ring(`${what} ${region}`);
   }
 
   /** Passes on a wake-up from another replica. */
@@ -277,12 +278,8 @@ export function createDaemon(given: DaemonParts): Daemon {
 
     wake,
 
-    probe(region) {
-      regions.find(({ name }) => name === region)?.probe();
-      part.ring(`probe ${region}`);
-    },
-
-    act,
+    probe: (region) => tell('probe', region),
+    act: (region) => tell('act', region),
 
     async flightLog(place) {
       const region = regions.find(({ name }) => name === place.region);

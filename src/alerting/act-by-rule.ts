@@ -111,11 +111,7 @@ async function decide(
   const rule = rules.find(
     ({ name, match }) => name === action.rule && alert && matchesAll(match, alert.labels),
   );
-  const [bird, flights, paused] = [
-    await tx.birds.find(region, birdId),
-    await tx.birds.latestFlights(region, birdId, MOST_ACTIONS),
-    await tx.actions.paused(),
-  ];
+  const flights = await tx.birds.latestFlights(region, birdId, MOST_ACTIONS);
   const failed = flights.find(({ flightId }) => flightId === action.failedFlightId);
   const error = alert?.labels.error ?? '';
   const watch = (await tx.alerts.ofScopes([region, 'all/watch'])).find(
@@ -125,8 +121,8 @@ async function decide(
   const recent = await tx.actions.since(region, nowUs - HOUR_US - WISH_LASTS_US);
   const seen: Seen = {
     isFiring: alert?.state === 'firing' && alert.startsAtUs === plan.alertStartsAtUs,
-    pausedBy: paused?.by,
-    bird,
+    pausedBy: (await tx.actions.paused())?.by,
+    bird: await tx.birds.find(region, birdId),
     lastStatus: flights.find(({ status }) => status !== 'active')?.status ?? '',
     isInAir: flights.some(({ status }) => status === 'active'),
     isChanged: (await tx.birds.changes(region, birdId, startedAtUs, nowUs, 1)).length > 0,

@@ -106,7 +106,8 @@ export async function readFlightReport(tx: Transaction, region: string, flightId
   const { eventKey, birdId, startedAtUs } = flight;
   const [previous] = startedAtUs > 0 ? await tx.birds.latestFlights(region, birdId, 1, startedAtUs) : [];
   const next = startedAtUs > 0 ? await tx.birds.nextFlight(region, birdId, startedAtUs) : undefined;
-  const beside = { flight, previous, next };
+  const bird = await tx.birds.find(region, birdId);
+  const beside = { flight, bird, previous, next };
   if (eventKey === '')
     return { ...beside, event: undefined, alerts: [], deliveries: [], suppressions: [], actions: [] };
   const linked = await tx.alerts.ofEvent(eventKey);

@@ -142,6 +142,7 @@ describe('with a real provider', () => {
     expect(read(answer.body)).toContain('anna@example.com Log out');
     const session = person.set.findLast((line) => line.startsWith('nestwatch_session='));
     expect(session).toMatch(/; Max-Age=28800; Path=\/; HttpOnly; SameSite=Lax$/);
+    expect((await person.open(`${externalUrl}/silence`, silence('https://evil.example'))).status).toBe(403);
     expect((await person.open(`${externalUrl}/silence`, silence(externalUrl))).status).toBe(200);
     const cookie = person.set.findLast((line) => line.startsWith('nestwatch_session='))!.split(';')[0]!;
     const { json } = await ask('/api/v1/writes', { cookie });

@@ -91,17 +91,7 @@ export function addBirdPages(pages: Hono, options: PagesOptions): void {
     const page = pageOf(c, clock);
     const { unknown, unknownLead } = page.words.flight;
     const thing = thingOf(c, 'flights', regionsOf());
-    const found =
-      thing &&
-      (await store.transaction(async (tx) => {
-        const report = await readFlightReport(tx, thing.region, thing.id);
-        const isAgain = report?.flight.status === 'failed' && mayFly(options.alerting, thing.region);
-        return {
-          report,
-          bird: isAgain ? await tx.birds.find(thing.region, report.flight.birdId) : undefined,
-        };
-      }));
-    const report = found?.report;
+    const report = thing && (await store.transaction((tx) => readFlightReport(tx, thing.region, thing.id)));
     const isAsked = report !== undefined && c.req.query('log') !== undefined;
     const log = isAsked ? await options.flightLog(report.flight) : undefined;
     if (report)
@@ -109,7 +99,7 @@ export function addBirdPages(pages: Hono, options: PagesOptions): void {
         renderFlightPage(page, report, {
           address: serviceLinks(flightPlace(report.flight)).flight,
           log,
-          bird: found?.bird,
+          mayFly: mayFly(options.alerting, report.flight.region),
           nameOf: messages.nameOf,
         }),
       );

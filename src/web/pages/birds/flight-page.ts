@@ -4,7 +4,6 @@ import type { Event } from '../../../domain/alert/event.ts';
 import type { FlightLog, FlightStep } from '../../../domain/alert/flight-step.ts';
 import { alertPath, birdPath, deliveryPath, eventPath } from '../../../http/page-path.ts';
 import { durationUs, type FlightReport } from '../../../operator/bird-report.ts';
-import type { BirdOverview } from '../../../store/bird-store.ts';
 import type { Delivery } from '../../../store/outbox-store.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import type { NameOf } from '../../web-options.ts';
@@ -42,8 +41,8 @@ interface Beside {
   readonly address: string | undefined;
   /** Its log, if requested. */
   readonly log: FlightLog | undefined;
-  /** Its Bird, if the Flight failed and Birds of the region may be started again. */
-  readonly bird: BirdOverview | undefined;
+  /** Whether Birds of its region may be started again. */
+  readonly mayFly: boolean;
   readonly nameOf: NameOf;
 }
 
@@ -68,7 +67,7 @@ export function renderFlightPage(page: Page, report: FlightReport, beside: Besid
 <main id="main">
 ${besideLinks(page, report)}
 ${facts(page, report)}
-${saidActions(page, report.actions)}${beside.bird ? flyLink(page, beside.bird, flight.flightId, beside.address) : ''}
+${saidActions(page, report.actions)}${beside.mayFly && flight.status === 'failed' && report.bird ? flyLink(page, report.bird, flight.flightId, beside.address) : ''}
 ${errorSection(page, report)}
 ${logSection(page, beside.log)}
 ${alertSection(page, report)}
