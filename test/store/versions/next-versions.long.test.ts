@@ -1,7 +1,7 @@
 /** What the next versions of the tables do to a store of this one, and what this one does with theirs. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -44,9 +44,9 @@ describe('a file', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  const open = (steps?: readonly Step[], file = path) => openSqliteStore({ path: file, clock, steps });
-  const inFile = (sql: string, file = path) => {
-    const db = new DatabaseSync(file);
+  const open = (steps?: readonly Step[]) => openSqliteStore({ path, clock, steps });
+  const inFile = (sql: string) => {
+    const db = new DatabaseSync(path);
     const rows = db.prepare(sql).all();
     db.close();
     return rows;
@@ -60,9 +60,16 @@ describe('a file', () => {
       NEXT_STEPS.map(({ oldest }, index) => ({ step: index + 1, version: VERSION, oldest })),
     );
     expect(inFile('SELECT DISTINCT note FROM bird')).toEqual([{ note: 'the number 7' }]);
-    const copy = await open(undefined, `${path}.version-${NOW}`);
-    await expectContent(copy);
-    await copy.close();
+  });
+
+  test('goes back to the copy by its name alone, and forward again', async () => {
+    await (await open(NEXT_STEPS)).close();
+    renameSync(`${path}.version-${NOW}`, path);
+    for (const steps of [STEPS, NEXT_STEPS]) {
+      const store = await open(steps);
+      await expectContent(store);
+      await store.close();
+    }
   });
 
   longStory('is whole and of the newest version, however often the process is killed', async () => {
