@@ -59,7 +59,7 @@ ${pauseNotice(page, view)}
 ${view.ends.length > 0 ? strip(page, page.words.strip.day, stripBars(view.ends, nowUs, 48, 0.5, view)) : ''}
 ${healthPanel(page, impairments, view.setAside)}
 <section>
-<h2>${words.alerts} <a href="alerts">${words.allAlerts(alerts?.firing ?? 0)}</a></h2>
+<h2>${words.alerts} ${alerts?.firing ? html`<a href="alerts">${words.allAlerts(alerts.firing)}</a>` : ''}</h2>
 ${alertList(page, view.problems)}
 </section>
 <div class="columns">

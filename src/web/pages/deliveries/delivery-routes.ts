@@ -179,7 +179,6 @@ ${row(words.deliveries.tries, String(attempts))}
 ${lastError ? row(words.deliveries.error, html`<bdi>${plainText(lastError, TEXT_LENGTH)}</bdi>`) : ''}
 ${delivery.refusedBy ? row(words.delivery.refusedBy, html`<bdi>${plainText(delivery.refusedBy, TEXT_LENGTH)}</bdi>`) : ''}
 ${delivery.remaining ? row(words.delivery.remaining, html`<bdi>${plainText(delivery.remaining.join(', '), MESSAGE_LENGTH)}</bdi>`) : ''}
-${row(words.delivery.id, html`<code>${said(id, NAME_LENGTH)}</code>`)}
 </dl>
 ${
   state === 'dead'
@@ -187,8 +186,9 @@ ${
 <p class="small soft after">${words.delivery.notNeeded} <a href="${root}alerts?name=WatchImpaired">${alertTitle(words, 'WatchImpaired')}</a></p>`
     : ''
 }
-<h2>${words.delivery.message}</h2>
-${text ? html`<p class="small soft">${words.delivery.asNow}</p><div class="sheet"><pre><bdi>${text}</bdi></pre></div>` : html`<p class="sheet empty">${words.delivery.noMessage}</p>`}
+<details${integration === 'email' ? html` open` : ''}><summary>${words.delivery.message}</summary>
+<p class="small soft">${words.delivery.id} <code>${said(id, NAME_LENGTH)}</code>. ${text && words.delivery.asNow}</p>
+${text ? html`<div class="sheet"><pre><bdi>${text}</bdi></pre></div>` : html`<p class="sheet empty">${words.delivery.noMessage}</p>`}</details>
 <h2>${words.delivery.about}</h2>
 ${aboutList(page, notification)}
 </main>`,

@@ -102,7 +102,7 @@ export function silenceWords({ silences, frame }: Words, { alertId, createdBy, c
 
 /** Why nobody was notified. */
 export function suppressionWords({ suppression }: Words, reason: string, detail: string): string {
-  return plainText(`${suppression(reason)} ${detail}`, MESSAGE_LENGTH);
+  return plainText(suppression(reason, detail), MESSAGE_LENGTH);
 }
 
 export function eventTitle({ eventType }: Words, type: string): string {

@@ -231,8 +231,10 @@ export const ENGLISH = {
   act: (alertname: string): string => withoutCodes(kindOf(alertname)?.runbook.act ?? ''),
   /** What happened, by the type of the event. */
   eventType: (type: string): string | undefined => eventTitle(type),
-  suppression: (reason: string): string =>
-    isSuppressionReason(reason) ? SUPPRESSIONS[reason] : reason.replaceAll('_', ' '),
+  suppression: (reason: string, detail: string): string =>
+    withoutCodes(
+      `${isSuppressionReason(reason) ? SUPPRESSIONS[reason] : reason.replaceAll('_', ' ')} ${detail}`,
+    ),
 
   /** Why an event is part of no alert. */
   whyNoAlert: (...given: Parameters<typeof sayNoAlert>): string => withoutCodes(sayNoAlert(...given)),

@@ -178,6 +178,7 @@ ${shown}
 
 function formOf(page: Page, form: SilenceForm, labels: Labels | undefined, isUntilLanded: boolean): Html {
   const words = page.words.silence;
+  const scopes = labels ? scopesToChoose(page, labels, form.matchers) : [];
   const typed = html`<label for="matchers">${words.matchers}</label>
 <textarea id="matchers" name="matchers" rows="4" spellcheck="false" aria-describedby="matchers-help">${form.matchers}</textarea>
 <p class="small soft" id="matchers-help">${marked(words.matchersHelp)}</p>
@@ -192,9 +193,9 @@ function formOf(page: Page, form: SilenceForm, labels: Labels | undefined, isUnt
 ${
   labels
     ? html`<input type="hidden" name="alert" value="${form.alert}">
-${scopeChoices(page, labels, form.matchers)}
+${scopeChoices(page, scopes, form.matchers)}
 ${isUntilLanded ? html`<input type="hidden" name="until" value="${UNTIL_LANDED}">` : untilChoices(page, form.until)}
-<details><summary>${isUntilLanded ? words.matchers : words.more}</summary>${typed}</details>`
+<details><summary>${isUntilLanded ? words.matchers : words.more}</summary>${scopes.map(({ text, matchers }) => html`<p class="small">${said(text, 3 * NAME_LENGTH)}: <code>${said(matchers, 500)}</code></p>`)}${typed}</details>`
     : typed
 }
 <label for="author">${words.name}</label>
@@ -250,8 +251,13 @@ function preview(
 /** The labels that alerts of one cause share. */
 const CAUSE_LABELS = ['alertname', 'severity', 'error'];
 
+interface Scope {
+  readonly text: string;
+  readonly matchers: string;
+}
+
 /** What may be silenced because of an alert, the usual choice first. */
-function scopesOf({ words: { silence: words } }: Page, labels: Labels): { text: string; matchers: string }[] {
+function scopesOf({ words: { silence: words } }: Page, labels: Labels): Scope[] {
   const { nest_id: nestId, nest = '', bird_id: birdId } = labels;
   const ofNest = { nest, nestId: nestId ?? '', bird: '', birdId: '' };
   return [
@@ -284,20 +290,17 @@ export function matchersOfChosen(all: readonly Labels[]): string {
   return lines.join('\n');
 }
 
-/** Choices of what, each with its matchers. Empty stands for the matchers of the text area. */
-function scopeChoices(page: Page, labels: Labels, chosen: string): Html {
-  const words = page.words.silence;
+/** Those of the alert, and what is chosen if it is none of them. */
+function scopesToChoose(page: Page, labels: Labels, chosen: string): readonly Scope[] {
   const known = scopesOf(page, labels);
-  const isOwn = !known.some(({ matchers }) => matchers === chosen);
-  const scopes = isOwn && chosen !== '' ? [{ text: words.asListed, matchers: chosen }, ...known] : known;
+  if (chosen === '' || known.some(({ matchers }) => matchers === chosen)) return known;
+  return [{ text: page.words.silence.asListed, matchers: chosen }, ...known];
+}
+
+/** Choices of what. Empty stands for the matchers of the text area. */
+function scopeChoices({ words: { silence: words } }: Page, scopes: readonly Scope[], chosen: string): Html {
   const shown = scopes.map(({ text, matchers }) =>
-    choice(
-      'scope',
-      matchers,
-      matchers === chosen,
-      said(text, 3 * NAME_LENGTH),
-      html`<code>${said(matchers, 500)}</code>`,
-    ),
+    choice('scope', matchers, matchers === chosen, said(text, 3 * NAME_LENGTH)),
   );
   return html`<fieldset><legend>${words.scope}</legend>${shown}${choice('scope', '', chosen === '', words.ownMatchers)}</fieldset>`;
 }
@@ -330,12 +333,6 @@ function untilUs(choice: string, zone: string, nowUs: number): number | undefine
   return morning.epochMilliseconds * 1000;
 }
 
-function choice(
-  name: string,
-  value: string,
-  isChosen: boolean,
-  text: Html | string,
-  more: Html | string = '',
-): Html {
-  return html`<label class="choice"><input type="radio" name="${name}" value="${value}"${isChosen ? html` checked` : ''}> <span>${text}${more && html` <span class="soft">${more}</span>`}</span></label>`;
+function choice(name: string, value: string, isChosen: boolean, text: Html | string): Html {
+  return html`<label class="choice"><input type="radio" name="${name}" value="${value}"${isChosen ? html` checked` : ''}> <span>${text}</span></label>`;
 }
