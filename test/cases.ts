@@ -1,9 +1,9 @@
 /**
- * Long tests (`*.long.test.ts`) run some of their cases in `npm test` and all of them in `npm run test:long`. The
- * vitest configuration says which (`provide`); there is no other difference between the two.
+ * Long tests (`*.long.test.ts`) run some of their cases in `npm test` and all of them in `npm run test:long`, which also
+ * runs the tests whose title ends in `[long]`. The vitest configuration says which; there is no other difference.
  */
 import { join, relative } from 'node:path';
-import { expect, inject, test } from 'vitest';
+import { expect, inject } from 'vitest';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -34,17 +34,6 @@ export function amountOf(what: string, all: number, some: number): number {
   const amount = inject('cases') === 'all' ? all : some;
   say(`${what}: ${amount}${amount === all ? '' : `; ${all}: npm run test:long`}`);
   return amount;
-}
-
-/**
- * A story that only the long run includes: it takes long, and a change that breaks it is rare, or breaks other tests
- * as well. Prints that it is skipped.
- */
-export function longStory(name: string, story: () => void | Promise<void>): void {
-  const isLong = inject('cases') === 'all';
-  // vitest refuses a file without tests, so the story is there, but skipped.
-  test.runIf(isLong)(name, story);
-  if (!isLong) say(`only in npm run test:long: ${name}`);
 }
 
 /** Picks this many of them, from the first one on, as far apart as possible. */

@@ -29,7 +29,7 @@ function start(prepare: (home: string) => Record<string, string> = () => ({})) {
   return { home, shared };
 }
 
-test("compiled code is kept in a directory of the user's own, and never in a shared one", () => {
+test("compiled code is kept in a directory of the user's own, and never in a shared one [long]", () => {
   const { home, shared } = start();
   const directory = join(home, '.cache/nestwatch');
   expect(statSync(directory).mode & 0o777).toBe(0o700);
@@ -37,7 +37,7 @@ test("compiled code is kept in a directory of the user's own, and never in a sha
   expect(readdirSync(shared)).toEqual([]);
 });
 
-test('XDG_CACHE_HOME and NODE_COMPILE_CACHE are respected', () => {
+test('XDG_CACHE_HOME and NODE_COMPILE_CACHE are respected [long]', () => {
   const xdg = start((home) => ({ XDG_CACHE_HOME: join(home, 'xdg') }));
   expect(readdirSync(join(xdg.home, 'xdg/nestwatch'))).not.toEqual([]);
   expect(existsSync(join(xdg.home, '.cache'))).toBe(false);
@@ -46,7 +46,7 @@ test('XDG_CACHE_HOME and NODE_COMPILE_CACHE are respected', () => {
   expect(existsSync(join(named.home, '.cache'))).toBe(false);
 });
 
-test('a directory that others can read, and a link, are not used', () => {
+test('a directory that others can read, and a link, are not used [long]', () => {
   const wide = start((home) => {
     mkdirSync(join(home, '.cache/nestwatch'), { recursive: true });
     chmodSync(join(home, '.cache/nestwatch'), 0o777);
@@ -62,7 +62,7 @@ test('a directory that others can read, and a link, are not used', () => {
   expect(readdirSync(join(linked.home, 'elsewhere'))).toEqual([]);
 });
 
-test('the compiled code of the places that were not started for longest is removed', () => {
+test('the compiled code of the places that were not started for longest is removed [long]', () => {
   const names = Array.from({ length: KEPT_PLACES + 2 }, (_, at) => `place-${at}`);
   const { home } = start((home) => {
     for (const [at, name] of names.entries()) {
@@ -90,7 +90,7 @@ test.each([
   expect(isOwn({ isDirectory: () => true, uid: 1, mode: 0o40700, ...changed }, 1)).toBe(isTaken);
 });
 
-test('SIGUSR1 opens no debugger', async () => {
+test('SIGUSR1 opens no debugger [long]', async () => {
   const child = spawn(process.execPath, [MAIN, 'simulate', '--listen', '127.0.0.1:0']);
   let said = '';
   child.stderr.on('data', (text) => {

@@ -352,7 +352,7 @@ describe('the house', () => {
     ]);
   });
 
-  test('what is looked up by a name from outside is a Map, or checked for own properties', () => {
+  test('what is looked up by a name from outside is a Map, or checked for own properties [long]', () => {
     const inherited = files(SRC).flatMap((file) =>
       lookUps(readFileSync(file, 'utf8')).map((what) => `${relative(SRC, file)}: ${what}`),
     );

@@ -79,7 +79,7 @@ test('what is fixed at the start stays as it was and is reported', async () => {
   });
 });
 
-test('what is in force can be shown, and compared with that of other replicas, also after a reload', async () => {
+test('what is in force can be shown, and compared with that of other replicas, also after a reload [long]', async () => {
   const read = (more: string) =>
     loadConfig({
       file: 'n.yaml',

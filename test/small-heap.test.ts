@@ -13,7 +13,7 @@ function heapAfterChurn(prelude: string): number {
   );
 }
 
-test('garbage takes less room if it is collected early', () => {
+test('garbage takes less room if it is collected early [long]', () => {
   const module = join(import.meta.dirname, '../src/small-heap.ts');
   const usual = heapAfterChurn('');
   const small = heapAfterChurn(`await import(${JSON.stringify(`file://${module}`)});`);

@@ -25,7 +25,7 @@ function roomAfter(alerts: number, everyMs: number): number {
   );
 }
 
-test('there is room for new objects in a storm of alerts, and little without one', () => {
+test('there is room for new objects in a storm of alerts, and little without one [long]', () => {
   expect(roomAfter(99, 1)).toBeLessThan(2);
   expect(roomAfter(500, 20)).toBeLessThan(2);
   expect(roomAfter(500, 1)).toBeGreaterThan(5);

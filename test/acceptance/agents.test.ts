@@ -53,7 +53,7 @@ async function afterTheNight() {
   return { ...again, call, calls, args, flights, ids: Object.values(birds) };
 }
 
-test('why Sync orders failed last night, and who was told, takes three calls at most', async () => {
+test('why Sync orders failed last night, and who was told, takes three calls at most [long]', async () => {
   const { call, calls, flights } = await afterTheNight();
   const { alerts } = await call<{ alerts: Listed[] }>('list_alerts', { bird: 'Sync orders', since: '12h' });
   const [{ events } = { events: [] }] = alerts as unknown as [{ events: Listed[] }];
@@ -67,7 +67,7 @@ test('why Sync orders failed last night, and who was told, takes three calls at 
   expect(calls.length).toBeLessThanOrEqual(3);
 });
 
-test('whatever a tool answers, names and errors from the service stand under `untrusted` only', async () => {
+test('whatever a tool answers, names and errors from the service stand under `untrusted` only [long]', async () => {
   const { call, calls, flights, ids } = await afterTheNight();
   const key = `eu/flight/${flights[1]}/failed`;
   const { alerts } = await call<{ alerts: Listed[] }>('list_alerts');
@@ -92,7 +92,7 @@ test('whatever a tool answers, names and errors from the service stand under `un
   }
 });
 
-test('nothing but the protocol is written to stdout, also when a call fails', async () => {
+test('nothing but the protocol is written to stdout, also when a call fails [long]', async () => {
   const { args } = await afterTheNight();
   const child = spawn(process.execPath, args, { stdio: 'pipe' });
   const written = text(child.stdout);

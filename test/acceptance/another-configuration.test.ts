@@ -34,7 +34,7 @@ const requestsOf = (region: string) =>
 const statuses = () => stage.received().map(({ status, alerts }) => `${status} ${alerts[0]!.labels.region}`);
 
 describe('another configuration', () => {
-  test('of routes keeps firing alerts, and notifies of their end only once', async () => {
+  test('of routes keeps firing alerts, and notifies of their end only once [long]', async () => {
     await curtain();
     flightFails('eu');
     await stage.minutesPass(3);
@@ -46,7 +46,7 @@ describe('another configuration', () => {
     expect(statuses()).toEqual(['firing eu', 'resolved eu']);
   });
 
-  test('keeps the timer of a group that waits', async () => {
+  test('keeps the timer of a group that waits [long]', async () => {
     await curtain({ route: { groupWaitMs: 120_000 } });
     flightFails('eu');
     await stage.secondsPass(90);
@@ -118,7 +118,7 @@ describe('another configuration', () => {
     ).toEqual([true, true]);
   });
 
-  test('without a region ends its alerts and stops polling it; with it again, polling continues', async () => {
+  test('without a region ends its alerts and stops polling it; with it again, polling continues [long]', async () => {
     await curtain();
     flightFails('us');
     await stage.minutesPass(3);
@@ -142,46 +142,51 @@ describe('another configuration', () => {
   test.each([
     ['', false],
     [', also where an answer leaves out the name of the Nest that is watched', true],
-  ])('that excludes a Nest ends its alerts at once, and raises no more%s', async (_where, isNameless) => {
-    let isLeftOut = false;
-    await curtain({
-      between: (service) => ({
-        async send(request) {
-          const response = await service.send(request);
-          if (!isLeftOut || !request.url.endsWith('/nests')) return response;
-          return { ...response, body: response.body.replace('"Marketing"', 'null') };
-        },
-        close: () => service.close(),
-      }),
-    });
-    const sandbox = stage.worlds.eu!.addNest({ name: 'Sandbox' }).id;
-    const play = stage.worlds.eu!.addBird(sandbox, { name: 'Play', triggerType: 'event' }).id;
-    await stage.minutesPass(6);
-    const fails = (birdId: string) => stage.worlds.eu!.startFlight(birdId, { endsAs: 'failed' });
-    for (const birdId of [play, birds.eu!]) fails(birdId);
-    await stage.minutesPass(2);
-    isLeftOut = isNameless;
-    await stage.follows((config) => ({
-      ...config,
-      regions: config.regions.map((one) => ({
-        ...one,
-        nests: { include: ['Marketing', 'Play*'], exclude: [] },
-      })),
-    }));
-    for (let minute = 0; minute < 8; minute += 1) {
+  ])(
+    'that excludes a Nest ends its alerts at once, and raises no more%s [long]',
+    async (_where, isNameless) => {
+      let isLeftOut = false;
+      await curtain({
+        between: (service) => ({
+          async send(request) {
+            const response = await service.send(request);
+            if (!isLeftOut || !request.url.endsWith('/nests')) return response;
+            return { ...response, body: response.body.replace('"Marketing"', 'null') };
+          },
+          close: () => service.close(),
+        }),
+      });
+      const sandbox = stage.worlds.eu!.addNest({ name: 'Sandbox' }).id;
+      const play = stage.worlds.eu!.addBird(sandbox, { name: 'Play', triggerType: 'event' }).id;
+      await stage.minutesPass(6);
+      const fails = (birdId: string) => stage.worlds.eu!.startFlight(birdId, { endsAs: 'failed' });
       for (const birdId of [play, birds.eu!]) fails(birdId);
-      await stage.minutesPass(1);
-    }
-    const of = (nest: string) => stage.received().filter(({ alerts }) => alerts[0]!.labels.nest === nest);
-    expect(of('Sandbox').map(({ status, alerts }) => [status, alerts[0]!.annotations.resolved_by])).toEqual([
-      ['firing', undefined],
-      ['resolved', 'its Nest is no longer watched'],
-    ]);
-    expect(of('Marketing').length).toBeGreaterThan(3);
-    expect(of('Marketing').every(({ status }) => status === 'firing')).toBe(true);
-  });
+      await stage.minutesPass(2);
+      isLeftOut = isNameless;
+      await stage.follows((config) => ({
+        ...config,
+        regions: config.regions.map((one) => ({
+          ...one,
+          nests: { include: ['Marketing', 'Play*'], exclude: [] },
+        })),
+      }));
+      for (let minute = 0; minute < 8; minute += 1) {
+        for (const birdId of [play, birds.eu!]) fails(birdId);
+        await stage.minutesPass(1);
+      }
+      const of = (nest: string) => stage.received().filter(({ alerts }) => alerts[0]!.labels.nest === nest);
+      expect(of('Sandbox').map(({ status, alerts }) => [status, alerts[0]!.annotations.resolved_by])).toEqual(
+        [
+          ['firing', undefined],
+          ['resolved', 'its Nest is no longer watched'],
+        ],
+      );
+      expect(of('Marketing').length).toBeGreaterThan(3);
+      expect(of('Marketing').every(({ status }) => status === 'firing')).toBe(true);
+    },
+  );
 
-  test('that adds a Nest reads it like a first start, and notifies of what happens later', async () => {
+  test('that adds a Nest reads it like a first start, and notifies of what happens later [long]', async () => {
     const addSandbox = (world: World) => {
       addBird(world);
       const sandbox = world.addNest({ name: 'Sandbox' }).id;
@@ -211,7 +216,7 @@ describe('another configuration', () => {
     expect(stage.received()[0]!.alerts[0]!.events_total).toBe(1);
   });
 
-  test('that excludes a Nest for a while: what happened is history, and what is wrong now raises alerts', async () => {
+  test('that excludes a Nest for a while: what happened is history, and what is wrong now raises alerts [long]', async () => {
     const play: string[] = [];
     let nestId = '';
     const addSandbox = (world: World) => {
@@ -324,40 +329,43 @@ describe('another configuration', () => {
     test.each([
       ['because their Nest is excluded', ['Sandbox'], ['eu', 'us']],
       ['because their region is not configured', [], ['us']],
-    ])('%s: their alerts end, and fire once more when they are watched again', async (_, nests, regions) => {
-      expect(offAlerts()).toEqual([
-        'firing critical Failed',
-        'firing warning Again',
-        'firing warning By hand',
-        'firing warning Suspended',
-      ]);
-      await resolves('By hand');
-      await stage.minutesPass(2);
-      stage.calls.length = 0;
-      await watches(nests, regions);
-      await stage.minutesPass(65);
-      expect(offAlerts()).toEqual([
-        'resolved critical Failed',
-        'resolved warning Again',
-        'resolved warning Suspended',
-      ]);
-      stage.calls.length = 0;
-      world.activate(again!);
-      await watches([]);
-      await stage.minutesPass(10);
-      const once = ['firing critical Failed', 'firing warning Suspended'];
-      expect(offAlerts()).toEqual(once);
-      await stage.restart();
-      await stage.minutesPass(10);
-      expect(offAlerts()).toEqual(once);
-      world.activate(failed!);
-      world.activate(suspended!);
-      await stage.minutesPass(10);
-      expect(offAlerts()).toEqual([...once, 'resolved critical Failed', 'resolved warning Suspended']);
-    });
+    ])(
+      '%s: their alerts end, and fire once more when they are watched again [long]',
+      async (_, nests, regions) => {
+        expect(offAlerts()).toEqual([
+          'firing critical Failed',
+          'firing warning Again',
+          'firing warning By hand',
+          'firing warning Suspended',
+        ]);
+        await resolves('By hand');
+        await stage.minutesPass(2);
+        stage.calls.length = 0;
+        await watches(nests, regions);
+        await stage.minutesPass(65);
+        expect(offAlerts()).toEqual([
+          'resolved critical Failed',
+          'resolved warning Again',
+          'resolved warning Suspended',
+        ]);
+        stage.calls.length = 0;
+        world.activate(again!);
+        await watches([]);
+        await stage.minutesPass(10);
+        const once = ['firing critical Failed', 'firing warning Suspended'];
+        expect(offAlerts()).toEqual(once);
+        await stage.restart();
+        await stage.minutesPass(10);
+        expect(offAlerts()).toEqual(once);
+        world.activate(failed!);
+        world.activate(suspended!);
+        await stage.minutesPass(10);
+        expect(offAlerts()).toEqual([...once, 'resolved critical Failed', 'resolved warning Suspended']);
+      },
+    );
   });
 
-  test('of rules applies to what happens from then on', async () => {
+  test('of rules applies to what happens from then on [long]', async () => {
     await curtain();
     await stage.follows((config) => ({
       ...config,

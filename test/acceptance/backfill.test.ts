@@ -106,7 +106,7 @@ async function readBack({ fromUs = beganUs - 11 * HOUR_US, toUs, notify, steps =
   return { progress, fresh, requests, last: progress.at(-1)! };
 }
 
-test('history is kept whole, and nobody is notified of it', async () => {
+test('history is kept whole, and nobody is notified of it [long]', async () => {
   const before = await kept();
   expect(before.length).toBeLessThan(30);
   const forwarded = stage.forwarded().length;
@@ -119,14 +119,14 @@ test('history is kept whole, and nobody is notified of it', async () => {
   expect(stage.forwarded().length - forwarded).toBe(0);
 });
 
-test('history is kept whole even if the service refuses pages as large as the requested ones', async () => {
+test('history is kept whole even if the service refuses pages as large as the requested ones [long]', async () => {
   Object.assign(stage.worlds.eu!.behaviours, { maxPageSize: 4, overMaxPageSize: 'refuse' });
   const { last } = await readBack();
   expect(await kept()).toEqual(truthFrom(0));
   expect(last).toMatchObject({ done: last.streams, share: 1, unread: 0 });
 });
 
-test('a second reading finds nothing new, and the watch continues as before', async () => {
+test('a second reading finds nothing new, and the watch continues as before [long]', async () => {
   await readBack();
   const all = await kept();
   const again = await readBack({ fromUs: beganUs - 12 * HOUR_US });
@@ -152,7 +152,7 @@ test('only what is in the window is read', async () => {
 });
 
 test.each([1, 3, 8, 14])(
-  'interrupted after %i steps, the same reading continues where it stopped',
+  'interrupted after %i steps, the same reading continues where it stopped [long]',
   async (steps) => {
     const whole = { fromUs: beganUs - 11 * HOUR_US, toUs: beganUs };
     const first = await readBack({ ...whole, steps });
@@ -165,7 +165,7 @@ test.each([1, 3, 8, 14])(
   },
 );
 
-test('with --notify events are forwarded, and alerts raised by the rules', async () => {
+test('with --notify events are forwarded, and alerts raised by the rules [long]', async () => {
   const before = new Set(stage.forwarded());
   await readBack({ notify: true });
   await stage.minutesPass(120);

@@ -37,7 +37,7 @@ const received = () =>
       alerts.map(({ labels, status }) => `${labels.alertname} ${status} ${labels.severity}`),
     );
 
-test('a Bird that had stopped before nestwatch first saw it is late by its last Flight', async () => {
+test('a Bird that had stopped before nestwatch first saw it is late by its last Flight [long]', async () => {
   const match = parseMatchers('bird="Publish"');
   const expected = rule('BirdStale', { match, expectEveryMs: 60 * 60_000 });
   const { world, birdId } = await oneBird(
@@ -86,7 +86,7 @@ test('a Bird whose last Flight was long before the first start is late at once, 
 });
 
 describe('a Bird whose trigger fails', () => {
-  test('is reported before the service deactivates it, then its deactivation, then that it is active again', async () => {
+  test('is reported before the service deactivates it, then its deactivation, then that it is active again [long]', async () => {
     const { world, birdId } = await oneBird();
     await stage.minutesPass(1);
     world.eventError(birdId);
@@ -123,7 +123,7 @@ describe('a Bird whose trigger fails', () => {
     expect(received()).toHaveLength(end);
   });
 
-  test('now and then, with Flights in between, is not reported', async () => {
+  test('now and then, with Flights in between, is not reported [long]', async () => {
     const { world, birdId } = await oneBird();
     for (let count = 0; count < 4; count += 1) {
       world.eventError(birdId);
@@ -191,7 +191,7 @@ test('a Bird that a person suspends is reported as a warning, within a poll', as
   expect(received()).toEqual(['BirdDeactivated firing warning', 'BirdDeactivated resolved warning']);
 });
 
-test('a lost connection is a warning while it is retried, and critical when all retries are exhausted', async () => {
+test('a lost connection is a warning while it is retried, and critical when all retries are exhausted [long]', async () => {
   const rules = [rule('ConnectionDisconnected', { resolveAfterMs: 2 * 3_600_000 })];
   const { world, nestId } = await oneBird(undefined, rules, { intervalMs: 300_000 });
   await stage.minutesPass(1);
@@ -298,7 +298,7 @@ describe('the inventory', () => {
     expect(received()).toEqual(['FlightFailed firing warning', 'FlightFailed resolved warning']);
   });
 
-  test('late news about a deleted Bird is reported, and its alert ends as well', async () => {
+  test('late news about a deleted Bird is reported, and its alert ends as well [long]', async () => {
     const { world, birdId, nestId } = await oneBird();
     world.addBird(nestId, { name: 'Another', triggerType: 'manual' });
     await stage.minutesPass(1);
@@ -320,7 +320,7 @@ describe('the inventory', () => {
     expect(received()).toEqual(['BirdDeactivated firing critical', 'BirdDeactivated resolved critical']);
   });
 
-  test('the alert of a Bird that was added and deleted between two readings of the inventory ends', async () => {
+  test('the alert of a Bird that was added and deleted between two readings of the inventory ends [long]', async () => {
     const { world, nestId } = await oneBird();
     await stage.minutesPass(11);
     const { id } = world.addBird(nestId, { name: 'Short', triggerType: 'event' });
@@ -331,7 +331,7 @@ describe('the inventory', () => {
     expect(received()).toEqual(['BirdDeactivated firing critical', 'BirdDeactivated resolved critical']);
   });
 
-  test('a Bird that appears later is watched from its first Flight on', async () => {
+  test('a Bird that appears later is watched from its first Flight on [long]', async () => {
     const { world, nestId } = await oneBird();
     await stage.minutesPass(7);
     const late = world.addBird(nestId, { name: 'Newcomer', triggerType: 'manual' });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { World } from '../../src/simulator/world/world.ts';
-import { amountOf, casesOf, longStory } from '../cases.ts';
+import { amountOf, casesOf } from '../cases.ts';
 import { openStage, type Stage, type StageOptions } from './stage.ts';
 
 const HOUR_US = 3_600_000_000;
@@ -67,7 +67,7 @@ const HOURS_AWAY = amountOf('catching up: hours that a region was away', 12, 6);
 const HOURS_TOLD = amountOf('catching up: hours after which its news is old', 6, 3);
 
 describe(`a region was away for ${HOURS_AWAY} hours`, () => {
-  test('old events are notified in one summary, the rest as usual, and the other region is not delayed', async () => {
+  test('old events are notified in one summary, the rest as usual, and the other region is not delayed [long]', async () => {
     const birds: Record<string, string[]> = {};
     stage = await openStage({
       requestsPerSecond: 10,
@@ -197,7 +197,7 @@ async function minutesOfTrouble(of: Stage, birds: readonly string[], minutes: nu
 }
 
 describe('nestwatch itself was away', () => {
-  test('for ten hours: old events are summarised, the rest is notified, and nothing twice', async () => {
+  test('for ten hours: old events are summarised, the rest is notified, and nothing twice [long]', async () => {
     const { birds, world } = await tenBirds();
     await stage.minutesPass(2);
     await stage.restart(async () => {
@@ -221,7 +221,7 @@ describe('nestwatch itself was away', () => {
 });
 
 describe('the service was restored from a backup', () => {
-  test('its newest entries vanish and come back: nothing is notified twice, and new entries are found', async () => {
+  test('its newest entries vanish and come back: nothing is notified twice, and new entries are found [long]', async () => {
     const { birds: all, world } = await tenBirds();
     const birds = all.slice(0, 6);
     await minutesOfTrouble(stage, birds, MINUTES_OF_TROUBLE);
@@ -258,7 +258,7 @@ describe('the service was restored from a backup', () => {
 });
 
 describe('the store was restored from an old backup', () => {
-  longStory('nothing is lost, and what is forwarded again has the same event keys', async () => {
+  test('nothing is lost, and what is forwarded again has the same event keys [long]', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'nestwatch-'));
     try {
       const storePath = join(folder, 'store.db');
@@ -294,7 +294,7 @@ const clockSteps = [
 ] as const;
 
 test.each(casesOf('catching up: steps of our clock', clockSteps, [clockSteps[0]]))(
-  'our clock is set %s by an hour %s: nothing is lost or notified twice, and nobody waits for that hour',
+  'our clock is set %s by an hour %s: nothing is lost or notified twice, and nobody waits for that hour [long]',
   async (_where, _when, seconds, isStopped) => {
     const birds = (await tenBirds()).birds.slice(0, STEP_BIRDS);
     await minutesOfTrouble(stage, birds, MINUTES_BEFORE_STEP);

@@ -42,7 +42,7 @@ async function watched({ birds = 10, rule: own, toNestMembers = false }: Story =
   return { stage, ids, fly, fail, told, names };
 }
 
-test('eight Birds in four Nests fail with one error: one critical alert with their names', async () => {
+test('eight Birds in four Nests fail with one error: one critical alert with their names [long]', async () => {
   const { stage, fail, told } = await watched();
   fail(0, 8);
   await stage.minutesPass(4);
@@ -64,7 +64,7 @@ test('eight Birds in four Nests fail with one error: one critical alert with the
   expect(alert!.events).toHaveLength(8);
 });
 
-test('the ninth joins without a message of its own before the interval of the group is over', async () => {
+test('the ninth joins without a message of its own before the interval of the group is over [long]', async () => {
   const { stage, fail, fly, told } = await watched();
   fail(0, 8);
   await stage.minutesPass(2);
@@ -89,7 +89,7 @@ test('fewer Birds and other errors share nothing', async () => {
   expect(names()).toHaveLength(8);
 });
 
-test('it ends ten minutes after too few fail, and then what still fails is told', async () => {
+test('it ends ten minutes after too few fail, and then what still fails is told [long]', async () => {
   const { stage, fail, fly, names } = await watched();
   fail(0, 6);
   await stage.minutesPass(3);
@@ -102,7 +102,7 @@ test('it ends ten minutes after too few fail, and then what still fails is told'
   expect(names().toSorted()).toEqual([...left, 'SharedCause  firing', 'SharedCause  resolved'].toSorted());
 });
 
-test('the end of a part that had been told is told at once, and no other', async () => {
+test('the end of a part that had been told is told at once, and no other [long]', async () => {
   const { stage, fail, fly, names } = await watched();
   fail(0, 2);
   await stage.minutesPass(3);
@@ -118,7 +118,7 @@ test('the end of a part that had been told is told at once, and no other', async
   );
 });
 
-test('all regions together', async () => {
+test('all regions together [long]', async () => {
   const birds: string[][] = [];
   const stage = await openStage({
     rules: [rule('SharedCause', { across: 'all' })],
@@ -146,7 +146,7 @@ test('all regions together', async () => {
   ]);
 });
 
-test('whoever is not told of the cause is told of the Birds: the members of each Nest', async () => {
+test('whoever is not told of the cause is told of the Birds: the members of each Nest [long]', async () => {
   const { stage, fail } = await watched({ toNestMembers: true });
   fail(0, 8);
   await stage.minutesPass(4);
@@ -160,7 +160,7 @@ test('whoever is not told of the cause is told of the Birds: the members of each
   );
 });
 
-test('no failure is told twice to one receiver, neither when the cause begins nor when it ends', async () => {
+test('no failure is told twice to one receiver, neither when the cause begins nor when it ends [long]', async () => {
   const { stage, fail, fly, told, names } = await watched();
   fail(0, 3);
   await stage.minutesPass(3);
@@ -177,7 +177,7 @@ test('no failure is told twice to one receiver, neither when the cause begins no
   expect(names().slice(-2).toSorted()).toEqual(['FlightFailed Sync 3 firing', 'SharedCause  resolved']);
 });
 
-test('a part that fails with something else is told of that', async () => {
+test('a part that fails with something else is told of that [long]', async () => {
   const { stage, fail, told } = await watched();
   fail(0, 6);
   await stage.minutesPass(3);

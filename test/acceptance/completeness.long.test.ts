@@ -9,7 +9,7 @@ import { createScenario } from '../../src/simulator/story/scenario.ts';
 import type { Behaviours } from '../../src/simulator/world/behaviours.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import type { World } from '../../src/simulator/world/world.ts';
-import { amountOf, casesOf, longStory } from '../cases.ts';
+import { amountOf, casesOf } from '../cases.ts';
 import { TEST_START_US } from '../virtual-clock.ts';
 import { openStage, type Stage, type StageOptions } from './stage.ts';
 
@@ -114,7 +114,7 @@ describe('entries that become visible long after they were created, while others
     [25, 20],
   ] as const;
   test.each(casesOf('completeness: late entries', lateness, lateness.slice(1)))(
-    '%d minutes late: are all found within one audit interval, each once',
+    '%d minutes late: are all found within one audit interval, each once [long]',
     async (minutes, least) => {
       const lateMs = minutes * 60_000;
       await openLate({ behaviours: { eu: { ...LATE, lateMinMs: lateMs, lateMaxMs: lateMs } } });
@@ -128,14 +128,14 @@ describe('entries that become visible long after they were created, while others
     },
   );
 
-  longStory('are lost without the audit', async () => {
+  test('are lost without the audit [long]', async () => {
     await openLate({ poll: { auditIntervalMs: 1e12 } });
     await stage.minutesPass(240);
     expect(counted('recovered', 'bird_log')).toBe(0);
     expect(lost().length).toBeGreaterThan(5);
   });
 
-  longStory('are found across restarts, which remember up to where all is proven', async () => {
+  test('are found across restarts, which remember up to where all is proven [long]', async () => {
     await openLate();
     for (let life = 0; life < LIVES; life += 1) {
       await stage.minutesPass(17);
@@ -162,7 +162,7 @@ describe('wrong counts', () => {
     ['a staleness of 20 minutes', { totalCountStaleMs: 1_200_000 }],
   ];
   for (const [what, lie] of lies) {
-    longStory(`${what} raises no alert, costs no endless work, and hides nothing`, async () => {
+    test(`${what} raises no alert, costs no endless work, and hides nothing [long]`, async () => {
       await openLate({ behaviours: { eu: { ...LATE, ...lie } } });
       await stage.minutesPass(180);
       expect(lost()).toEqual([]);
@@ -196,7 +196,7 @@ describe('an entry that the service counts but never returns', () => {
     });
   }
 
-  test('is reported as FeedIncomplete, which resolves if it is returned after all', async () => {
+  test('is reported as FeedIncomplete, which resolves if it is returned after all [long]', async () => {
     let isHidden = true;
     stage = await openStage({
       regions: ['eu'],
@@ -240,7 +240,7 @@ describe('an entry that the service counts but never returns', () => {
     expect(feed().verifiedUntilUs).toBeGreaterThan(atUs + (20 + HIDDEN_MINUTES) * MINUTE_US);
   });
 
-  test('is reported even if it is the only one of its stream', async () => {
+  test('is reported even if it is the only one of its stream [long]', async () => {
     stage = await openStage({
       regions: ['eu'],
       before(world) {
@@ -281,7 +281,7 @@ describe('Flights, which the service does not count', () => {
       .flatMap(({ alerts }) => alerts)
       .filter(({ labels, events }) => labels.alertname === 'FlightFailed' && events.length > 0);
 
-  longStory('that become visible long after their start are found within an hour', async () => {
+  test('that become visible long after their start are found within an hour [long]', async () => {
     const { world, birdId } = await openBusyBird();
     await stage.minutesPass(20);
     Object.assign(world.behaviours, { lateShare: 1, lateMinMs: 1_800_000, lateMaxMs: 1_800_000 });
@@ -295,38 +295,32 @@ describe('Flights, which the service does not count', () => {
     expect(lost()).toEqual([]);
   });
 
-  longStory(
-    `that become active again ${HOURS_LANDED} hours after their end, and fail then, are found within a day`,
-    async () => {
-      const { world, birdId } = await openBusyBird();
-      await stage.minutesPass(5);
-      const { id } = world.startFlight(birdId, { endsAs: 'succeeded' });
-      await stage.minutesPass(HOURS_LANDED * 60);
-      world.reopenFlight(id);
-      world.endFlight(id, 'failed', { errorMessages: 'It is alive' });
-      const isFound = () => stage.forwarded().includes(`eu/flight/${id}/failed#2`);
-      for (let hour = 0; hour < 24 && !isFound(); hour += 1) await stage.minutesPass(60);
-      await stage.minutesPass(10);
-      expect(isFound()).toBe(true);
-      // In a summary or in a message of its own, depending on its age.
-      const received = stage.received().flatMap(({ alerts }) => alerts);
-      expect(received.map(({ annotations }) => annotations.description)).toContain('It is alive');
-    },
-  );
+  test(`that become active again ${HOURS_LANDED} hours after their end, and fail then, are found within a day [long]`, async () => {
+    const { world, birdId } = await openBusyBird();
+    await stage.minutesPass(5);
+    const { id } = world.startFlight(birdId, { endsAs: 'succeeded' });
+    await stage.minutesPass(HOURS_LANDED * 60);
+    world.reopenFlight(id);
+    world.endFlight(id, 'failed', { errorMessages: 'It is alive' });
+    const isFound = () => stage.forwarded().includes(`eu/flight/${id}/failed#2`);
+    for (let hour = 0; hour < 24 && !isFound(); hour += 1) await stage.minutesPass(60);
+    await stage.minutesPass(10);
+    expect(isFound()).toBe(true);
+    // In a summary or in a message of its own, depending on its age.
+    const received = stage.received().flatMap(({ alerts }) => alerts);
+    expect(received.map(({ annotations }) => annotations.description)).toContain('It is alive');
+  });
 
-  longStory(
-    'are proven complete up to the last review, which takes no more requests than a poll',
-    async () => {
-      await openBusyBird();
-      await stage.minutesPass(65);
-      const [region] = stage.daemon().regions();
-      const verified = region!.feeds.find(({ feed }) => feed === 'flight')!.verifiedUntilUs;
-      expect(verified).toBeGreaterThan(stage.clock.nowUs() - 66 * MINUTE_US);
-      const before = stage.worlds.eu!.requests().byOperation.searchFlights!;
-      await stage.minutesPass(60);
-      expect(stage.worlds.eu!.requests().byOperation.searchFlights! - before).toBeLessThanOrEqual(122);
-    },
-  );
+  test('are proven complete up to the last review, which takes no more requests than a poll [long]', async () => {
+    await openBusyBird();
+    await stage.minutesPass(65);
+    const [region] = stage.daemon().regions();
+    const verified = region!.feeds.find(({ feed }) => feed === 'flight')!.verifiedUntilUs;
+    expect(verified).toBeGreaterThan(stage.clock.nowUs() - 66 * MINUTE_US);
+    const before = stage.worlds.eu!.requests().byOperation.searchFlights!;
+    await stage.minutesPass(60);
+    expect(stage.worlds.eu!.requests().byOperation.searchFlights! - before).toBeLessThanOrEqual(122);
+  });
 });
 
 describe('pages that the service refuses', () => {
@@ -357,20 +351,17 @@ describe('pages that the service refuses', () => {
       .regions()[0]!
       .feeds.find((one) => one.feed === feed)!;
 
-  longStory(
-    'if notifications come only in small ones, they are proven complete, and requests are seldom refused',
-    async () => {
-      const refusals = refusing((url, size) => url.pathname.endsWith('/notifications') && size > 60);
-      stage = await openStage({ regions: ['eu'], between: refusals.between, before: busy });
-      await stage.minutesPass(REFUSED_MINUTES);
-      // 100 entries are requested twice at first, and again after 1, 3, 7, 15 and 31 minutes; never by audits.
-      expect(refusals.count).toBeLessThan(10);
-      const lagUs = stage.clock.nowUs() - feedOf('notification').verifiedUntilUs;
-      expect(lagUs).toBeLessThan(10 * MINUTE_US + PROMISE_US);
-    },
-  );
+  test('if notifications come only in small ones, they are proven complete, and requests are seldom refused [long]', async () => {
+    const refusals = refusing((url, size) => url.pathname.endsWith('/notifications') && size > 60);
+    stage = await openStage({ regions: ['eu'], between: refusals.between, before: busy });
+    await stage.minutesPass(REFUSED_MINUTES);
+    // 100 entries are requested twice at first, and again after 1, 3, 7, 15 and 31 minutes; never by audits.
+    expect(refusals.count).toBeLessThan(10);
+    const lagUs = stage.clock.nowUs() - feedOf('notification').verifiedUntilUs;
+    expect(lagUs).toBeLessThan(10 * MINUTE_US + PROMISE_US);
+  });
 
-  longStory('at first of any size, then only large ones: everything is read some minutes later', async () => {
+  test('at first of any size, then only large ones: everything is read some minutes later [long]', async () => {
     let isDown = true;
     const refusals = refusing((_url, size) => isDown || size > 60);
     stage = await openStage({ regions: ['eu'], between: refusals.between, before: busy });
@@ -400,7 +391,7 @@ describe('what audits cost', () => {
     });
   }
 
-  longStory('nothing for idle streams, which are still proven complete up to their last sweep', async () => {
+  test('nothing for idle streams, which are still proven complete up to their last sweep [long]', async () => {
     const urls: string[] = [];
     stage = await openStage({
       regions: ['eu'],
@@ -425,40 +416,37 @@ describe('what audits cost', () => {
     expect(region!.auditsBehindMs).toBe(0);
   });
 
-  longStory(
-    'a tenth of what the service allows when that is scarce, and then they report that they are behind',
-    async () => {
-      const urls: string[] = [];
-      stage = await openStage({
-        regions: ['eu'],
-        requestsPerSecond: 1,
-        between: listening(urls),
-        before(world) {
-          createScenario(world, {
-            random: seededRandom(8),
-            birds: 120,
-            editsPerHour: 1_000,
-            skew: 0,
-            historyMs: 1_800_000,
-          });
-        },
-      });
-      await stage.minutesPass(SCARCE_MINUTES);
-      const before = stage.worlds.eu!.requests().total;
-      urls.length = 0;
-      await stage.minutesPass(SCARCE_MINUTES);
-      const all = stage.worlds.eu!.requests().total - before;
-      expect(urls.length / all).toBeGreaterThan(0.07);
-      expect(urls.length / all).toBeLessThan(0.12);
-      expect(stage.daemon().regions()[0]!.auditsBehindMs).toBeGreaterThan(0);
-    },
-  );
+  test('a tenth of what the service allows when that is scarce, and then they report that they are behind [long]', async () => {
+    const urls: string[] = [];
+    stage = await openStage({
+      regions: ['eu'],
+      requestsPerSecond: 1,
+      between: listening(urls),
+      before(world) {
+        createScenario(world, {
+          random: seededRandom(8),
+          birds: 120,
+          editsPerHour: 1_000,
+          skew: 0,
+          historyMs: 1_800_000,
+        });
+      },
+    });
+    await stage.minutesPass(SCARCE_MINUTES);
+    const before = stage.worlds.eu!.requests().total;
+    urls.length = 0;
+    await stage.minutesPass(SCARCE_MINUTES);
+    const all = stage.worlds.eu!.requests().total - before;
+    expect(urls.length / all).toBeGreaterThan(0.07);
+    expect(urls.length / all).toBeLessThan(0.12);
+    expect(stage.daemon().regions()[0]!.auditsBehindMs).toBeGreaterThan(0);
+  });
 });
 
 describe('how far polls look back is learned from what audits and reviews had to find,', () => {
   const LATE_A_MINUTE: Partial<Behaviours> = { lateShare: 0.03, lateMinMs: 60_000, lateMaxMs: 90_000 };
 
-  longStory('and then sweeps find late entries by themselves', async () => {
+  test('and then sweeps find late entries by themselves [long]', async () => {
     stage = await openStage({
       regions: ['eu'],
       poll: { overlapMs: 10_000 },
@@ -474,7 +462,7 @@ describe('how far polls look back is learned from what audits and reviews had to
     expect(Math.max(...delaysUs('bird_log').slice(-500))).toBeLessThan(MINUTE_US);
   });
 
-  longStory('and then polls find late Flights by themselves', async () => {
+  test('and then polls find late Flights by themselves [long]', async () => {
     stage = await openStage({
       regions: ['eu'],
       poll: { overlapMs: 10_000 },
@@ -517,7 +505,7 @@ async function busyBird() {
   return { world, birdId, minutesOfTraffic };
 }
 
-test('a late entry is found even if another one was deleted, both while nestwatch was stopped', async () => {
+test('a late entry is found even if another one was deleted, both while nestwatch was stopped [long]', async () => {
   const { world, birdId, minutesOfTraffic } = await busyBird();
   const ids = await minutesOfTraffic(30);
   let lateId = '';

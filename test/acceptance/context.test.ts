@@ -43,7 +43,7 @@ const firing = () =>
 const annotation = (name: string) => firing().at(-1)!.annotations[name];
 
 describe('a publish before a failure', () => {
-  test('is named if the Flight before it succeeded', async () => {
+  test('is named if the Flight before it succeeded [long]', async () => {
     const { world, ids } = await birds(1);
     await flies(world, ids[0]!, 'succeeded');
     world.publish(ids[0]!);
@@ -114,7 +114,7 @@ describe('a publish before a failure', () => {
 test.each([
   ['names a publish since the last Flight that was not', 0],
   ['does not name a publish before a Flight that was not', 1],
-])('of slow Flights %s slow', async (_what, quickAfter) => {
+])('of slow Flights %s slow [long]', async (_what, quickAfter) => {
   const { world, ids } = await birds(
     1,
     ({ nowUs, startFlight }, [id = '']) => {

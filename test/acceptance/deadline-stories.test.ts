@@ -40,7 +40,7 @@ const told = () =>
   );
 const outcomes = () => stage.happenings.flatMap((one) => (one.what === 'deadline' ? [one.outcome] : []));
 
-test('1: without a Flight it fires within 15 s of the first reading after it', async () => {
+test('1: without a Flight it fires within 15 s of the first reading after it [long]', async () => {
   await begin();
   await stage.secondsPass(120);
   expect(told()).toEqual([
@@ -49,7 +49,7 @@ test('1: without a Flight it fires within 15 s of the first reading after it', a
   expect(told()[0]!.at - 240).toBeLessThan(26);
 });
 
-test('2: one that succeeds 5 s before and is visible later meets it; one that lands 5 s after is late', async () => {
+test('2: one that succeeds 5 s before and is visible later meets it; one that lands 5 s after is late [long]', async () => {
   const world = await begin();
   const first = world.startFlight(bird);
   await stage.secondsPass(88);
@@ -63,7 +63,7 @@ test('2: one that succeeds 5 s before and is visible later meets it; one that la
   expect(outcomes()).toEqual(['met', 'late']);
 });
 
-test('3: one that is in the air fires, and ends when it lands', async () => {
+test('3: one that is in the air fires, and ends when it lands [long]', async () => {
   const world = await begin();
   const flight = world.startFlight(bird);
   await stage.secondsPass(90 + 60);
@@ -77,7 +77,7 @@ test('3: one that is in the air fires, and ends when it lands', async () => {
   expect(ended).toMatchObject({ status: 'resolved', text: 'landed at 12:05, 1 min late' });
 });
 
-test('4: one that failed says why', async () => {
+test('4: one that failed says why [long]', async () => {
   const world = await begin();
   const flight = world.startFlight(bird);
   await stage.secondsPass(60);
@@ -86,7 +86,7 @@ test('4: one that failed says why', async () => {
   expect(told().map(({ text }) => text)).toEqual(['Not landed by 12:04 (UTC). It failed at 12:03: boom']);
 });
 
-test('5: one that was suspended says by whom', async () => {
+test('5: one that was suspended says by whom [long]', async () => {
   const world = await begin();
   await stage.secondsPass(60);
   world.suspend(bird);
@@ -96,7 +96,7 @@ test('5: one that was suspended says by whom', async () => {
   ]);
 });
 
-test('6: while the region is down nothing is said, and what landed meanwhile met it', async () => {
+test('6: while the region is down nothing is said, and what landed meanwhile met it [long]', async () => {
   const world = await begin({
     rules: [rule('FlightOverdue', { landedBy: '4 12 * * *', withinMs: 100_000 })],
   });
@@ -111,7 +111,7 @@ test('6: while the region is down nothing is said, and what landed meanwhile met
   expect(outcomes()).toEqual(['met']);
 });
 
-test('7: one inside an excepted interval is none', async () => {
+test('7: one inside an excepted interval is none [long]', async () => {
   await begin({
     rules: [rule('FlightOverdue', { landedBy: '4,6 12 * * *', withinMs: 100_000, except: ['always'] })],
     timeIntervals: new Map([['always', [createTimeInterval({ location: 'UTC' })]]]),
@@ -120,7 +120,7 @@ test('7: one inside an excepted interval is none', async () => {
   expect([...told(), ...outcomes()]).toEqual([]);
 });
 
-test('8: killed at the minute and started after it, it is told once', async () => {
+test('8: killed at the minute and started after it, it is told once [long]', async () => {
   await begin();
   await stage.secondsPass(90);
   await stage.restart(() => stage.clock.advance(5_000));

@@ -52,7 +52,7 @@ const told = () =>
       })),
   );
 
-test('what differs is told after `for`, a Bird each, and ends when it is put right or declared so', async () => {
+test('what differs is told after `for`, a Bird each, and ends when it is put right or declared so [long]', async () => {
   const world = await begin();
   await follows(withIds());
   await stage.secondsPass(60);
@@ -91,7 +91,7 @@ test('what differs is told after `for`, a Bird each, and ends when it is put rig
   ]);
 });
 
-test('a Bird that is missing under its name is told, once over a restart, until there is one', async () => {
+test('a Bird that is missing under its name is told, once over a restart, until there is one [long]', async () => {
   const world = await begin();
   await follows(declared({}, [...NAMES, 'Send invoices']));
   await stage.secondsPass(40);
@@ -109,7 +109,7 @@ test('a Bird that is missing under its name is told, once over a restart, until 
   expect(told().map((one) => one.said)).toEqual([...said, 'resolved Send invoices: it is as declared']);
 });
 
-test('a suspended Bird is told once: by BirdDeactivated, and as not declared when that is over by hand', async () => {
+test('a suspended Bird is told once: by BirdDeactivated, and as not declared when that is over by hand [long]', async () => {
   const world = await begin();
   await follows(withIds());
   world.suspend(ids[0]!, 'editor@example.com');
@@ -131,7 +131,7 @@ test('a suspended Bird is told once: by BirdDeactivated, and as not declared whe
   expect(told().at(-1)!.said).toBe('resolved Nightly export: it is as declared');
 });
 
-test('nothing is missing while it cannot be read', async () => {
+test('nothing is missing while it cannot be read [long]', async () => {
   const world = await begin(declared({}, [...NAMES, 'Send invoices']), true);
   await stage.secondsPass(120);
   expect(told()).toEqual([]);

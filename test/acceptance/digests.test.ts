@@ -57,7 +57,7 @@ const textOf = (stage: Stage) =>
   emailText(digestView(stage.digests.at(-1)!.notification, 'http://n.example'));
 
 describe('a digest', () => {
-  test('says how long Flights have waited for people', async () => {
+  test('says how long Flights have waited for people [long]', async () => {
     const reviews = rule('FlightWaiting', { steps: ['*review*'], afterMs: 300_000 });
     await withBirds({ digests: [HOURLY], rules: [reviews] }, async (stage, { translate, contracts }) => {
       const { startFlight } = stage.worlds.eu!;
@@ -73,7 +73,7 @@ describe('a digest', () => {
     });
   });
 
-  test('comes at its instant and lists what happened since the last one, each Flight once', async () => {
+  test('comes at its instant and lists what happened since the last one, each Flight once [long]', async () => {
     await withBirds({ digests: [HOURLY] }, async (stage, { translate, contracts }) => {
       await stage.minutesPass(10);
       fails(stage, translate);
@@ -126,7 +126,7 @@ describe('a digest', () => {
     });
   });
 
-  test('that was due while nestwatch was down comes once, after what happened has been read', async () => {
+  test('that was due while nestwatch was down comes once, after what happened has been read [long]', async () => {
     await withBirds({ digests: [HOURLY] }, async (stage, { translate }) => {
       await stage.minutesPass(30);
       await stage.restart(async () => {
@@ -145,7 +145,7 @@ describe('a digest', () => {
     });
   });
 
-  test('is not repeated by a restart', async () => {
+  test('is not repeated by a restart [long]', async () => {
     await withBirds({ digests: [HOURLY] }, async (stage) => {
       await stage.minutesPass(60);
       await stage.restart();
@@ -154,7 +154,7 @@ describe('a digest', () => {
     });
   });
 
-  test('does not wait for the old time when our clock is set back', async () => {
+  test('does not wait for the old time when our clock is set back [long]', async () => {
     await withBirds({ digests: [HOURLY] }, async (stage, { translate }) => {
       await stage.minutesPass(61);
       stage.ourClockSteps(-86_400);
@@ -165,7 +165,7 @@ describe('a digest', () => {
     });
   });
 
-  test('comes again if our clock was set back to before its instant, with what happened since the last one', async () => {
+  test('comes again if our clock was set back to before its instant, with what happened since the last one [long]', async () => {
     await withBirds({ digests: [HOURLY] }, async (stage, { translate }) => {
       await stage.minutesPass(65);
       stage.ourClockSteps(-1_800);
@@ -177,7 +177,7 @@ describe('a digest', () => {
     });
   });
 
-  test('can be left out if nothing happened, and only then', async () => {
+  test('can be left out if nothing happened, and only then [long]', async () => {
     await withBirds({ digests: [{ ...HOURLY, skipEmpty: true }] }, async (stage, { translate }) => {
       succeeds(stage, translate);
       await stage.minutesPass(61);
@@ -189,7 +189,7 @@ describe('a digest', () => {
     });
   });
 
-  test('lists for everybody who gets it what was silenced, and what still is', async () => {
+  test('lists for everybody who gets it what was silenced, and what still is [long]', async () => {
     // No route leads to the lake: it receives only the digest.
     const digests = [HOURLY, { ...HOURLY, name: 'beside', receiver: 'lake' }];
     await withBirds({ digests }, async (stage, { translate, contracts }) => {
@@ -238,7 +238,7 @@ describe('a digest', () => {
     });
   });
 
-  test('lists lost connections, deactivated Birds, slow ones and a region that was down', async () => {
+  test('lists lost connections, deactivated Birds, slow ones and a region that was down [long]', async () => {
     await withBirds({ digests: [HOURLY] }, async (stage, { nestId, translate, contracts }) => {
       const world = stage.worlds.eu!;
       for (let count = 0; count < 6; count += 1) succeeds(stage, translate, 300_000 + count * 60_000);
@@ -282,7 +282,7 @@ describe('the heartbeat', () => {
     });
   });
 
-  test('stops while a region is down, and resumes with it', async () => {
+  test('stops while a region is down, and resumes with it [long]', async () => {
     await withBirds({ heartbeat, regions: ['eu', 'us'] }, async (stage) => {
       await stage.minutesPass(10);
       stage.worlds.us!.goDown(503);

@@ -36,7 +36,7 @@ async function told(options: StageOptions) {
   return { stage, world, log, ids, alerts };
 }
 
-test('a publish in production is told once, and nothing else', async () => {
+test('a publish in production is told once, and nothing else [long]', async () => {
   const { stage, log, alerts } = await told({ rules: [CHANGED] });
   log('Production One', 'Published');
   log('Production One', 'Saved');
@@ -73,7 +73,7 @@ test('a publish in production is told once, and nothing else', async () => {
   expect(stage.mails).toHaveLength(2);
 });
 
-test('two rules that fit the same event are two alerts with their own titles', async () => {
+test('two rules that fit the same event are two alerts with their own titles [long]', async () => {
   const all = rule('EventMatched', {
     title: 'Any change',
     match: parseMatchers('type="bird_log.Published"'),
@@ -88,7 +88,7 @@ test('two rules that fit the same event are two alerts with their own titles', a
   ).toEqual(['Any change', 'Changed in production']);
 });
 
-test('an end is told where that is written', async () => {
+test('an end is told where that is written [long]', async () => {
   const { stage, log, alerts } = await told({
     rules: [{ ...CHANGED, resolveAfterMs: 60_000 }],
     endsMoments: true,
@@ -99,7 +99,7 @@ test('an end is told where that is written', async () => {
   expect(stage.mails).toHaveLength(1);
 });
 
-test('cancelled Flights of a Nest are told at the fifth', async () => {
+test('cancelled Flights of a Nest are told at the fifth [long]', async () => {
   const many = rule('EventMatched', {
     ...{ title: 'Many Flights cancelled', match: parseMatchers('type="flight.cancelled"') },
     ...{ forEach: 'nest', threshold: 5, windowMs: 900_000 },
@@ -118,7 +118,7 @@ test('cancelled Flights of a Nest are told at the fifth', async () => {
   expect(alerts()[0]!.labels.bird).toBeUndefined();
 });
 
-test('a stranger who becomes a member of a Nest is told, and a colleague is not', async () => {
+test('a stranger who becomes a member of a Nest is told, and a colleague is not [long]', async () => {
   const stranger = rule('EventMatched', {
     ...{ title: "Stranger in a customer's Nest", severity: 'critical' },
     match: parseMatchers('type="inventory.member_added",email!~".*@(example|agency)\\.com"'),
@@ -143,7 +143,7 @@ test('a stranger who becomes a member of a Nest is told, and a colleague is not'
   expect(alerts()[0]!.labels.email).toBeUndefined();
 });
 
-test('what is over before it could be told is told as what happened, and its end where that is written', async () => {
+test('what is over before it could be told is told as what happened, and its end where that is written [long]', async () => {
   const brief = { ...CHANGED, resolveAfterMs: 1_000 };
   const { stage, log, alerts } = await told({ rules: [brief], endsMoments: true });
   log('Production One', 'Published');
@@ -152,7 +152,7 @@ test('what is over before it could be told is told as what happened, and its end
   expect(stage.mails.map(({ notification }) => notification.status)).toEqual(['firing']);
 });
 
-test('events of a Nest are told with their Birds and who did it', async () => {
+test('events of a Nest are told with their Birds and who did it [long]', async () => {
   const { stage, log } = await told({ rules: [changedIn('nest')] });
   for (const bird of ['One', 'Two', 'Three']) log(`Production ${bird}`, 'Published');
   await stage.minutesPass(6);

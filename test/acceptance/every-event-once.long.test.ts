@@ -65,7 +65,7 @@ function expectEachOnce(stage: Stage): void {
 }
 
 describe('every entry arrives exactly once', () => {
-  test('with exclusive bounds, clamped pages, whole seconds, ties wider than a page, late entries and faults', async () => {
+  test('with exclusive bounds, clamped pages, whole seconds, ties wider than a page, late entries and faults [long]', async () => {
     stage = await openStage({
       behaviours: {
         eu: HOSTILE,
@@ -106,7 +106,7 @@ describe('every entry arrives exactly once', () => {
     expectEachOnce(stage);
   });
 
-  test('when answers are malformed, mutated or unknown, the rest of the stream is still read', async () => {
+  test('when answers are malformed, mutated or unknown, the rest of the stream is still read [long]', async () => {
     stage = await openStage({
       regions: ['eu'],
       behaviours: {
@@ -138,7 +138,7 @@ describe('every entry arrives exactly once', () => {
     expectEachOnce(stage);
   });
 
-  test('when the daemon is stopped and started again in the middle', async () => {
+  test('when the daemon is stopped and started again in the middle [long]', async () => {
     stage = await openStage({
       regions: ['eu'],
       before(world) {

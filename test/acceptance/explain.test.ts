@@ -143,7 +143,7 @@ describe('an event that was notified', () => {
     });
   });
 
-  test('waits for its group at first', async () => {
+  test('waits for its group at first [long]', async () => {
     const { secondsPass, minutesPass } = await curtain({ route: { groupWaitMs: 600_000 } });
     const key = fails();
     await minutesPass(2);
@@ -154,7 +154,7 @@ describe('an event that was notified', () => {
     expect((await explain(key)).notifications).toMatchObject([{ receiver: 'ops' }]);
   });
 
-  test('waits for the second receiver until somebody acknowledges it, and no longer', async () => {
+  test('waits for the second receiver until somebody acknowledges it, and no longer [long]', async () => {
     const escalation = { afterMs: 1_800_000, receiver: 'lake' };
     const { worlds, minutesPass } = await curtain({ route: { escalation, groupIntervalMs: 600_000 } });
     const ours = { route: { ...stageConfig(['eu']).route, escalation } };
@@ -182,7 +182,7 @@ describe('an event that was notified', () => {
     expect((await explain(later, ours)).waiting).toEqual([]);
   });
 
-  test('can be one of many that are counted and not listed', async () => {
+  test('can be one of many that are counted and not listed [long]', async () => {
     const { minutesPass } = await curtain({ route: { groupWaitMs: 300_000 } });
     const keys = Array.from({ length: 25 }, () => fails());
     await minutesPass(8);
@@ -193,7 +193,7 @@ describe('an event that was notified', () => {
     expect(listed.every((list) => list.length === 1)).toBe(true);
   });
 
-  test('still has its notifications long after its alert was resolved', async () => {
+  test('still has its notifications long after its alert was resolved [long]', async () => {
     const { worlds, minutesPass } = await curtain();
     const key = fails();
     await minutesPass(3);
@@ -205,7 +205,7 @@ describe('an event that was notified', () => {
     expect(notifications).toMatchObject([{ reason: 'first', deliveries: [{}, {}] }]);
   });
 
-  test('has the result of each attempt', async () => {
+  test('has the result of each attempt [long]', async () => {
     const { minutesPass } = await curtain({ answer: () => 503 });
     const key = fails();
     await minutesPass(3);
@@ -244,7 +244,7 @@ describe('an event that was not notified', () => {
     expect((await explain(event!.key, { rules: [] })).no_alert).toBe('No rule for FlightFailed matches it.');
   });
 
-  test('from before its Nest was added, which does not count as delay', async () => {
+  test('from before its Nest was added, which does not count as delay [long]', async () => {
     await curtain({ excludedNests: ['Marketing'] });
     const key = fails();
     await stage.minutesPass(70);
@@ -262,7 +262,7 @@ describe('an event that was not notified', () => {
     expect(stage.happenings.filter((one) => 'latencyMs' in one && one.latencyMs !== undefined)).toEqual([]);
   });
 
-  test('from before the watch, although an alert says that it was still true', async () => {
+  test('from before the watch, although an alert says that it was still true [long]', async () => {
     const { worlds, minutesPass } = await curtain({}, (world) => {
       for (let time = 0; time < 5; time += 1) world.eventError(birdId);
     });
@@ -286,7 +286,7 @@ describe('an event that was not notified', () => {
     ]);
   });
 
-  test('because it was over before the silence was', async () => {
+  test('because it was over before the silence was [long]', async () => {
     const { worlds, minutesPass } = await curtain();
     await silence({ endsInMs: 3_600_000 });
     const key = fails();
@@ -301,7 +301,7 @@ describe('an event that was not notified', () => {
     ]);
   });
 
-  test('because it waits for its `for`, and then because it was over before', async () => {
+  test('because it waits for its `for`, and then because it was over before [long]', async () => {
     const rules = [{ ...defaultRule('FlightFailed'), forMs: 600_000 }];
     const { worlds, clock, minutesPass } = await curtain({ rules });
     const ours = { rules: stageConfig(['eu'], { rules }).rules };
@@ -319,7 +319,7 @@ describe('an event that was not notified', () => {
     );
   });
 
-  test('because it waits for its `for` with a hundred others, all of which are notified then', async () => {
+  test('because it waits for its `for` with a hundred others, all of which are notified then [long]', async () => {
     const rules = [{ ...defaultRule('FlightFailed'), forMs: 600_000 }];
     const { minutesPass } = await curtain({ rules });
     const ours = { rules: stageConfig(['eu'], { rules }).rules };
@@ -338,7 +338,7 @@ describe('an event that was not notified', () => {
     }
   });
 
-  test('because it was over in time, although others wait in the same alert', async () => {
+  test('because it was over in time, although others wait in the same alert [long]', async () => {
     const rules = [{ ...defaultRule('FlightFailed'), forMs: 600_000 }];
     const { worlds, minutesPass } = await curtain({ rules });
     const ours = { rules: stageConfig(['eu'], { rules }).rules };
@@ -353,7 +353,7 @@ describe('an event that was not notified', () => {
     expect((await explain(waiting, ours)).no_alert).toMatch(/^FlightFailed fires on /);
   });
 
-  test('because it is counted, and then because there were not enough', async () => {
+  test('because it is counted, and then because there were not enough [long]', async () => {
     const rules = [{ ...defaultRule('FlightFailed'), threshold: 3, forEach: 'error' as const }];
     const { minutesPass } = await curtain({ rules });
     const ours = { rules: stageConfig(['eu'], { rules }).rules };
@@ -370,7 +370,7 @@ describe('an event that was not notified', () => {
     );
   });
 
-  test('because its instant is unknown, and the watch had just begun', async () => {
+  test('because its instant is unknown, and the watch had just begun [long]', async () => {
     let old = '';
     const { minutesPass } = await curtain(
       {
@@ -395,7 +395,7 @@ describe('an event that was not notified', () => {
     expect((await explain(key)).alerts).toHaveLength(1);
   });
 
-  test('because a storm is folded, which is notified later and does not count as suppressed', async () => {
+  test('because a storm is folded, which is notified later and does not count as suppressed [long]', async () => {
     const { minutesPass } = await curtain({
       foldStormsMs: 600_000,
       digests: [{ name: 'often', cron: '0 * * * *', timezone: 'UTC', receiver: 'ops', skipEmpty: false }],
@@ -419,7 +419,7 @@ describe('an event that was not notified', () => {
     expect(first).toMatchObject({ flights: { failed: 4 }, suppressed: [] });
   });
 
-  test('because its Nest is excluded by the configuration', async () => {
+  test('because its Nest is excluded by the configuration [long]', async () => {
     await curtain({ excludedNests: ['Marketing'] });
     for (let count = 0; count < 5; count += 1) stage.worlds.eu!.eventError(birdId);
     await stage.minutesPass(5);

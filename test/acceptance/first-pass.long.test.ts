@@ -71,7 +71,7 @@ describe('a Flight of three days is known when the first pass is over, and told 
   ];
 
   test.each(casesOf('first passes', CASES, CASES.slice(0, 1)))(
-    'as soon as the region was listed: %s',
+    'as soon as the region was listed: %s [long]',
     async (_, birds, requestsPerSecond) => {
       await open(birds, requestsPerSecond);
       const isListed = () => stage.happenings.some(({ what }) => what === 'inventory');
@@ -82,7 +82,7 @@ describe('a Flight of three days is known when the first pass is over, and told 
     },
   );
 
-  test('between any two requests of its first poll', async () => {
+  test('between any two requests of its first poll [long]', async () => {
     const asked = new Map<string, number>();
     await open(BIRDS, 50, ({ pathname }) => {
       const birdId = /birds\/(\d+)\/flights$/.exec(pathname)?.[1];
@@ -97,7 +97,7 @@ describe('a Flight of three days is known when the first pass is over, and told 
     expect(stage.forwarded().sort()).toEqual(keysOfAll());
   });
 
-  test('later', async () => {
+  test('later [long]', async () => {
     await open(150, 4);
     await passes();
     const active = stage.happenings.filter((one) => one.what === 'flights_active' && one.count === 1);

@@ -14,7 +14,7 @@ async function curtain(options?: StageOptions): Promise<Stage> {
 afterEach(() => stage.close());
 
 describe('a Flight fails', () => {
-  test('and people are notified by mail and webhook, once, with the reason, and of the recovery', async () => {
+  test('and people are notified by mail and webhook, once, with the reason, and of the recovery [long]', async () => {
     let birdId = '';
     const { worlds, minutesPass, received, mails } = await curtain({
       regions: ['eu'],
@@ -59,7 +59,7 @@ describe('a Flight fails', () => {
   });
 });
 
-test('the mails of a group are one thread, with reminder and recovery, over restarts and under telling subjects', async () => {
+test('the mails of a group are one thread, with reminder and recovery, over restarts and under telling subjects [long]', async () => {
   let birdId = '';
   const { worlds, minutesPass, mails, restart } = await curtain({
     regions: ['eu'],

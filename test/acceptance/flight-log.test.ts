@@ -30,7 +30,7 @@ test('a person can read the log of a Flight, step by step, the oldest first', as
   expect(log.more).toBe(0);
 });
 
-test('if the service refuses pages as large as configured, the end of the log is read in smaller ones', async () => {
+test('if the service refuses pages as large as configured, the end of the log is read in smaller ones [long]', async () => {
   const place = await failedFlight();
   Object.assign(stage.worlds.eu!.behaviours, { maxPageSize: 5, overMaxPageSize: 'refuse' });
   await stage.minutesPass(2);

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { World } from '../../src/simulator/world/world.ts';
 import { howMany } from '../../src/text/duration-words.ts';
-import { amountOf, casesOf, longStory } from '../cases.ts';
+import { amountOf, casesOf } from '../cases.ts';
 import { openStage, type Stage, type StageOptions } from './stage.ts';
 
 const DAY_S = 86_400;
@@ -44,7 +44,7 @@ function failures(of: Stage) {
 }
 
 describe('a Flight is watched until it ends', () => {
-  test(`one that started ${howMany(HOURS_IN_THE_AIR, 'hour')} before its failure is alerted within two polls`, async () => {
+  test(`one that started ${howMany(HOURS_IN_THE_AIR, 'hour')} before its failure is alerted within two polls [long]`, async () => {
     const birdId = await openOneBird('manual');
     const world = stage.worlds.eu!;
     await stage.minutesPass(1);
@@ -126,7 +126,7 @@ describe('a Bird that is unpublished', () => {
     return stage.worlds.eu!;
   }
 
-  test('just after one of its Flights failed: the failure raises an alert like any other', async () => {
+  test('just after one of its Flights failed: the failure raises an alert like any other [long]', async () => {
     // The inventory sees it before its Flights are polled again.
     const world = await openWithBird({ intervalMs: 120_000, inventoryIntervalMs: 5_000 });
     world.startFlight(birdId, { endsAs: 'failed', fliesForMs: 1_000 });
@@ -137,7 +137,7 @@ describe('a Bird that is unpublished', () => {
   });
 
   test.each(casesOf('Flights: how late of an unpublished Bird', LATE_FLIGHTS, LATE_FLIGHTS.slice(0, 1)))(
-    'a Flight that the service shows %s late is found within %s',
+    'a Flight that the service shows %s late is found within %s [long]',
     async (_late, _within, minutes, hours) => {
       const world = await openWithBird(hours > 12 ? SELDOM : {});
       world.unpublish(birdId);
@@ -150,7 +150,7 @@ describe('a Bird that is unpublished', () => {
     },
   );
 
-  test('again, after it was published and had a Flight between two readings of the inventory', async () => {
+  test('again, after it was published and had a Flight between two readings of the inventory [long]', async () => {
     const world = await openWithBird();
     world.unpublish(birdId);
     await stage.minutesPass(121);
@@ -163,7 +163,7 @@ describe('a Bird that is unpublished', () => {
     expect(failures(stage)).toHaveLength(1);
   });
 
-  longStory('is asked for its Flights once a day after they have been read to the end', async () => {
+  test('is asked for its Flights once a day after they have been read to the end [long]', async () => {
     const world = await openWithBird({ ...SELDOM, auditIntervalMs: 3_600_000 });
     world.unpublish(birdId);
     await stage.minutesPass(120);
@@ -176,7 +176,7 @@ describe('a Bird that is unpublished', () => {
 });
 
 describe('one region is down', () => {
-  test('and delays nothing in the other; the outage and its end are reported', async () => {
+  test('and delays nothing in the other; the outage and its end are reported [long]', async () => {
     const birds: Record<string, string> = {};
     stage = await openStage({
       before(world) {
@@ -211,7 +211,7 @@ describe('one region is down', () => {
     expect(names().filter((name) => name.startsWith('us Region'))).toEqual([]);
   });
 
-  test('what happened meanwhile is notified afterwards', async () => {
+  test('what happened meanwhile is notified afterwards [long]', async () => {
     const birds: Record<string, string> = {};
     stage = await openStage({
       before(world) {

@@ -14,7 +14,7 @@ import { type Again, openAgain } from './fly-stage.ts';
 const actionEvents = async ({ stage }: Again) =>
   (await stage.store.transaction((tx) => tx.events.page({ feed: 'action', limit: 100 }))).events.toReversed();
 
-test('a manual Bird that failed is started once, the write is recorded, and the event leads to the new Flight', async () => {
+test('a manual Bird that failed is started once, the write is recorded, and the event leads to the new Flight [long]', async () => {
   const again = await openAgain();
   const { stage, birds, posts, web } = again;
   const failed = again.fail(birds.manual!);
@@ -63,7 +63,7 @@ test('the scope `write` does not start Birds, and what it tried is recorded', as
   expect(writes.map(({ who, status }) => [who, status])).toEqual([['writer', 403]]);
 });
 
-test('Birds that start by events or a schedule, or are suspended, have no button but the reason', async () => {
+test('Birds that start by events or a schedule, or are suspended, have no button but the reason [long]', async () => {
   const again = await openAgain();
   const { stage, birds, web } = again;
   for (const [trigger, which] of [
@@ -87,7 +87,7 @@ test('Birds that start by events or a schedule, or are suspended, have no button
   expect(again.posts).toEqual([]);
 });
 
-test('an answer 500 after the Flight was started is unknown, names the probable Flight, and is never repeated', async () => {
+test('an answer 500 after the Flight was started is unknown, names the probable Flight, and is never repeated [long]', async () => {
   const again = await openAgain({
     async onPost(request, service) {
       return { ...(await service.send(request)), status: 500 };
@@ -106,7 +106,7 @@ test('an answer 500 after the Flight was started is unknown, names the probable 
   expect(unknown!.attributes.flight_id).toEqual(expect.any(String));
 });
 
-test('a broken connection before the service did anything is unknown, and no Flight is made up', async () => {
+test('a broken connection before the service did anything is unknown, and no Flight is made up [long]', async () => {
   const again = await openAgain({
     onPost: () => Promise.reject(new NestwatchError('unreachable', 'no answer: ECONNRESET')),
   });
@@ -154,7 +154,7 @@ test('a wish that is sent twice is one, and another one is refused while the fir
   expect((await again.wish(again.birds.manual!)).status).toBe(202);
 });
 
-test('what was asked and not answered when the process died is unknown; what was not asked is asked, or refused if it is old', async () => {
+test('what was asked and not answered when the process died is unknown; what was not asked is asked, or refused if it is old [long]', async () => {
   const again = await openAgain({
     storePath: `${process.env.TMPDIR ?? '/tmp'}/fly-${process.pid}-${Date.now()}.db`,
   });
@@ -186,7 +186,7 @@ test('what was asked and not answered when the process died is unknown; what was
   expect(states).toEqual(['unknown', 'done', 'refused']);
 });
 
-test('opening the page that asks changes nothing; sending its form twice starts one Flight', async () => {
+test('opening the page that asks changes nothing; sending its form twice starts one Flight [long]', async () => {
   const again = await openAgain();
   const { stage, birds, web } = again;
   const flight = again.fail(birds.manual!);
@@ -213,7 +213,7 @@ test('opening the page that asks changes nothing; sending its form twice starts 
   expect(other.body).not.toContain('name="wish"');
 });
 
-test('a mail and a card about a failed manual Bird link to the pages that ask; a scanner that follows the links does nothing', async () => {
+test('a mail and a card about a failed manual Bird link to the pages that ask; a scanner that follows the links does nothing [long]', async () => {
   const again = await openAgain();
   const { stage, birds, web } = again;
   const flight = again.fail(birds.manual!);
@@ -254,7 +254,7 @@ test('a mail and a card about a failed manual Bird link to the pages that ask; a
   expect(again.posts).toEqual([]);
 });
 
-test('the command starts a Bird and says what came of it; for others it exits with 4 and the reason', async () => {
+test('the command starts a Bird and says what came of it; for others it exits with 4 and the reason [long]', async () => {
   const again = await openAgain();
   const { stage, birds, web, posts } = again;
   const token = tempFile('token', 'token of flyer');

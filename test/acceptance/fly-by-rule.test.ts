@@ -22,7 +22,7 @@ const actionsOf = ({ stage, birds }: Again, bird = birds.manual!) =>
 
 const guardsOf = async (again: Again) => (await actionsOf(again)).map(({ guard }) => guard ?? '');
 
-test('what succeeds when it is flown again is told to nobody, and the digest counts it', async () => {
+test('what succeeds when it is flown again is told to nobody, and the digest counts it [long]', async () => {
   const digests = [{ name: 'd', cron: '0 * * * *', timezone: 'UTC', receiver: 'ops', skipEmpty: false }];
   const again = await stageWith({}, { digests });
   const { stage } = again;
@@ -41,7 +41,7 @@ test('what succeeds when it is flown again is told to nobody, and the digest cou
   expect(again.posts).toHaveLength(1);
 });
 
-test('what fails thrice is flown again twice, and then the held message says so', async () => {
+test('what fails thrice is flown again twice, and then the held message says so [long]', async () => {
   const again = await stageWith();
   const { stage } = again;
   again.fail(again.birds.manual!);
@@ -61,7 +61,7 @@ test('what fails thrice is flown again twice, and then the held message says so'
   expect(await guardsOf(again)).toEqual(['at_most', '', '']);
 });
 
-test('a Flight that fails as soon as it is flown again counts, and so does every start, however often the Bird fails', async () => {
+test('a Flight that fails as soon as it is flown again counts, and so does every start, however often the Bird fails [long]', async () => {
   let again: Again | undefined;
   again = await stageWith(
     {},
@@ -85,7 +85,7 @@ test('a Flight that fails as soon as it is flown again counts, and so does every
   expect(again.posts).toHaveLength(2);
 });
 
-test('the message that was told while it fires says how often it was flown again, and its end that this helped', async () => {
+test('the message that was told while it fires says how often it was flown again, and its end that this helped [long]', async () => {
   const again = await stageWith({ holdMs: 0 });
   const { stage } = again;
   again.fail(again.birds.manual!);
@@ -98,7 +98,7 @@ test('the message that was told while it fires says how often it was flown again
   expect(end.alerts[0]!.annotations.flown_again).toBe('recovered after flying again');
 });
 
-test('if five Birds fail with the same error none is flown again, and the reason is shared_cause', async () => {
+test('if five Birds fail with the same error none is flown again, and the reason is shared_cause [long]', async () => {
   const birds: string[] = [];
   const again = await stageWith(
     {},
@@ -150,7 +150,7 @@ test.each<[string, Partial<ActionRule>, (again: Again) => Promise<unknown> | unk
   expect(again.stage.received().length).toBeGreaterThan(0);
 });
 
-test('what is over before the rule decides is not flown again', async () => {
+test('what is over before the rule decides is not flown again [long]', async () => {
   const again = await stageWith({ waitMs: 300_000 });
   again.fail(again.birds.manual!);
   await again.stage.minutesPass(2);
@@ -162,7 +162,7 @@ test('what is over before the rule decides is not flown again', async () => {
   expect(again.stage.received()).toEqual([]);
 });
 
-test('an action that two have to approve waits for two who logged in, lapses after four hours, and is told meanwhile', async () => {
+test('an action that two have to approve waits for two who logged in, lapses after four hours, and is told meanwhile [long]', async () => {
   const again = await stageWith({ approvals: 2 });
   const { stage, birds, web, posts } = again;
   const approve = (headers: Record<string, string>) =>
@@ -232,7 +232,7 @@ test('what is approved late is decided again, so limits hold when the service is
   expect(posts).toHaveLength(1);
 });
 
-test('a person need not wait for a rule; what a removed rule had planned is withheld, and its message sent', async () => {
+test('a person need not wait for a rule; what a removed rule had planned is withheld, and its message sent [long]', async () => {
   const again = await stageWith({ waitMs: 600_000 });
   const { stage, birds, posts } = again;
   again.fail(birds.manual!);

@@ -26,7 +26,7 @@ interface Told {
   readonly action: { readonly id: string; readonly state: string };
 }
 
-test('killed between a wish, its request and the answer, the daemon never asks twice', {
+test('killed between a wish, its request and the answer, the daemon never asks twice [long]', {
   timeout: 900_000,
 }, async () => {
   const kills = amountOf('kills', 30, 3);

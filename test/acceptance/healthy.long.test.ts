@@ -61,7 +61,7 @@ const FIRST_READING_MINUTES = 3;
 const OF_A_START: ReadonlySet<string> = new Set(['first_pass', 'feed_unproven']);
 
 test.each(casesOf('healthy services', CASES, CASES.slice(0, 1)))(
-  'nothing impairs the watch: $name',
+  'nothing impairs the watch: $name [long]',
   async ({ birds, flights, stage: options }) => {
     const random = seededRandom(birds);
     const stage = await openStage({

@@ -27,7 +27,7 @@ actions:
 /** Words, since errors that differ by numbers only are the same. */
 const CAUSES = ['apple', 'birch', 'cedar', 'daisy', 'elder', 'fern', 'grape', 'hazel'];
 
-test('in an hour of failures rules keep their limits, and each start that was not made has its reason', {
+test('in an hour of failures rules keep their limits, and each start that was not made has its reason [long]', {
   timeout: 120_000,
 }, async () => {
   const errors = new Map<string, string>();

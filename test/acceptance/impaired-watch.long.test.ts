@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import type { HttpRequest, HttpResponse, Transport } from '../../src/http/transport.ts';
 import type { World } from '../../src/simulator/world/world.ts';
 import { sleep } from '../../src/time/clock.ts';
-import { amountOf, casesOf, longStory } from '../cases.ts';
+import { amountOf, casesOf } from '../cases.ts';
 import { openStage, type Stage, type StageOptions } from './stage.ts';
 
 let stage: Stage;
@@ -48,7 +48,7 @@ const requestsOf = (...operations: string[]) =>
 
 const STATUSES = [401, 403, 404, 429, 500, 503];
 test.each(casesOf('impaired watch: refusals to list Birds', STATUSES, [401]))(
-  'a Nest whose Birds cannot be listed (%i) hides no other one',
+  'a Nest whose Birds cannot be listed (%i) hides no other one [long]',
   async (status) => {
     const closed: string[] = [];
     const open: string[] = [];
@@ -83,7 +83,7 @@ test.each(casesOf('impaired watch: refusals to list Birds', STATUSES, [401]))(
   },
 );
 
-longStory('a token that loses its rights to a Nest is not reported as refused by the region', async () => {
+test('a token that loses its rights to a Nest is not reported as refused by the region [long]', async () => {
   let closed = 'none';
   await regionWhere(
     async (request, pass) => (request.url.includes(`/nests/${closed}/`) ? answer(403) : pass()),
@@ -131,7 +131,7 @@ test('a token that is refused with 403 everywhere is reported as refused', async
 });
 
 const MANY_NESTS = amountOf('impaired watch: Nests where one answer in five fails', 100, 20);
-test('if one answer in five fails, the inventory of many Nests is still kept', async () => {
+test('if one answer in five fails, the inventory of many Nests is still kept [long]', async () => {
   stage = await openStage({
     regions: ['eu'],
     requestsPerSecond: 20,
@@ -146,7 +146,7 @@ test('if one answer in five fails, the inventory of many Nests is still kept', a
   expect(stage.daemon().regions()[0]!.birds).toBe(MANY_NESTS + 1);
 });
 
-test('that a region is away and back is reported even if the store was full at that moment', async () => {
+test('that a region is away and back is reported even if the store was full at that moment [long]', async () => {
   let isFull = false;
   stage = await openStage({
     regions: ['eu'],
@@ -196,7 +196,7 @@ test("a service that asks for an hour's pause is reported meanwhile, with the ra
   expect(received().map(({ status }) => status)).toEqual(['firing', 'resolved']);
 });
 
-test('a Bird that cannot be read is reported by name, and so is its end', async () => {
+test('a Bird that cannot be read is reported by name, and so is its end [long]', async () => {
   let broken = 'none';
   const world = await regionWhere(
     async ({ url }, pass) => (url.includes(`/birds/${broken}/`) ? answer(500) : pass()),
@@ -223,7 +223,7 @@ test('a Bird that cannot be read is reported by name, and so is its end', async 
   expect(received().map(({ status }) => status)).toEqual(['firing', 'resolved']);
 });
 
-test('Nests and Birds whose format has changed are reported, and do not vanish', async () => {
+test('Nests and Birds whose format has changed are reported, and do not vanish [long]', async () => {
   let renamed: string | undefined;
   const world = await regionWhere(
     async (request, pass) => {
@@ -272,7 +272,7 @@ const MINUTES_BROKEN = amountOf(
 );
 const MINUTES_LOST = amountOf('impaired watch: minutes in which listed Birds are not found', 60, 20);
 
-longStory('Birds that are listed but cannot be found cause no busy loop, and are reported', async () => {
+test('Birds that are listed but cannot be found cause no busy loop, and are reported [long]', async () => {
   const lost: string[] = [];
   let isLost = false;
   await regionWhere(
@@ -305,7 +305,7 @@ longStory('Birds that are listed but cannot be found cause no busy loop, and are
   expect(received().map(({ status }) => status)).toEqual(['firing', 'resolved']);
 });
 
-test('a Bird that is listed, but sometimes not found and sometimes refused, is reported and stays so', async () => {
+test('a Bird that is listed, but sometimes not found and sometimes refused, is reported and stays so [long]', async () => {
   let broken = 'none';
   let count = 0;
   await regionWhere(
@@ -347,26 +347,29 @@ test.each([
 test.each([
   ['as soon as it is deleted', 0],
   ['after one reading lacked it', 1],
-])('a deleted Bird is not reported as unread while the inventory fails %s', async (_when, readings) => {
-  let isBroken = false;
-  const world = await regionWhere(
-    async (request, pass) => (isBroken && isNestList(request) ? answer(500) : pass()),
-    { poll: { inventoryIntervalMs: 1_200_000 }, before: (world) => void settle(world, 3) },
-  );
-  await stage.minutesPass(10);
-  world.deleteBird([...world.birds.keys()][0]!);
-  const readBefore = requestsOf('searchBirds');
-  while (requestsOf('searchBirds') < readBefore + readings) await stage.clock.advance(10);
-  isBroken = true;
-  await stage.minutesPass(25);
-  expect(stage.daemon().regions()[0]!.birds).toBe(3);
-  isBroken = false;
-  await stage.minutesPass(30);
-  expect(stage.daemon().regions()[0]!.birds).toBe(2);
-  expect(received()).toEqual([]);
-});
+])(
+  'a deleted Bird is not reported as unread while the inventory fails %s [long]',
+  async (_when, readings) => {
+    let isBroken = false;
+    const world = await regionWhere(
+      async (request, pass) => (isBroken && isNestList(request) ? answer(500) : pass()),
+      { poll: { inventoryIntervalMs: 1_200_000 }, before: (world) => void settle(world, 3) },
+    );
+    await stage.minutesPass(10);
+    world.deleteBird([...world.birds.keys()][0]!);
+    const readBefore = requestsOf('searchBirds');
+    while (requestsOf('searchBirds') < readBefore + readings) await stage.clock.advance(10);
+    isBroken = true;
+    await stage.minutesPass(25);
+    expect(stage.daemon().regions()[0]!.birds).toBe(3);
+    isBroken = false;
+    await stage.minutesPass(30);
+    expect(stage.daemon().regions()[0]!.birds).toBe(2);
+    expect(received()).toEqual([]);
+  },
+);
 
-test('a Bird is not reported as unread if its list cannot tell whether it was deleted', async () => {
+test('a Bird is not reported as unread if its list cannot tell whether it was deleted [long]', async () => {
   const world = await regionWhere(
     async (request, pass) => {
       const real = await pass();
@@ -381,7 +384,7 @@ test('a Bird is not reported as unread if its list cannot tell whether it was de
   expect(received().map(({ labels }) => labels.alertname)).toEqual(['SchemaDrift']);
 });
 
-longStory('the cost of the inventory is known even if one of many Nests can never be read', async () => {
+test('the cost of the inventory is known even if one of many Nests can never be read [long]', async () => {
   const closed: string[] = [];
   await regionWhere(async (request, pass) => (isList(request, closed) ? answer(403) : pass()), {
     poll: { inventoryIntervalMs: 10_000 },
@@ -406,7 +409,7 @@ longStory('the cost of the inventory is known even if one of many Nests can neve
 });
 
 test.each(['suspend', 'unpublish'] as const)(
-  'a Bird that was changed back from %s while the inventory is read is not reported from its older lists',
+  'a Bird that was changed back from %s while the inventory is read is not reported from its older lists [long]',
   async (change) => {
     let isSlow = false;
     const world = await regionWhere(
@@ -475,7 +478,7 @@ test.each([
   [', also of what came before a restart', 800],
   [', also where Nests are listed slowly after a restart', 12_000],
 ])(
-  'a notification about an excluded Nest is kept and forwarded, and raises no alert%s',
+  'a notification about an excluded Nest is kept and forwarded, and raises no alert%s [long]',
   async (_when, slowMs) => {
     let isSlow = false;
     const world = await regionWhere(
@@ -503,7 +506,7 @@ test.each([
   },
 );
 
-test('notifications are read after a restart as soon as the Nests are listed, even if the rest of the inventory is slow', async () => {
+test('notifications are read after a restart as soon as the Nests are listed, even if the rest of the inventory is slow [long]', async () => {
   let isSlow = false;
   const world = await regionWhere(
     async (request, pass) => {
@@ -523,7 +526,7 @@ test('notifications are read after a restart as soon as the Nests are listed, ev
   await stage.minutesPass(6);
 });
 
-test('the alerts of a region that is no longer configured end, and the others continue', async () => {
+test('the alerts of a region that is no longer configured end, and the others continue [long]', async () => {
   stage = await openStage({
     before(world) {
       world.addBird(world.addNest({ name: 'Legal' }).id, { name: 'Sync', triggerType: 'event' });

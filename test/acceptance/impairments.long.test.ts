@@ -375,7 +375,7 @@ function mailed(alertname: string, status: 'firing' | 'resolved', sinceUs: numbe
 
 describe('what impairs the watch is reported everywhere until it is fixed:', () => {
   test.each(casesOf('impairments: reasons', STORIES, spread(STORIES, 6)))(
-    '$reason',
+    '$reason [long]',
     async ({ reason, stage: options, breaks, mends, ...story }) => {
       const { alert = IMPAIRMENTS[reason].alert } = story;
       await open(options);
@@ -444,7 +444,7 @@ describe('what impairs the watch is reported everywhere until it is fixed:', () 
     },
   );
 
-  test('there is a story for each reason', () => {
+  test('there is a story for each reason [long]', () => {
     // `replicas/watch-of-replicas.test.ts` tests the one that needs several replicas.
     const told = [...STORIES.map(({ reason }) => reason), 'configs_differ'];
     expect(told.toSorted()).toEqual(IMPAIRMENT_REASONS.toSorted());

@@ -51,7 +51,7 @@ const inFront =
     },
   });
 
-test('every change of Nests, Birds, members and Users is an event, forwarded once, and found by its Bird and Nest', async () => {
+test('every change of Nests, Birds, members and Users is an event, forwarded once, and found by its Bird and Nest [long]', async () => {
   const stage = await stageOf();
   const { eu } = stage;
   await stage.minutesPass(TWICE);
@@ -129,7 +129,7 @@ test('every change of Nests, Birds, members and Users is an event, forwarded onc
   expect(log.map(({ type }) => type)).toEqual(['inventory.bird_created', 'inventory.bird_gone']);
 });
 
-test('what only comes to be watched makes no event: after the configuration, or a right, has changed', async () => {
+test('what only comes to be watched makes no event: after the configuration, or a right, has changed [long]', async () => {
   let isHidden = true;
   let isRefused = true;
   let world!: World;
@@ -173,7 +173,7 @@ test('what only comes to be watched makes no event: after the configuration, or 
   ]);
 });
 
-test('a Bird that is moved out of a Nest that is not watched has moved, and was not created', async () => {
+test('a Bird that is moved out of a Nest that is not watched has moved, and was not created [long]', async () => {
   const stage = await stageOf({
     excludedNests: ['Sandbox'],
     before(world) {
@@ -193,7 +193,7 @@ test('a Bird that is moved out of a Nest that is not watched has moved, and was 
 });
 
 test.each(['a Nest', 'a Bird', 'a member', 'all members'])(
-  'nothing is gone if one list lacks %s',
+  'nothing is gone if one list lacks %s [long]',
   async (what) => {
     let isCut = false;
     const lists: Record<string, (nests: { members: unknown[] }[]) => unknown> = {
@@ -221,7 +221,7 @@ test.each(['a Nest', 'a Bird', 'a member', 'all members'])(
   },
 );
 
-test('what happened while the daemon did not run is noticed after its start, once', async () => {
+test('what happened while the daemon did not run is noticed after its start, once [long]', async () => {
   const stage = await stageOf();
   const { eu } = stage;
   await stage.minutesPass(TWICE);
@@ -245,7 +245,7 @@ test('what happened while the daemon did not run is noticed after its start, onc
   ]);
 });
 
-test('members and Users are read only where somebody wants to be told of them', async () => {
+test('members and Users are read only where somebody wants to be told of them [long]', async () => {
   const forward = (text: string) => [{ matchers: [createMatcher('type', '=~', text)], receiver: 'lake' }];
   const stage = await stageOf({ forward: forward('flight.*|inventory.bird_.*') });
   const { eu } = stage;

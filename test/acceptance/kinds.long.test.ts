@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { Rule } from '../../src/domain/alert/rule.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import type { World } from '../../src/simulator/world/world.ts';
-import { amountOf, longStory } from '../cases.ts';
+import { amountOf } from '../cases.ts';
 import { node, tree } from '../domain/route-tree.ts';
 import { rule } from '../domain/world.ts';
 import { openStage, type Stage } from './stage.ts';
@@ -56,7 +56,7 @@ async function fly(world: World, birdId: string, count: number, minutes: number)
 const UNKNOWN_HOURS = amountOf('kinds: hours of a Flight of which nobody knows how long it takes', 5, 3);
 
 describe('a Flight that hangs', () => {
-  test("is reported when it takes three times as long as the Bird's usual Flights, and resolves when it ends", async () => {
+  test("is reported when it takes three times as long as the Bird's usual Flights, and resolves when it ends [long]", async () => {
     const { world, birdId } = await oneBird([], 'event');
     await fly(world, birdId, 20, 10);
     expect(received()).toEqual([]);
@@ -75,28 +75,25 @@ describe('a Flight that hangs', () => {
     expect(received()).toEqual(['FlightStuck firing', 'FlightStuck resolved']);
   });
 
-  longStory(
-    'is not reported for a Bird whose durations are unknown, unless the rule gives a limit',
-    async () => {
-      const { world, birdId } = await oneBird([], 'event');
-      await fly(world, birdId, 19, 2);
-      world.startFlight(birdId);
-      await stage.minutesPass(UNKNOWN_HOURS * HOUR);
-      expect(received()).toEqual([]);
-      await stage.close();
-      const limited = await oneBird([rule('FlightStuck', { maxDurationMs: 7_200_000 })], 'event');
-      const flight = limited.world.startFlight(limited.birdId);
-      await stage.minutesPass(2 * HOUR);
-      expect(received()).toEqual([]);
-      await stage.minutesPass(2);
-      expect(received()).toEqual(['FlightStuck firing']);
-      limited.world.endFlight(flight.id, 'failed');
-      await stage.minutesPass(3);
-      expect(received()).toEqual(expect.arrayContaining(['FlightStuck resolved', 'FlightFailed firing']));
-    },
-  );
+  test('is not reported for a Bird whose durations are unknown, unless the rule gives a limit [long]', async () => {
+    const { world, birdId } = await oneBird([], 'event');
+    await fly(world, birdId, 19, 2);
+    world.startFlight(birdId);
+    await stage.minutesPass(UNKNOWN_HOURS * HOUR);
+    expect(received()).toEqual([]);
+    await stage.close();
+    const limited = await oneBird([rule('FlightStuck', { maxDurationMs: 7_200_000 })], 'event');
+    const flight = limited.world.startFlight(limited.birdId);
+    await stage.minutesPass(2 * HOUR);
+    expect(received()).toEqual([]);
+    await stage.minutesPass(2);
+    expect(received()).toEqual(['FlightStuck firing']);
+    limited.world.endFlight(flight.id, 'failed');
+    await stage.minutesPass(3);
+    expect(received()).toEqual(expect.arrayContaining(['FlightStuck resolved', 'FlightFailed firing']));
+  });
 
-  test('is reported once across restarts, including one during which it ended', async () => {
+  test('is reported once across restarts, including one during which it ended [long]', async () => {
     const { world, birdId } = await oneBird([rule('FlightStuck', { maxDurationMs: 3_600_000 })], 'event');
     const flight = world.startFlight(birdId);
     await stage.minutesPass(30);
@@ -112,7 +109,7 @@ describe('a Flight that hangs', () => {
     expect(received()).toEqual(['FlightStuck firing', 'FlightStuck resolved']);
   });
 
-  longStory("is not reported if it is in time but our clock is ahead of the service's", async () => {
+  test("is not reported if it is in time but our clock is ahead of the service's [long]", async () => {
     const { world, birdId } = await oneBird([rule('FlightStuck', { maxDurationMs: 3_600_000 })], 'event');
     stage.ourClockSteps(2 * HOUR * 60);
     const flight = world.startFlight(birdId);
@@ -125,7 +122,7 @@ describe('a Flight that hangs', () => {
     expect(received()).toContain('FlightStuck firing');
   });
 
-  longStory('is not reported while the region is down: it may have ended', async () => {
+  test('is not reported while the region is down: it may have ended [long]', async () => {
     const { world, birdId } = await oneBird([rule('FlightStuck', { maxDurationMs: 3_600_000 })], 'event');
     const flight = world.startFlight(birdId);
     await stage.minutesPass(30);
@@ -140,31 +137,28 @@ describe('a Flight that hangs', () => {
 });
 
 describe('a scheduled Bird that stops starting Flights', () => {
-  longStory(
-    'is reported by its own habits once a week is known, and resolves with the next Flight',
-    async () => {
-      const { world, birdId } = await oneBird([], 'scheduled', 30);
-      for (let day = 0; day < 8; day += 1) {
-        world.startFlight(birdId, { endsAs: 'succeeded' });
-        await stage.minutesPass(DAY);
-      }
-      await stage.minutesPass(12 * HOUR - 5);
-      expect(received()).toEqual([]);
-      await stage.minutesPass(30);
-      expect(received()).toEqual(['BirdStale firing']);
-      expect(last().annotations).toMatchObject({
-        summary: 'Publish starts no Flights in Production (EU)',
-        description: expect.stringMatching(
-          /^Its last Flight started on .*; there were never more than 24 h between two Flights\.$/,
-        ),
-      });
+  test('is reported by its own habits once a week is known, and resolves with the next Flight [long]', async () => {
+    const { world, birdId } = await oneBird([], 'scheduled', 30);
+    for (let day = 0; day < 8; day += 1) {
       world.startFlight(birdId, { endsAs: 'succeeded' });
-      await stage.minutesPass(35);
-      expect(received().at(-1)).toBe('BirdStale resolved');
-    },
-  );
+      await stage.minutesPass(DAY);
+    }
+    await stage.minutesPass(12 * HOUR - 5);
+    expect(received()).toEqual([]);
+    await stage.minutesPass(30);
+    expect(received()).toEqual(['BirdStale firing']);
+    expect(last().annotations).toMatchObject({
+      summary: 'Publish starts no Flights in Production (EU)',
+      description: expect.stringMatching(
+        /^Its last Flight started on .*; there were never more than 24 h between two Flights\.$/,
+      ),
+    });
+    world.startFlight(birdId, { endsAs: 'succeeded' });
+    await stage.minutesPass(35);
+    expect(received().at(-1)).toBe('BirdStale resolved');
+  });
 
-  longStory('is not reported by habit before a week is known, or if it is not scheduled', async () => {
+  test('is not reported by habit before a week is known, or if it is not scheduled [long]', async () => {
     const { world, birdId } = await oneBird([], 'scheduled', 10);
     const { id: other } = world.addBird(world.addNest({ name: 'B' }).id, {
       name: 'On event',
@@ -179,7 +173,7 @@ describe('a scheduled Bird that stops starting Flights', () => {
     expect(received()).toEqual([]);
   });
 
-  test('is reported after `expect_every`, counted from the first start if it never had a Flight', async () => {
+  test('is reported after `expect_every`, counted from the first start if it never had a Flight [long]', async () => {
     const { world, birdId } = await oneBird([rule('BirdStale', { expectEveryMs: 3_600_000 })]);
     await stage.minutesPass(57);
     expect(received()).toEqual([]);
@@ -198,7 +192,7 @@ describe('a scheduled Bird that stops starting Flights', () => {
     expect(received().filter((one) => one === 'BirdStale firing')).toHaveLength(2);
   });
 
-  test('is not reported if it had a Flight while the region was down, or while nestwatch was', async () => {
+  test('is not reported if it had a Flight while the region was down, or while nestwatch was [long]', async () => {
     const { world, birdId } = await oneBird([rule('BirdStale', { expectEveryMs: 3_600_000 })]);
     world.startFlight(birdId, { endsAs: 'succeeded' });
     await stage.minutesPass(30);
@@ -215,7 +209,7 @@ describe('a scheduled Bird that stops starting Flights', () => {
 });
 
 describe('failures that come and go', () => {
-  test('a flapping Bird is reported once, its alert fires until it is calm, and no failure is lost', async () => {
+  test('a flapping Bird is reported once, its alert fires until it is calm, and no failure is lost [long]', async () => {
     const { world, birdId } = await oneBird([], 'event');
     const failed: string[] = [];
     for (let turn = 0; turn < 6; turn += 1) {
@@ -240,7 +234,7 @@ describe('failures that come and go', () => {
     );
   });
 
-  test('half of the last ten Flights: reported once, resolved when it is less than half', async () => {
+  test('half of the last ten Flights: reported once, resolved when it is less than half [long]', async () => {
     const half: Rule = rule('FlightFailed', { ratio: 0.5, ofLast: 10 });
     const { world, birdId } = await oneBird([half], 'event');
     const flies = async (pattern: string) => {
@@ -262,7 +256,7 @@ describe('failures that come and go', () => {
     expect(received()).toEqual(['FlightFailed firing', 'FlightFailed resolved']);
   });
 
-  test('three in a row: a success between them restarts the count', async () => {
+  test('three in a row: a success between them restarts the count [long]', async () => {
     const { world, birdId } = await oneBird([rule('FlightFailed', { consecutive: 3 })], 'event');
     for (const endsAs of ['failed', 'failed', 'succeeded', 'failed', 'failed'] as const) {
       world.startFlight(birdId, { endsAs });
@@ -279,7 +273,7 @@ describe('failures that come and go', () => {
   });
 });
 
-longStory('malformed entries are reported once for their feed, and the alert ends a day later', async () => {
+test('malformed entries are reported once for their feed, and the alert ends a day later [long]', async () => {
   const { world, birdId } = await oneBird([], 'event', 30);
   world.appendBirdLog(birdId, { raw: { id: undefined, createdAt: 'yesterday' } });
   await stage.minutesPass(35);

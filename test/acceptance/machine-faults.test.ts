@@ -77,7 +77,7 @@ const failuresNotified = () =>
 test.each([
   ['ahead by an hour', HOUR_S],
   ['back by an hour', -HOUR_S],
-])('our clock is set %s: failures before, then and after are notified in time', async (_, seconds) => {
+])('our clock is set %s: failures before, then and after are notified in time [long]', async (_, seconds) => {
   const { fails } = await opened();
   fails();
   await stage.minutesPass(3);
@@ -93,7 +93,7 @@ test.each([
   expectNothingLost();
 });
 
-test('our clock is set ahead by an hour while a failure has to last for ten minutes: it is notified after ten minutes', async () => {
+test('our clock is set ahead by an hour while a failure has to last for ten minutes: it is notified after ten minutes [long]', async () => {
   const { fails } = await opened({ rules: [rule('FlightFailed', { forMs: 600_000 })] });
   fails();
   await stage.minutesPass(3);
@@ -126,7 +126,7 @@ test('the process is suspended for ten minutes: failures meanwhile are notified 
   expect(new Set(names)).toEqual(new Set(['FlightFailed']));
 });
 
-test('a store that is full when the daemon starts does not end it: everything is read once there is space', async () => {
+test('a store that is full when the daemon starts does not end it: everything is read once there is space [long]', async () => {
   let isFull = true;
   const { fails } = await opened({ isStoreFull: () => isFull });
   fails();
@@ -140,7 +140,7 @@ test('a store that is full when the daemon starts does not end it: everything is
   expectNothingLost();
 });
 
-test('the store is an hour old: nothing is lost, and each failure stays one event', async () => {
+test('the store is an hour old: nothing is lost, and each failure stays one event [long]', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'nestwatch-backup-'));
   const storePath = join(folder, 'store.db');
   try {

@@ -4,7 +4,7 @@ import { openStage, type Stage } from './stage.ts';
 let stage: Stage;
 afterEach(() => stage.close());
 
-test('the active members of a Nest get mails about failures in it, including those who joined a while ago', async () => {
+test('the active members of a Nest get mails about failures in it, including those who joined a while ago [long]', async () => {
   const birds: Record<string, string> = {};
   let docs = '';
   stage = await openStage({

@@ -120,7 +120,7 @@ describe.each(stories)('$name', (story) => {
   let undisturbed: Promise<Post> | undefined;
   const post = () => (undisturbed ??= mailsOf(story));
 
-  test('sends these mails', async () => {
+  test('sends these mails [long]', async () => {
     const { mails, digests } = await post();
     await expect(written({ mails, digests })).toMatchFileSnapshot(`mails/${story.name}.txt`);
     for (const { notification } of [...mails, ...digests]) {
@@ -131,7 +131,7 @@ describe.each(stories)('$name', (story) => {
   });
 
   test.each(chosen.get(story) ?? [])(
-    'sends the same mails when nestwatch is restarted after step $at',
+    'sends the same mails when nestwatch is restarted after step $at [long]',
     async ({ at }) => {
       expect(received(await mailsOf(story, at))).toEqual(received(await post()));
     },

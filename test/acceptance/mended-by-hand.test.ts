@@ -35,7 +35,7 @@ async function resolves(comment: string): Promise<void> {
   }
 }
 
-test('a token that was fixed in the gateway is tried at once when somebody asks for it', async () => {
+test('a token that was fixed in the gateway is tried at once when somebody asks for it [long]', async () => {
   stage = await openStage({
     regions: ['eu'],
     before(world) {
@@ -58,7 +58,7 @@ test('a token that was fixed in the gateway is tried at once when somebody asks 
   expect(received()).toEqual(['RegionUnauthorized firing +0', 'RegionUnauthorized resolved +0']);
 });
 
-test('a lost connection is resolved when somebody says so, even over a restart, until it is lost again', async () => {
+test('a lost connection is resolved when somebody says so, even over a restart, until it is lost again [long]', async () => {
   let nestId = '';
   let birdId = '';
   stage = await openStage({

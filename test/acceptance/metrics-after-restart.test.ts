@@ -5,7 +5,7 @@ import { openStage, type Stage } from './stage.ts';
 let stage: Stage;
 afterEach(() => stage.close());
 
-test('the instant up to which each feed is verified does not fall to 0', async () => {
+test('the instant up to which each feed is verified does not fall to 0 [long]', async () => {
   stage = await openStage({
     regions: ['eu'],
     before(world) {
@@ -32,7 +32,7 @@ test('the instant up to which each feed is verified does not fall to 0', async (
   }
 });
 
-test('the oldest reading of each feed does not fall to 0, and nothing is called quiet before everything is read', async () => {
+test('the oldest reading of each feed does not fall to 0, and nothing is called quiet before everything is read [long]', async () => {
   stage = await openStage({
     regions: ['eu'],
     before(world) {

@@ -6,7 +6,7 @@ import { openStage, type Stage } from './stage.ts';
 let stage: Stage;
 afterEach(() => stage.close());
 
-test('counts each Flight of the service once, and how long a Bird failed before it landed again', async () => {
+test('counts each Flight of the service once, and how long a Bird failed before it landed again [long]', async () => {
   const birds: string[] = [];
   stage = await openStage({
     regions: ['eu'],

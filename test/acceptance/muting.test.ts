@@ -84,7 +84,7 @@ async function silence(changes: Partial<SilenceRequest> = {}, minutes = 30): Pro
 }
 
 describe('a silence', () => {
-  test('mutes what it matches, not the rest; what still fires when it ends is notified then, each event once', async () => {
+  test('mutes what it matches, not the rest; what still fires when it ends is notified then, each event once [long]', async () => {
     const { fails } = await twoBirds();
     await silence();
     const events = [fails('Publish'), fails('Review')];
@@ -99,7 +99,7 @@ describe('a silence', () => {
     expect(suppressed()).toEqual([]);
   });
 
-  test('survives a restart, and can be ended early', async () => {
+  test('survives a restart, and can be ended early [long]', async () => {
     const { fails } = await twoBirds();
     const id = await silence({}, 600);
     fails('Publish');
@@ -115,7 +115,7 @@ describe('a silence', () => {
     expect(received()).toEqual(['Publish FlightFailed firing +1']);
   });
 
-  test('whose alert resolves before it ends: that is never notified, and the reason is recorded for each event', async () => {
+  test('whose alert resolves before it ends: that is never notified, and the reason is recorded for each event [long]', async () => {
     const { fails, lands } = await twoBirds();
     const id = await silence();
     const keys = [fails('Publish')];
@@ -134,7 +134,7 @@ describe('a silence', () => {
     }
   });
 
-  test('that recurs mutes only in its windows', async () => {
+  test('that recurs mutes only in its windows [long]', async () => {
     const { fails } = await twoBirds();
     // The stage begins at noon UTC.
     await silence(
@@ -163,7 +163,7 @@ describe('an acknowledgement', () => {
       if (change.ok) await tx.silences.put(change.write);
     });
 
-  test('mutes repetitions and further failures; the end is notified, and so is what fires next', async () => {
+  test('mutes repetitions and further failures; the end is notified, and so is what fires next [long]', async () => {
     const { fails, lands } = await twoBirds({ route: { repeatIntervalMs: 1_200_000 } });
     fails('Publish');
     await stage.minutesPass(2);
@@ -185,7 +185,7 @@ describe('an acknowledgement', () => {
 });
 
 describe('inhibition', () => {
-  test('a region that is down mutes what else fires in it until it is up again', async () => {
+  test('a region that is down mutes what else fires in it until it is up again [long]', async () => {
     const { world, fails } = await twoBirds({ route: { repeatIntervalMs: 1_200_000 } });
     fails('Publish');
     await stage.minutesPass(5);
@@ -200,7 +200,7 @@ describe('inhibition', () => {
     expect(received().at(-1)).toBe('Publish FlightFailed firing +0');
   });
 
-  test('a region that is up again mutes nothing, even if its alert still fires because it flaps', async () => {
+  test('a region that is up again mutes nothing, even if its alert still fires because it flaps [long]', async () => {
     const { world, fails } = await twoBirds();
     for (let time = 0; time < 3; time += 1) {
       world.goDown(503);
@@ -218,7 +218,7 @@ describe('inhibition', () => {
     expect(suppressed()).toEqual([]);
   });
 
-  test('a lost connection mutes failing triggers of its Nest if a rule says so', async () => {
+  test('a lost connection mutes failing triggers of its Nest if a rule says so [long]', async () => {
     const { world, nestId, triggerFails } = await twoBirds({
       inhibitRules: [
         {
@@ -275,7 +275,7 @@ describe('time intervals', () => {
   test.each([
     ['inside a mute interval', { mute: ['lunch'] }, 'lunch'],
     ['outside of all active intervals', { active: ['afternoon'] }, 'afternoon'],
-  ])('%s nothing is notified; what still fires is notified afterwards', async (_, names, detail) => {
+  ])('%s nothing is notified; what still fires is notified afterwards [long]', async (_, names, detail) => {
     const { fails, lands } = await twoBirds(during(names));
     fails('Publish');
     const over = fails('Review');

@@ -45,7 +45,7 @@ test('a single failure of three Flights is not told', async () => {
   expect(told()).toEqual([]);
 });
 
-test('six failures of 20 Flights are told, of the Nests with the objective, until no more fail', async () => {
+test('six failures of 20 Flights are told, of the Nests with the objective, until no more fail [long]', async () => {
   const { stage, told, fly } = await watched(14, 6);
   expect(told()).toMatchObject([
     {

@@ -91,7 +91,7 @@ async function mailServer(offersUtf8: boolean) {
 test.each([
   ['with', true],
   ['without', false],
-])('by a mail server %s SMTPUTF8', async (_, offersUtf8) => {
+])('by a mail server %s SMTPUTF8 [long]', async (_, offersUtf8) => {
   const { mails, port } = await mailServer(offersUtf8);
   const { world, url, nest } = await openService();
   for (const address of [...MAILED.keys(), ...BEYOND_ASCII.keys(), ...NEVER]) {

@@ -65,7 +65,7 @@ async function everybodyAnswers(): Promise<void> {
 }
 
 describe('a message that waits for a webhook', () => {
-  test('goes to nobody else once that is removed', async () => {
+  test('goes to nobody else once that is removed [long]', async () => {
     await failedWhile(['a'], ['a', 'b']);
     expect(heard()).toEqual(['b']);
     await stage.follows(having(['b']));
@@ -73,28 +73,28 @@ describe('a message that waits for a webhook', () => {
     expect(heard()).toEqual(['b']);
   });
 
-  test('still goes there if a new mail is listed before it', async () => {
+  test('still goes there if a new mail is listed before it [long]', async () => {
     await failedWhile(['a', 'b'], ['a', 'b']);
     await stage.follows(having(['a', 'b'], [email()]));
     await everybodyAnswers();
     expect(heard()).toEqual(['a', 'b']);
   });
 
-  test('still goes there when the order changes', async () => {
+  test('still goes there when the order changes [long]', async () => {
     await failedWhile(['a', 'b'], ['a', 'b']);
     await stage.follows(having(['b', 'a']));
     await everybodyAnswers();
     expect(heard()).toEqual(['a', 'b']);
   });
 
-  test("goes to the webhook's new address", async () => {
+  test("goes to the webhook's new address [long]", async () => {
     await failedWhile(['a', 'b'], ['a', 'b']);
     await stage.follows(having(['b', 'new'], [email()]));
     await everybodyAnswers();
     expect(heard()).toEqual(['b', 'new']);
   });
 
-  test('still goes there after a restart with another configuration', async () => {
+  test('still goes there after a restart with another configuration [long]', async () => {
     await failedWhile(['a', 'b'], ['a', 'b', 'c']);
     await stage.follows(having(['c', 'b']));
     await stage.restart();

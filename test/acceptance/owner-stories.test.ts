@@ -48,7 +48,7 @@ const told = () =>
         ),
     );
 
-test('whose last owner leaves is told, with who and when, until there is another', async () => {
+test('whose last owner leaves is told, with who and when, until there is another [long]', async () => {
   const world = await begin();
   expect(told()).toEqual([]);
   world.removeMember(nests['Customer 4']!, users['owner@example.com']!);
@@ -67,7 +67,7 @@ test('whose last owner leaves is told, with who and when, until there is another
   expect(told()).toHaveLength(2);
 });
 
-test('nothing is told of what cannot be read, and then of what was so before', async () => {
+test('nothing is told of what cannot be read, and then of what was so before [long]', async () => {
   const world = await begin((one) => {
     one.removeMember(nests['Customer 3']!, users['owner@example.com']!);
     one.goDown(403, 'searchNests');

@@ -77,7 +77,7 @@ const POISONS = ['not json', '"half', '{}', '[1]', 'null'];
 const SPOIL = POISONS.map((body) => TABLES.map((table) => `UPDATE ${table} SET body = ${quoted(body)}`));
 
 test.each(SPOIL.map((statements, at) => [POISONS[at]!, statements] as const))(
-  'rows that became %s while the daemon was stopped are named, and everything else continues',
+  'rows that became %s while the daemon was stopped are named, and everything else continues [long]',
   async (_, statements) => {
     const { change, named, fails, birdsTold } = await opened();
     await stage.restart(() => change(...statements));
@@ -93,7 +93,7 @@ test.each(SPOIL.map((statements, at) => [POISONS[at]!, statements] as const))(
   },
 );
 
-test('a row that is spoiled while the daemon runs is found where it is read, and set aside', async () => {
+test('a row that is spoiled while the daemon runs is found where it is read, and set aside [long]', async () => {
   const { change, named, fails, birdsTold } = await opened();
   change(...SPOIL[0]!);
   await fails(1);

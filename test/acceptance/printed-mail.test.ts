@@ -47,7 +47,7 @@ const shortIds = (text: string) =>
 test.each([
   ['one failure', ['Translate blog']],
   ['several failures', BIRDS],
-])('of %s leads to the explanation of each event, by command and by page', async (_, failing) => {
+])('of %s leads to the explanation of each event, by command and by page [long]', async (_, failing) => {
   const { paper, web, ask, clock } = await printed(failing);
   const found = shortIds(paper);
   expect(found).toHaveLength(failing.length);
@@ -72,7 +72,7 @@ test.each([
   expect([...explained].toSorted()).toEqual(failing.toSorted());
 });
 
-test('has links to each alert, which are explained as well', async () => {
+test('has links to each alert, which are explained as well [long]', async () => {
   const { paper, web, ask, clock } = await printed(BIRDS);
   const addresses = [...new Set(paper.match(/http:\S+\/alerts\/\S+/g))];
   expect(addresses).toHaveLength(3);

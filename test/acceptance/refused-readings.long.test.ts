@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest';
 import { NestwatchError } from '../../src/errors.ts';
 import type { HttpRequest, HttpResponse } from '../../src/http/transport.ts';
 import { sleep } from '../../src/time/clock.ts';
-import { casesOf, longStory } from '../cases.ts';
+import { casesOf } from '../cases.ts';
 import { openStage, type Stage } from './stage.ts';
 
 let stage: Stage;
@@ -84,7 +84,7 @@ test('a stream that was refused for long is read soon after the limit allows it'
   await expectFailuresWithin(1, birdIds);
 });
 
-longStory('a Bird is watched even if the service lists only its latest Flights', async () => {
+test('a Bird is watched even if the service lists only its latest Flights [long]', async () => {
   const { birdIds, begin } = await openRegion(1, ({ url }) => {
     const { pathname, searchParams } = new URL(url);
     const sinceMs = Date.parse(searchParams.get('MinStartDate') ?? '1970-01-01');
@@ -114,7 +114,7 @@ const refusals = [
 ] as const;
 const oneOfEach = [refusals[0], refusals[4]];
 test.each(casesOf('refused readings: how an operation is refused', refusals, oneOfEach))(
-  'an operation that keeps being answered %s holds up nothing else',
+  'an operation that keeps being answered %s holds up nothing else [long]',
   async (_, status, headers) => {
     const { birdIds, begin } = await openRegion(MANY_BIRDS, ({ url }) =>
       LOGS.test(url) ? answered(status, headers) : undefined,
@@ -167,7 +167,7 @@ test('a service that limits the rate by 403 is watched as fast as it allows', as
 });
 
 test.each([401, 403, 429, 500, 503])(
-  'if only the list of Nests keeps being answered %i, it is reported that nothing is watched',
+  'if only the list of Nests keeps being answered %i, it is reported that nothing is watched [long]',
   async (status) => {
     const ofNests = ({ url }: HttpRequest) => (url.endsWith('/nests') ? answered(status) : undefined);
     await openRegion(1, ofNests, 'at once');
@@ -196,7 +196,7 @@ const parts = [
 // One part of each size, and each way to refuse a request.
 const fewParts = [parts[0], parts[4], parts[8]];
 test.each(casesOf('refused readings: parts of a region that are refused', parts, fewParts))(
-  'one %s that keeps being answered %i says nothing about its region',
+  'one %s that keeps being answered %i says nothing about its region [long]',
   async (what, status) => {
     const { birdIds, bad, begin } = await openRegion(10, ({ url }) => {
       const ofBird = `/birds/${bad.birdId}/`;
@@ -218,7 +218,7 @@ const waits = [
   ['is never answered', 30_000, false],
 ] as const;
 test.each(casesOf('refused readings: operations that take long', waits, waits.slice(1)))(
-  'an operation that %s does not keep the others waiting',
+  'an operation that %s does not keep the others waiting [long]',
   async (_, answerMs, isAnswered) => {
     const { birdIds, begin } = await openRegion(BIRDS_OF_SLOW_LOGS, ({ url }, pass) => {
       if (!LOGS.test(url)) return undefined;

@@ -48,7 +48,7 @@ async function reported(report: object, minutes = 70) {
   return { stage, world };
 }
 
-test('the members of each Nest get its own month, as the service counts it, and not a word of another', async () => {
+test('the members of each Nest get its own month, as the service counts it, and not a word of another [long]', async () => {
   const { stage, world } = await reported({});
   expect(stage.reports).toHaveLength(19);
   for (const report of stage.reports) {
@@ -83,7 +83,7 @@ test('the members of each Nest get its own month, as the service counts it, and 
   expect(suppressed.deliveries.map(({ lastError }) => lastError)).toContain('the Nest has no active members');
 });
 
-test('one report of all Nests has the figures and texts of the page', async () => {
+test('one report of all Nests has the figures and texts of the page [long]', async () => {
   const whole = { isForEachNest: false, isToMembers: false, isCountsOnly: false, minutesSaved: 30 };
   const { stage, world } = await reported(whole);
   const [report] = stage.reports;

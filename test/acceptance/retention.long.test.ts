@@ -3,7 +3,7 @@
  * returns them.
  */
 import { afterEach, expect, test } from 'vitest';
-import { amountOf, longStory } from '../cases.ts';
+import { amountOf } from '../cases.ts';
 import { openStage, type Stage } from './stage.ts';
 
 let stage: Stage;
@@ -47,7 +47,7 @@ const FAILURES = amountOf('retention: failures for which an alert fires', 60, 27
 
 const repeated = () => stage.forwarded().filter((key, at, keys) => keys.indexOf(key) !== at);
 
-longStory('a longer retention notifies of nothing again that the shorter one had deleted', async () => {
+test('a longer retention notifies of nothing again that the shorter one had deleted [long]', async () => {
   const birds = await open();
   await daysPass(0.5, birds);
   await daysPass(2, birds.slice(0, 2));
@@ -62,23 +62,20 @@ longStory('a longer retention notifies of nothing again that the shorter one had
   );
 });
 
-longStory(
-  'a restart does not notify again of what did not change for longer than the retention',
-  async () => {
-    const birds = await open();
-    await daysPass(KEPT_DAYS / 2, birds);
-    await daysPass(1.5 * KEPT_DAYS, []);
-    await stage.restart();
-    await stage.minutesPass(60);
-    expect(repeated()).toEqual([]);
-    // What happens afterwards is notified as usual.
-    const failed = stage.worlds.eu!.startFlight(birds[2]!, { endsAs: 'failed', fliesForMs: 1000 });
-    await stage.minutesPass(30);
-    expect(stage.forwarded().at(-1)).toBe(`eu/flight/${failed.id}/failed`);
-  },
-);
+test('a restart does not notify again of what did not change for longer than the retention [long]', async () => {
+  const birds = await open();
+  await daysPass(KEPT_DAYS / 2, birds);
+  await daysPass(1.5 * KEPT_DAYS, []);
+  await stage.restart();
+  await stage.minutesPass(60);
+  expect(repeated()).toEqual([]);
+  // What happens afterwards is notified as usual.
+  const failed = stage.worlds.eu!.startFlight(birds[2]!, { endsAs: 'failed', fliesForMs: 1000 });
+  await stage.minutesPass(30);
+  expect(stage.forwarded().at(-1)).toBe(`eu/flight/${failed.id}/failed`);
+});
 
-test('a Flight that the service lists without a start is notified once, however often the store is pruned', async () => {
+test('a Flight that the service lists without a start is notified once, however often the store is pruned [long]', async () => {
   let bird = '';
   stage = await openStage({
     regions: ['eu'],
@@ -105,64 +102,61 @@ test('a Flight that the service lists without a start is notified once, however 
   expect(stage.forwarded()).toEqual([`eu/flight/${flight.id}/cancelled`]);
 });
 
-longStory(
-  'a Bird that comes back after the retention is not notified of again, and watched as usual',
-  async () => {
-    const hidden = new Set<string>();
-    let [bird, other] = ['', ''];
-    stage = await openStage({
-      regions: ['eu'],
-      poll: { intervalMs: 240_000 },
-      before(world) {
-        const { id } = world.addNest({ name: 'Marketing' });
-        bird = world.addBird(id, { name: 'one', triggerType: 'event' }).id;
-        other = world.addBird(id, { name: 'two', triggerType: 'event' }).id;
+test('a Bird that comes back after the retention is not notified of again, and watched as usual [long]', async () => {
+  const hidden = new Set<string>();
+  let [bird, other] = ['', ''];
+  stage = await openStage({
+    regions: ['eu'],
+    poll: { intervalMs: 240_000 },
+    before(world) {
+      const { id } = world.addNest({ name: 'Marketing' });
+      bird = world.addBird(id, { name: 'one', triggerType: 'event' }).id;
+      other = world.addBird(id, { name: 'two', triggerType: 'event' }).id;
+    },
+    between: (service) => ({
+      async send(request) {
+        const { body, ...answer } = await service.send(request);
+        const listed: unknown = hidden.size > 0 && body.startsWith('[') ? JSON.parse(body) : undefined;
+        if (!Array.isArray(listed)) return { ...answer, body };
+        return { ...answer, body: JSON.stringify(listed.filter(({ id }) => !hidden.has(id))) };
       },
-      between: (service) => ({
-        async send(request) {
-          const { body, ...answer } = await service.send(request);
-          const listed: unknown = hidden.size > 0 && body.startsWith('[') ? JSON.parse(body) : undefined;
-          if (!Array.isArray(listed)) return { ...answer, body };
-          return { ...answer, body: JSON.stringify(listed.filter(({ id }) => !hidden.has(id))) };
-        },
-        close: () => service.close(),
-      }),
-    });
-    const world = stage.worlds.eu!;
-    await stage.restart(() => stage.keepsFor(1));
-    await stage.minutesPass(10);
-    const inTheAir = world.startFlight(bird);
-    const received = world.startFlight(bird, { endsAs: 'failed', fliesForMs: 1000 });
-    world.save(bird);
-    await stage.minutesPass(30);
-    world.startFlight(bird, { endsAs: 'succeeded', fliesForMs: 1000 });
-    await stage.minutesPass(10);
-    const known = () =>
-      stage.store.transaction(async (tx) => (await tx.inventory.birds('eu')).map(({ birdId }) => birdId));
-    const inFlight = () =>
-      stage.store.transaction((tx) => tx.overdue.flights(world.nowUs(), world.nowUs() * 2, 10));
-    expect(stage.forwarded()).toContain(`eu/flight/${received.id}/failed`);
-    hidden.add(bird);
-    await daysPass(2, [other]);
-    expect(await known()).toEqual([other]);
-    expect(await inFlight()).toEqual([]);
-    const missed = world.startFlight(bird, { endsAs: 'failed', fliesForMs: 1000 });
-    await stage.minutesPass(10);
-    hidden.clear();
-    await stage.minutesPass(30 * 60);
-    expect(await known()).toEqual([bird, other].toSorted());
-    expect(await inFlight()).toHaveLength(1);
-    world.endFlight(inTheAir.id, 'failed');
-    await stage.minutesPass(30);
-    await stage.restart();
-    await stage.minutesPass(60);
-    const flights = [missed, inTheAir].map(({ id }) => `eu/flight/${id}/failed`);
-    expect(stage.forwarded()).toEqual(expect.arrayContaining(flights));
-    expect(repeated()).toEqual([]);
-  },
-);
+      close: () => service.close(),
+    }),
+  });
+  const world = stage.worlds.eu!;
+  await stage.restart(() => stage.keepsFor(1));
+  await stage.minutesPass(10);
+  const inTheAir = world.startFlight(bird);
+  const received = world.startFlight(bird, { endsAs: 'failed', fliesForMs: 1000 });
+  world.save(bird);
+  await stage.minutesPass(30);
+  world.startFlight(bird, { endsAs: 'succeeded', fliesForMs: 1000 });
+  await stage.minutesPass(10);
+  const known = () =>
+    stage.store.transaction(async (tx) => (await tx.inventory.birds('eu')).map(({ birdId }) => birdId));
+  const inFlight = () =>
+    stage.store.transaction((tx) => tx.overdue.flights(world.nowUs(), world.nowUs() * 2, 10));
+  expect(stage.forwarded()).toContain(`eu/flight/${received.id}/failed`);
+  hidden.add(bird);
+  await daysPass(2, [other]);
+  expect(await known()).toEqual([other]);
+  expect(await inFlight()).toEqual([]);
+  const missed = world.startFlight(bird, { endsAs: 'failed', fliesForMs: 1000 });
+  await stage.minutesPass(10);
+  hidden.clear();
+  await stage.minutesPass(30 * 60);
+  expect(await known()).toEqual([bird, other].toSorted());
+  expect(await inFlight()).toHaveLength(1);
+  world.endFlight(inTheAir.id, 'failed');
+  await stage.minutesPass(30);
+  await stage.restart();
+  await stage.minutesPass(60);
+  const flights = [missed, inTheAir].map(({ id }) => `eu/flight/${id}/failed`);
+  expect(stage.forwarded()).toEqual(expect.arrayContaining(flights));
+  expect(repeated()).toEqual([]);
+});
 
-test('an alert that fires for longer than the retention forgets its notified events, and nothing else', async () => {
+test('an alert that fires for longer than the retention forgets its notified events, and nothing else [long]', async () => {
   let bird = '';
   stage = await openStage({
     regions: ['eu'],

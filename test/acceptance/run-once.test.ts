@@ -115,7 +115,7 @@ async function readOnce({
 
 const firstOf = (world: World) => [...world.birds.keys()][0]!;
 
-test('it reads all streams, delivers and ends', async () => {
+test('it reads all streams, delivers and ends [long]', async () => {
   const { received, endedMs, firing, ...outcome } = await readOnce();
   expect(outcome).toEqual({ left: [], unread: 0, unaccepted: 0, pending: 0 });
   expect(firing).toEqual([]);
@@ -137,7 +137,7 @@ test('streams that cannot be read are counted', async () => {
 test.each([
   ['', 0],
   [', though that is told last', 10_000],
-])('a Bird that was deleted since the last reading is gone, not unread%s', async (_when, slowMs) => {
+])('a Bird that was deleted since the last reading is gone, not unread%s [long]', async (_when, slowMs) => {
   let deleted = 'none';
   const us = async (_atMs: number, url: string, clock: Clock) => {
     if (url.includes(`/birds/${deleted}/`)) await sleep(clock, slowMs);
@@ -154,7 +154,7 @@ test.each([
   expect(await readOnce({ us, afterwards: [fails, vanishes] })).toMatchObject({ unread: 0, firing: [] });
 });
 
-test('what happened in a Nest before a run first listed it raises no alert', async () => {
+test('what happened in a Nest before a run first listed it raises no alert [long]', async () => {
   let nests = '';
   const us = (_atMs: number, url: string) => (nests && url.endsWith('/nests') ? { body: nests } : undefined);
   const addsHidden = (world: World) => {
@@ -176,7 +176,7 @@ test('a region that refuses the token is left at once, reported, and delays nobo
   expect(endedMs).toBeLessThan(60_000);
 });
 
-test('a region that is away is left after a moment, and read if it comes back in that time', async () => {
+test('a region that is away is left after a moment, and read if it comes back in that time [long]', async () => {
   const unreachable = new NestwatchError('unreachable', 'no answer');
   const from = (sinceMs: number, untilMs: number) => (atMs: number) =>
     atMs > sinceMs && atMs < untilMs ? unreachable : undefined;

@@ -38,7 +38,7 @@ const AHEAD = [
   ['forty years', 40 * 365 * 86_400e6],
 ] as const;
 
-test.each(AHEAD)('%s ahead once, and at the first answer of all', async (_, us) => {
+test.each(AHEAD)('%s ahead once, and at the first answer of all [long]', async (_, us) => {
   let birdId = '';
   let nestId = '';
   aheadUs = us;
@@ -61,7 +61,7 @@ test.each(AHEAD)('%s ahead once, and at the first answer of all', async (_, us) 
   expect(newsOf(stage)).toEqual(['ConnectionDisconnected', 'FlightFailed']);
 });
 
-test.each(AHEAD)('%s ahead once, later', async (_, us) => {
+test.each(AHEAD)('%s ahead once, later [long]', async (_, us) => {
   let birdId = '';
   let nestId = '';
   aheadUs = 0;

@@ -113,7 +113,7 @@ interface SilenceJson {
   readonly matchers: readonly { readonly name: string }[];
 }
 
-test('who presses in Slack acknowledges and silences by name, once, and the message says so', async () => {
+test('who presses in Slack acknowledges and silences by name, once, and the message says so [long]', async () => {
   const watch = await openWatch();
   watch.fails();
   const message = await watch.message();
@@ -181,7 +181,7 @@ test('who presses in Slack acknowledges and silences by name, once, and the mess
   await expect.poll(() => watch.slack.hints).toEqual(['The alert is not firing.']);
 });
 
-test('who presses Fly again in Slack starts one Flight, however often the request comes', async () => {
+test('who presses Fly again in Slack starts one Flight, however often the request comes [long]', async () => {
   const watch = await openWatch();
   watch.fails();
   const message = await watch.message();

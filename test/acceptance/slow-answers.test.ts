@@ -37,7 +37,7 @@ describe('a restart after three days whose first answers take seconds', () => {
   test.each([
     ['of Birds that flew before', true],
     ['of Birds that never flew before', false],
-  ])('loses nothing %s', async (_, flewBefore) => {
+  ])('loses nothing %s [long]', async (_, flewBefore) => {
     let birds: string[] = [];
     let behaviours!: Behaviours;
     stage = await openStage({
@@ -92,7 +92,7 @@ test('on a first start whose first answer takes ten seconds, history is not noti
   expect(stage.forwarded()).toContain(`eu/flight/${old}/failed`);
 });
 
-test("a first start without an inventory reads notifications by the service's clock, not by ours", async () => {
+test("a first start without an inventory reads notifications by the service's clock, not by ours [long]", async () => {
   const fromUs: number[] = [];
   let isListingNests = false;
   const listen = (service: Transport): Transport => ({

@@ -13,7 +13,7 @@ const received = (alertname = 'FeedBehind') =>
         .map(({ status, annotations }) => ({ status, description: annotations.description })),
     );
 
-test('a region with more Birds than its rate allows reports it, until there are fewer', async () => {
+test('a region with more Birds than its rate allows reports it, until there are fewer [long]', async () => {
   const birds: string[] = [];
   stage = await openStage({
     regions: ['eu'],
@@ -35,7 +35,7 @@ test('a region with more Birds than its rate allows reports it, until there are 
   expect(received().map(({ status }) => status)).toEqual(['firing', 'resolved']);
 });
 
-test('the Birds of the first Nests are read while a first listing of very many Nests goes on', async () => {
+test('the Birds of the first Nests are read while a first listing of very many Nests goes on [long]', async () => {
   let first = '';
   stage = await openStage({
     regions: ['eu'],
@@ -56,7 +56,7 @@ test('the Birds of the first Nests are read while a first listing of very many N
   expect(stage.daemon().regions()[0]).toMatchObject({ started: true, birds: 120 });
 });
 
-test('a region with few Birds polls each at the interval, and sends no further requests', async () => {
+test('a region with few Birds polls each at the interval, and sends no further requests [long]', async () => {
   stage = await openStage({
     regions: ['eu'],
     before(world) {
@@ -102,7 +102,7 @@ test('after a failure the Bird is polled again before its interval is over', asy
   expect(stage.forwarded()).toContain(`eu/flight/${second.id}/failed`);
 });
 
-test('Flights that were long active at the first start are known within minutes, even if the rate is low', async () => {
+test('Flights that were long active at the first start are known within minutes, even if the rate is low [long]', async () => {
   const flights: string[] = [];
   stage = await openStage({
     regions: ['eu'],

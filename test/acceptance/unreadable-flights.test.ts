@@ -76,7 +76,7 @@ test.each([
   ['a moment', 0],
   ['26 hours', 26 * 3_600_000],
 ])(
-  'a gap among Flights survives a restart that takes %s, and nothing after it is proven complete',
+  'a gap among Flights survives a restart that takes %s, and nothing after it is proven complete [long]',
   async (_for, ms) => {
     const holeUs = await openWithHole();
     await stage.restart(async () => {
@@ -92,7 +92,7 @@ test.each([
   },
 );
 
-test('a gap among the Flights of a Bird ends when the Bird is deleted', async () => {
+test('a gap among the Flights of a Bird ends when the Bird is deleted [long]', async () => {
   await openWithHole();
   world.deleteBird(birdId);
   await stage.minutesPass(20);

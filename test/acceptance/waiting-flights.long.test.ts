@@ -4,7 +4,6 @@ import { afterEach, expect, test } from 'vitest';
 import { mailMessage } from '../../src/channels/email/mail-message.ts';
 import type { Rule } from '../../src/domain/alert/rule.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
-import { longStory } from '../cases.ts';
 import { rule } from '../domain/world.ts';
 import { wroteStep } from '../simulator/wrote-step.ts';
 import { openStage, type Stage, type StageOptions } from './stage.ts';
@@ -43,7 +42,7 @@ const last = () => stage.received().at(-1)!.alerts[0]!;
 const logRequests = () =>
   stage.happenings.filter((one) => one.what === 'request' && one.operation === 'getFlightLogs').length;
 
-test('a Flight that waits for a person is told with its step, and when it goes on', async () => {
+test('a Flight that waits for a person is told with its step, and when it goes on [long]', async () => {
   const { world, birdId } = await oneBird([REVIEWS]);
   const { id } = world.startFlight(birdId);
   await stage.minutesPass(3 * HOUR - 2);
@@ -70,7 +69,7 @@ test('a Flight that waits for a person is told with its step, and when it goes o
   expect(resolved.annotations.resolved_by).toBe('went on at 3 Jul 2026, 12:04 UTC, after 23 h 3 min');
 });
 
-longStory('a restart brings no second message, and the next reading comes when it would have', async () => {
+test('a restart brings no second message, and the next reading comes when it would have [long]', async () => {
   const { world, birdId } = await oneBird([REVIEWS]);
   world.startFlight(birdId);
   await stage.minutesPass(4 * HOUR);
@@ -84,7 +83,7 @@ longStory('a restart brings no second message, and the next reading comes when i
   expect(logRequests()).toBe(requests);
 });
 
-test('it ends with its Flight', async () => {
+test('it ends with its Flight [long]', async () => {
   const { world, birdId } = await oneBird([REVIEWS]);
   const { id } = world.startFlight(birdId);
   await stage.minutesPass(4 * HOUR);
@@ -105,7 +104,7 @@ test('one that hangs elsewhere is stuck, and the first message says in which ste
   expect(logRequests()).toBe(1);
 });
 
-test('one that waits is not stuck as well', async () => {
+test('one that waits is not stuck as well [long]', async () => {
   const { world, birdId } = await oneBird([REVIEWS, LIMIT]);
   const { id } = world.startFlight(birdId);
   await stage.minutesPass(5);
@@ -114,7 +113,7 @@ test('one that waits is not stuck as well', async () => {
   expect(received()).toEqual(['FlightWaiting firing']);
 });
 
-test('a log that the service refuses is asked for again six hours later, and FlightStuck says so little', async () => {
+test('a log that the service refuses is asked for again six hours later, and FlightStuck says so little [long]', async () => {
   const refuse = { isRefusing: true };
   const { world, birdId } = await oneBird([REVIEWS, LIMIT], {
     between: (service) => ({
@@ -137,7 +136,7 @@ test('a log that the service refuses is asked for again six hours later, and Fli
   expect(received()).toEqual(expect.arrayContaining(['FlightWaiting firing', 'FlightStuck resolved']));
 });
 
-test('nothing is read of Flights that nobody asks about', async () => {
+test('nothing is read of Flights that nobody asks about [long]', async () => {
   const { world, birdId } = await oneBird([]);
   world.startFlight(birdId);
   await stage.minutesPass(10 * HOUR);
@@ -185,7 +184,7 @@ async function manyWait(birds: number, minutes: number, rules: readonly Rule[]) 
   };
 }
 
-longStory('many that wait cost few requests, and delay no failures', async () => {
+test('many that wait cost few requests, and delay no failures [long]', async () => {
   const without = await manyWait(75, 60, []);
   await stage.close();
   const rules = [rule('FlightWaiting', { steps: ['*review*'], afterMs: HOUR_MS / 2 })];

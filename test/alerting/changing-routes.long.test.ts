@@ -335,7 +335,7 @@ describe.each<[string, StoryOptions]>([
   ],
   ['several receivers, with all of this,', { ...ALL_OF_IT, trees: OF_SEVERAL_AT_NIGHT, areBackedUp: true }],
 ])('routes to %s that change while alerts fire', (_, options) => {
-  test('leave nobody with a wrong belief', async () => {
+  test('leave nobody with a wrong belief [long]', async () => {
     for (let seed = 1; seed <= STORIES; seed += 1)
       expect(await tell(seed, options), `seed ${seed}`).toEqual([]);
   });

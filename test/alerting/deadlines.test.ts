@@ -380,7 +380,7 @@ describe.each([
   ['Europe/Amsterdam', '0 7 * * *'],
   ['Australia/Lord_Howe', '45 1 * * *'],
 ])('a year in %s of deadlines at %s', (timezone, landedBy) => {
-  test('has one each day, also when the clocks change, and each is judged once by processes that are killed', async () => {
+  test('has one each day, also when the clocks change, and each is judged once by processes that are killed [long]', async () => {
     await world([]);
     const yearly = { ...NOON_THIRTY, landedBy, timezone };
     const days = new Set<string>();
@@ -401,7 +401,7 @@ describe.each([
   });
 });
 
-test('killed at each of 50 deadlines, before or after they are committed, each is judged and counted once', async () => {
+test('killed at each of 50 deadlines, before or after they are committed, each is judged and counted once [long]', async () => {
   await world([]);
   const outcomes: string[] = [];
   for (let hour = 0; hour < 50; hour += 1) {

@@ -10,7 +10,7 @@ test.each([
   ['Europe/Amsterdam', '30 2 * * *', '2026-10-24'],
   ['Australia/Lord_Howe', '45 1 * * *', '2026-04-04'],
   ['Australia/Lord_Howe', '15 2 * * *', '2026-10-03'],
-])('in %s, the digest of %s comes once in the night after %s', async (timezone, cron, day) => {
+])('in %s, the digest of %s comes once in the night after %s [long]', async (timezone, cron, day) => {
   const clock = createVirtualClock(Date.parse(`${day}T09:00Z`) * 1000);
   const store = await openSqliteStore({ path: ':memory:', clock });
   onTestFinished(() => store.close());

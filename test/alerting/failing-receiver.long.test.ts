@@ -73,7 +73,7 @@ describe('a receiver that answers 503 for two hours, then 410, then times out af
     });
   });
 
-  test('a process that ends between any two steps loses and invents nothing', async () => {
+  test('a process that ends between any two steps loses and invents nothing [long]', async () => {
     // An attempt that the end interrupted is made again a little later; the content is the same.
     const messages = (desk: Desk) =>
       desk

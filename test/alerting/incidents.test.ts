@@ -96,7 +96,7 @@ describe('an incident whose alert is acknowledged', () => {
     expect(story(desk)).toEqual(['ops@0 trigger a', 'ops@5 resolve a']);
   });
 
-  test('also ends if a silence mutes the end, unless it must be ended by hand', async () => {
+  test('also ends if a silence mutes the end, unless it must be ended by hand [long]', async () => {
     for (const sendResolved of [true, false]) {
       const desk = await open({ receivers: [pager('ops', { integrations: [pagerduty({ sendResolved })] })] });
       await desk.story('fails A, 1');
@@ -153,7 +153,7 @@ describe('an incident whose alert is acknowledged', () => {
     expect([desk.received.length, desk.mails.length]).toEqual([1, 1]);
   });
 
-  test('is acknowledged in order, behind a trigger that is not accepted, whatever step the process dies after', async () => {
+  test('is acknowledged in order, behind a trigger that is not accepted, whatever step the process dies after [long]', async () => {
     const tell = async (dieAfter?: number) => {
       const answer = (_: string, minute: number) => (minute < 2 ? 503 : 200);
       const desk = await openDesk({ receivers: [pager()], answer, ...(dieAfter && { dieAfter }) });
@@ -175,7 +175,7 @@ describe('an incident that a fallback opened', () => {
   const downUntil = (end: number) => (name: string, minute: number) =>
     name === 'ops' && minute < end ? 503 : 200;
 
-  test('is acknowledged and resolved there', async () => {
+  test('is acknowledged and resolved there [long]', async () => {
     const desk = await open({ receivers, answer: downUntil(20) });
     await desk.story('fails A, 30, acknowledges A, 10, succeeds A, 20');
     expect(actions(desk)).toEqual(['trigger', 'acknowledge', 'resolve']);
@@ -183,7 +183,7 @@ describe('an incident that a fallback opened', () => {
     expect(desk.lines('ops').at(-1)).toContain('resolved');
   });
 
-  test('is resolved soon if the alert had ended and its own receiver was notified', async () => {
+  test('is resolved soon if the alert had ended and its own receiver was notified [long]', async () => {
     const answer = (name: string, _: number, tries: number) => (name === 'ops' && tries <= 3 ? 503 : 200);
     const desk = await open({ receivers, answer, route: { groupWaitMs: 0, groupIntervalMs: 1_000 } });
     await desk.story('fails A, 0.01, succeeds A, 15');
@@ -193,7 +193,7 @@ describe('an incident that a fallback opened', () => {
   });
 });
 
-test('what was held back, and then not accepted, opens an incident at the fallback that lasts until all of it ends', async () => {
+test('what was held back, and then not accepted, opens an incident at the fallback that lasts until all of it ends [long]', async () => {
   const answer = (name: string, minute: number) => (name === 'ops' && minute > 1 && minute < 62 ? 503 : 200);
   const own = hook('ops', { fallback: 'boss', maxNotificationsPerHour: 1 });
   const desk = await open({ receivers: [own, pager('boss')], answer, route: PER_BIRD });
@@ -204,7 +204,7 @@ test('what was held back, and then not accepted, opens an incident at the fallba
   expect(ofThese().map((one) => one.event_action)).toEqual(['trigger', 'trigger', 'resolve']);
 });
 
-test('what some integrations send as one message and others by incident is given to a fallback once', async () => {
+test('what some integrations send as one message and others by incident is given to a fallback once [long]', async () => {
   const answer = (name: string, minute: number) => (name === 'ops' && minute > 3 ? 503 : 200);
   const integrations = [...hook('ops').integrations, pagerduty()];
   const own = { name: 'ops', integrations, foldStormsMs: 5 * MINUTE_MS, fallback: 'backup' };
@@ -229,7 +229,7 @@ test('what some integrations send as one message and others by incident is given
   expect(new Set(ofFlights.map(({ dedup_key }) => dedup_key)).size).toBe(4);
 });
 
-test('an incident that must be ended by hand is not ended by a failure that was over before it was notified', async () => {
+test('an incident that must be ended by hand is not ended by a failure that was over before it was notified [long]', async () => {
   const byHand = (name: string, settings: Partial<Receiver> = {}): Receiver => ({
     ...settings,
     name,
@@ -263,7 +263,7 @@ test('an incident whose route is no longer configured ends, and what fires opens
 });
 
 describe('what is notified together with other groups', () => {
-  test('goes to each incident separately if a cap held it back, and ends each', async () => {
+  test('goes to each incident separately if a cap held it back, and ends each [long]', async () => {
     const receivers = [pager('ops', { maxNotificationsPerHour: 1 })];
     const desk = await open({ receivers, route: PER_BIRD });
     await desk.story('fails A, 1, fails B C, 61, succeeds A C, 120, succeeds B, 120');
@@ -283,7 +283,7 @@ describe('what is notified together with other groups', () => {
     expect(actions(desk)).toEqual(['trigger']);
   });
 
-  test('leaves an incident open in which something else fires', async () => {
+  test('leaves an incident open in which something else fires [long]', async () => {
     const desk = await open({ receivers: [pager('ops', { maxNotificationsPerHour: 1 })] });
     await desk.story('fails A, 1, fails B, 10, succeeds B, 60');
     expect(actions(desk)).toEqual(['trigger']);

@@ -22,7 +22,7 @@ function saidOf(desk: Desk, bird: string): string[] {
   );
 }
 
-test('the end of an alert waits for the summary that says it fires', async () => {
+test('the end of an alert waits for the summary that says it fires [long]', async () => {
   const { desk, receiver } = await open();
   receiver.isDown = true;
   await desk.failedLongAgo('A', 'B');
@@ -35,7 +35,7 @@ test('the end of an alert waits for the summary that says it fires', async () =>
   expect(saidOf(desk, 'B')).toEqual(['firing']);
 });
 
-test('what fires again waits as well', async () => {
+test('what fires again waits as well [long]', async () => {
   const { desk, receiver } = await open();
   receiver.isDown = true;
   await desk.failedLongAgo('A');
@@ -49,7 +49,7 @@ test('what fires again waits as well', async () => {
   expect(saidOf(desk, 'A')).toEqual(['firing', 'resolved', 'firing']);
 });
 
-test('what was held back waits for what its groups notified of before', async () => {
+test('what was held back waits for what its groups notified of before [long]', async () => {
   const { desk, receiver } = await open({ receivers: [hook('ops', { maxNotificationsPerHour: 2 })] });
   await desk.fails('A');
   await desk.pass(1);

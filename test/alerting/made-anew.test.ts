@@ -12,7 +12,7 @@ const RECEIVERS: readonly (readonly [string, Receiver['integrations']])[] = [
   ['the members of Nests', [email({ to: [], toNestMembers: true })]],
 ];
 
-test.each(RECEIVERS)('by way of %s', async (_, integrations) => {
+test.each(RECEIVERS)('by way of %s [long]', async (_, integrations) => {
   desk = await openDesk({ receivers: [{ name: 'ops', integrations }, hook('other')] });
   await desk.store.transaction((tx) =>
     tx.inventory.putNestMembers([

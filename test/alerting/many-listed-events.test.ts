@@ -14,7 +14,7 @@ const ALERTS = 100;
 /** Per alert: one more than a message lists. */
 const EVENTS = 21;
 
-test('no message lists more events than fit, whoever gets it', async () => {
+test('no message lists more events than fit, whoever gets it [long]', async () => {
   const { route, ...others } = anAlertingConfig();
   const config = {
     ...others,

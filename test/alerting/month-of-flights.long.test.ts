@@ -2,7 +2,7 @@
  * A month of the simulator's ordinary traffic, 400 Birds, after a month that shows what is usual: FlightSlow and
  * FlightsUnusual fire for next to nothing, and find what is planted.
  */
-import { describe, expect } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createOverdue } from '../../src/alerting/overdue.ts';
 import type { Fact } from '../../src/domain/alert/fact.ts';
 import type { Rule } from '../../src/domain/alert/rule.ts';
@@ -14,7 +14,7 @@ import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { writeDecision } from '../../src/store/alerts/change-alerts.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { formatInstant } from '../../src/time/instant.ts';
-import { longStory, say } from '../cases.ts';
+import { say } from '../cases.ts';
 import { rule } from '../domain/world.ts';
 import { createTrial } from '../simulator/ask.ts';
 import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
@@ -140,7 +140,7 @@ const ALL_OF = (per: '1d' | '1h') => [rule('FlightSlow'), rule('FlightsUnusual',
 
 describe('a month of ordinary traffic', () => {
   for (const per of ['1d', '1h'] as const) {
-    longStory(`fires at most once a week, per ${per}`, async () => {
+    test(`fires at most once a week, per ${per} [long]`, async () => {
       const { birds, flown } = ordinaryTraffic(1);
       const fired = await alertsIn(birds, flown, ALL_OF(per));
       say(`per ${per}: ${JSON.stringify(fired.map(({ alertId, atUs }) => [alertId, formatInstant(atUs)]))}`);
@@ -148,7 +148,7 @@ describe('a month of ordinary traffic', () => {
     });
   }
 
-  longStory('shows what is planted, each with its delay', async () => {
+  test('shows what is planted, each with its delay [long]', async () => {
     const { birds, flown } = ordinaryTraffic(3);
     const [slow, runaway, silent] = [birds[4]!, birds[10]!, birds[20]!];
     const planted = flown.flatMap((one): Flown[] => {

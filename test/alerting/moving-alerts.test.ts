@@ -72,7 +72,7 @@ async function writesInARow(store: Store, work: (tx: Transaction) => Promise<unk
   return { most, all };
 }
 
-test('other work continues while the alerts of a region that is no longer watched are ended', async () => {
+test('other work continues while the alerts of a region that is no longer watched are ended [long]', async () => {
   const store = await openAlerts();
   const { most, all } = await writesInARow(store, async (tx) => {
     const { happenings } = await endRemovedRegions(tx, [{ name: 'us' }], base.rules, NOW_US);
@@ -84,7 +84,7 @@ test('other work continues while the alerts of a region that is no longer watche
   expect(counts).toMatchObject([{ state: 'resolved', count: ALERTS }]);
 });
 
-test('other work continues while a large group is moved to other routes', async () => {
+test('other work continues while a large group is moved to other routes [long]', async () => {
   const store = await openAlerts();
   const { route } = config;
   const moved = { ...config, route: { ...route, path: '1', key: '{moved}', groupBy: ['severity'] } };

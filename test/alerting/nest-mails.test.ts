@@ -13,7 +13,7 @@ const NESTS = 100;
 /** The most mails queued between two turns of the event loop. */
 const MOST_QUEUED = 20;
 
-test('mails to the members of many Nests are queued in turns, and members are read once', async () => {
+test('mails to the members of many Nests are queued in turns, and members are read once [long]', async () => {
   const { route, ...others } = anAlertingConfig();
   const config = {
     ...others,

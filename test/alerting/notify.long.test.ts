@@ -5,7 +5,7 @@ import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import type { Silence } from '../../src/domain/muting/silence.ts';
 import type { Route } from '../../src/domain/routing/route.ts';
 import { secret } from '../../src/secret.ts';
-import { casesOf, longStory } from '../cases.ts';
+import { casesOf } from '../cases.ts';
 import { email, webhook } from '../channels/sample-notifications.ts';
 import { type Node, node, tree } from '../domain/route-tree.ts';
 import { OF_DEFAULT } from '../domain/world.ts';
@@ -47,7 +47,7 @@ describe('a large notification', () => {
     return (hook(name).integrations[0] as ReturnType<typeof webhook>).url;
   }
 
-  test('goes to a webhook in parts, each alert in exactly one, in order; to people as one', async () => {
+  test('goes to a webhook in parts, each alert in exactly one, in order; to people as one [long]', async () => {
     const desk = await open({ receivers: [both] });
     await desk.fails(...birds(1_234));
     await desk.pass(1);
@@ -148,7 +148,7 @@ describe('a flood of alerts without `group_wait`', () => {
   }
   const told = (desk: Desk) => desk.received.map(({ minute, body }) => [minute, body.alerts.length]);
 
-  test('becomes one notification, although it comes page by page', async () => {
+  test('becomes one notification, although it comes page by page [long]', async () => {
     const desk = await open({ route: { groupWaitMs: 0 }, receivers: [hook('ops')] });
     await desk.failInPages(pages(12, 100));
     expect(told(desk)).toEqual([
@@ -160,7 +160,7 @@ describe('a flood of alerts without `group_wait`', () => {
     expect(desk.received).toHaveLength(3);
   });
 
-  test('does not make a group wait if it brings a single alert to it', async () => {
+  test('does not make a group wait if it brings a single alert to it [long]', async () => {
     let committed = 0;
     const committedAtSends: number[] = [];
     const desk = await open({
@@ -180,7 +180,7 @@ describe('a flood of alerts without `group_wait`', () => {
     expect(committedAtSends[0]).toBeLessThan(15);
   });
 
-  test('is told while alerts come faster than they join, and each group as a whole', async () => {
+  test('is told while alerts come faster than they join, and each group as a whole [long]', async () => {
     let committed = 0;
     const committedAtSends: number[] = [];
     const desk = await open({
@@ -218,7 +218,7 @@ describe('a webhook that takes CloudEvents', () => {
       receiver === 'lake' ? [(body as unknown as { id: string }[]).map(({ id }) => id)] : [],
     );
 
-  test('gets every event once, even if there are more than others list', async () => {
+  test('gets every event once, even if there are more than others list [long]', async () => {
     const desk = await open({ receivers: [{ name: 'ops', integrations: [email(), lake] }] });
     await desk.fails(...Array<string>(30).fill('A'));
     await desk.pass(1);
@@ -252,7 +252,7 @@ describe('a webhook that takes CloudEvents', () => {
     }
   });
 
-  test('that does not take old news leaves the summary to people of its fallback', async () => {
+  test('that does not take old news leaves the summary to people of its fallback [long]', async () => {
     const receivers = [
       { name: 'ops', integrations: [{ ...lake, url: secret('http://ops.example/') }], fallback: 'backup' },
       { name: 'backup', integrations: [email()] },
@@ -306,7 +306,7 @@ describe('max_alerts', () => {
     ]);
   });
 
-  longStory('limits a notification in parts as a whole', async () => {
+  test('limits a notification in parts as a whole [long]', async () => {
     const desk = await open({
       receivers: [{ name: 'ops', integrations: [...hook('ops').integrations, limited(600)] }],
     });
@@ -331,7 +331,7 @@ describe('escalation', () => {
   const route = { escalation: { afterMs: 15 * MINUTE_MS, receiver: 'boss' } };
   const receivers = [hook('ops'), hook('boss')];
 
-  test('notifies the second receiver once of what still fires after the time, and of its end', async () => {
+  test('notifies the second receiver once of what still fires after the time, and of its end [long]', async () => {
     const desk = await open({ receivers, route });
     await desk.story('fails A B, 10, succeeds B, fails A, 30, fails A, 300, succeeds A, 30');
     expect(desk.lines('boss')).toEqual(['boss@15 firing: A firing +2', 'boss@340 resolved: A resolved +0']);
@@ -384,7 +384,7 @@ describe('escalation', () => {
     expect(desk.lines('boss')).toEqual([`boss@15 firing: ${other} firing +1`]);
   });
 
-  test('from several routes to the same receiver notifies of an alert once, when the first is due', async () => {
+  test('from several routes to the same receiver notifies of an alert once, when the first is due [long]', async () => {
     const to = (receiver: string, matchers: string, minutes: number) =>
       node(matchers, {
         receiver,
@@ -433,7 +433,7 @@ describe("a receiver's cap", () => {
   const route = { groupBy: ['bird'] };
   const receivers = [hook('ops', { maxNotificationsPerHour: 3 })];
 
-  test('notifies of nothing before what is held back, even if its turn comes late', async () => {
+  test('notifies of nothing before what is held back, even if its turn comes late [long]', async () => {
     const desk = await open({ receivers: [hook('ops', { maxNotificationsPerHour: 1 })], route });
     await desk.story('fails B, 4.75, fails A, 54, fails A');
     // The group of A becomes due before what is held back, and both are flushed after that.
@@ -442,7 +442,7 @@ describe("a receiver's cap", () => {
     expect(desk.lines()).toEqual(['ops@0 firing: B firing +1', 'ops@61 firing: A firing +2']);
   });
 
-  test('notifies once of the end of what was acknowledged while it was held back', async () => {
+  test('notifies once of the end of what was acknowledged while it was held back [long]', async () => {
     const desk = await open({ receivers: [hook('ops', { maxNotificationsPerHour: 1 })], route });
     await desk.story('fails A, 2.2, fails B, 2, acknowledges B, 60, fails C');
     // The group of B becomes due before what is held back.
@@ -454,7 +454,7 @@ describe("a receiver's cap", () => {
     ]);
   });
 
-  test('notifies once that what was muted still fires, with each event once', async () => {
+  test('notifies once that what was muted still fires, with each event once [long]', async () => {
     const desk = await open({ receivers: [hook('ops', { maxNotificationsPerHour: 1 })] });
     await desk.story('fails A, 2, fails A, 5');
     const nowUs = desk.clock.nowUs();
@@ -468,7 +468,7 @@ describe("a receiver's cap", () => {
     ]);
   });
 
-  test('sends each event once of an alert that moves to another group while it is held back', async () => {
+  test('sends each event once of an alert that moves to another group while it is held back [long]', async () => {
     const eu = node('region="eu"', { groupBy: ['alertname'] });
     const desk = await open({
       receivers: [hook('ops', { maxNotificationsPerHour: 1 })],
@@ -483,7 +483,7 @@ describe("a receiver's cap", () => {
     expect(ofB().slice(2)).toEqual(['B resolved +0']);
   });
 
-  test('notifies of an end soon after an alert moved to another group while it was held back', async () => {
+  test('notifies of an end soon after an alert moved to another group while it was held back [long]', async () => {
     const eu = node('region="eu"', { groupBy: ['alertname'] });
     const desk = await open({
       receivers: [hook('ops', { maxNotificationsPerHour: 1 })],
@@ -511,7 +511,7 @@ describe("a receiver's cap", () => {
     return { desk, removeCap };
   }
 
-  test('that is removed makes what it held back due at once, each event once', async () => {
+  test('that is removed makes what it held back due at once, each event once [long]', async () => {
     const { desk, removeCap } = await holdsBackA();
     await removeCap();
     await desk.story('fails A, 100');
@@ -522,7 +522,7 @@ describe("a receiver's cap", () => {
     ]);
   });
 
-  test('that is removed while what it held back is muted still sends each event once', async () => {
+  test('that is removed while what it held back is muted still sends each event once [long]', async () => {
     const { desk, removeCap } = await holdsBackA();
     const nowUs = desk.clock.nowUs();
     const untilUs = nowUs + 50.2 * MINUTE_MS * 1000;
@@ -532,7 +532,7 @@ describe("a receiver's cap", () => {
     expect(desk.lines()).toEqual(['ops@0 firing: B firing +1', 'ops@60 firing: A firing +2']);
   });
 
-  test('of a second receiver notifies of the end of what was escalated, although it fires anew by then', async () => {
+  test('of a second receiver notifies of the end of what was escalated, although it fires anew by then [long]', async () => {
     const desk = await open({
       receivers: [hook('ops'), hook('boss', { maxNotificationsPerHour: 1 })],
       route: { ...route, escalation: { afterMs: 15 * MINUTE_MS, receiver: 'boss' } },
@@ -545,7 +545,7 @@ describe("a receiver's cap", () => {
     ]);
   });
 
-  test('of a second receiver notifies of the end of what fires again but is no longer escalated', async () => {
+  test('of a second receiver notifies of the end of what fires again but is no longer escalated [long]', async () => {
     const desk = await open({
       receivers: [hook('ops'), hook('boss', { maxNotificationsPerHour: 1 })],
       route: { ...route, escalation: { afterMs: 15 * MINUTE_MS, receiver: 'boss' } },
@@ -556,7 +556,7 @@ describe("a receiver's cap", () => {
     expect(desk.lines('boss')).toEqual(['boss@15 firing: A firing +1', 'boss@75 resolved: A resolved +1']);
   });
 
-  test('of a second receiver notifies once of the end of what was escalated meanwhile', async () => {
+  test('of a second receiver notifies once of the end of what was escalated meanwhile [long]', async () => {
     const desk = await open({
       receivers: [hook('ops'), hook('boss', { maxNotificationsPerHour: 1 })],
       route: { ...route, escalation: { afterMs: 15 * MINUTE_MS, receiver: 'boss' } },
@@ -565,7 +565,7 @@ describe("a receiver's cap", () => {
     expect(desk.lines('boss')).toEqual(['boss@15 firing: B firing +1', 'boss@75 resolved: A resolved +1']);
   });
 
-  test('holds back what exceeds it and sends all of it as one when there is room, each event once', async () => {
+  test('holds back what exceeds it and sends all of it as one when there is room, each event once [long]', async () => {
     const desk = await open({ receivers, route });
     await desk.fails(...birds(10));
     await desk.pass(20);
@@ -596,7 +596,7 @@ describe("a receiver's cap", () => {
     ).toHaveLength(8);
   });
 
-  test('notifies once of an event that came after the holding back and before the sending', async () => {
+  test('notifies once of an event that came after the holding back and before the sending [long]', async () => {
     const desk = await open({ receivers: [hook('ops', { maxNotificationsPerHour: 1 })], route });
     await desk.story('fails A, 20, fails A, 37.5, fails A, 2, fails A, 30, fails A, 180, succeeds A, 90');
     const events = desk.received.flatMap(({ body }) =>
@@ -608,7 +608,7 @@ describe("a receiver's cap", () => {
     expect(new Set(desk.received.map(({ id }) => id)).size).toBe(desk.received.length);
   });
 
-  test('folds a storm: three separately, then one each time, and separately again when it is over', async () => {
+  test('folds a storm: three separately, then one each time, and separately again when it is over [long]', async () => {
     const desk = await open({ receivers: [hook('ops', { foldStormsMs: 5 * MINUTE_MS })], route });
     await desk.fails(...birds(10));
     await desk.pass(1);
@@ -634,7 +634,7 @@ describe("a receiver's cap", () => {
   describe('folds ends', () => {
     const ops = [hook('ops', { foldEndsMs: 5 * MINUTE_MS })];
 
-    test('of several groups: what fires is told at once, what ends or goes on together', async () => {
+    test('of several groups: what fires is told at once, what ends or goes on together [long]', async () => {
       const desk = await open({ receivers: ops, route: { ...route, groupIntervalMs: MINUTE_MS } });
       await desk.story('fails A B C D, 2, succeeds A B, 1, fails B C, 1, fails E, 2');
       expect(desk.lines()).toEqual([
@@ -684,7 +684,7 @@ describe("a receiver's cap", () => {
     });
   });
 
-  longStory('never lets more than that through in any hour, and loses nothing over a restart', async () => {
+  test('never lets more than that through in any hour, and loses nothing over a restart [long]', async () => {
     const desk = await open({ receivers, route });
     for (let round = 0; round < 12; round += 1) {
       await desk.fails(...birds(4, round * 4));
@@ -712,7 +712,7 @@ describe("a receiver's cap", () => {
     expect(desk.lines()).toEqual(['ops@0 firing: Old firing +1', 'ops@60 firing: New firing +1']);
   });
 
-  test('lets nothing wait behind what is muted', async () => {
+  test('lets nothing wait behind what is muted [long]', async () => {
     const desk = await open({ receivers, route });
     await desk.fails(...birds(4));
     await desk.pass(10);
@@ -732,7 +732,7 @@ describe("a receiver's cap", () => {
     ]);
   });
 
-  test('notifies of the end of what was held back once, as resolved', async () => {
+  test('notifies of the end of what was held back once, as resolved [long]', async () => {
     const desk = await open({ receivers, route });
     await desk.fails(...birds(4));
     await desk.story('10, succeeds B00003, 120');
@@ -806,44 +806,38 @@ describe('a fallback', () => {
     expect(await desk.states()).toEqual({ retry: 2, delivered: 1 });
   });
 
-  longStory(
-    'is notified once of what its receiver has for integrations with `send_resolved` and without',
-    async () => {
-      const [own] = hook('ops').integrations as [ReturnType<typeof webhook>];
-      const desk = await open({
-        receivers: [
-          { name: 'ops', integrations: [{ ...own, sendResolved: false }, own], fallback: 'backup' },
-          hook('backup'),
-        ],
-        answer: (receiver) => (receiver === 'ops' ? 503 : 200),
-      });
-      await desk.story('fails A B, 5');
-      expect(desk.lines()).toEqual(['backup@0 firing: A firing +1; B firing +1']);
-      await desk.story('succeeds B, fails A A, 15');
-      const about = desk.lines().filter((line) => !line.includes('ops'));
-      expect(about.slice(1)).toEqual(['backup@10 firing: A firing +2; B resolved +0']);
-    },
-  );
+  test('is notified once of what its receiver has for integrations with `send_resolved` and without [long]', async () => {
+    const [own] = hook('ops').integrations as [ReturnType<typeof webhook>];
+    const desk = await open({
+      receivers: [
+        { name: 'ops', integrations: [{ ...own, sendResolved: false }, own], fallback: 'backup' },
+        hook('backup'),
+      ],
+      answer: (receiver) => (receiver === 'ops' ? 503 : 200),
+    });
+    await desk.story('fails A B, 5');
+    expect(desk.lines()).toEqual(['backup@0 firing: A firing +1; B firing +1']);
+    await desk.story('succeeds B, fails A A, 15');
+    const about = desk.lines().filter((line) => !line.includes('ops'));
+    expect(about.slice(1)).toEqual(['backup@10 firing: A firing +2; B resolved +0']);
+  });
 
-  longStory(
-    'gets the rest if it first got what was meant for integrations without `send_resolved`',
-    async () => {
-      const [own] = hook('ops').integrations as [ReturnType<typeof webhook>];
-      const other = { ...own, url: secret('http://other.example/'), sendResolved: false };
-      const desk = await open({
-        receivers: [{ name: 'ops', integrations: [own, other], fallback: 'backup' }, hook('backup')],
-        answer: (receiver, minute) =>
-          receiver === 'other' ? 410 : receiver === 'ops' && minute > 3 ? 503 : 200,
-      });
-      await desk.story('fails A B, 20, succeeds B, fails A, 120');
-      const ofFlights = (received: readonly string[]) =>
-        received.filter((line) => !/ops|other/.test(line.slice(8)));
-      const firing = ofFlights(desk.lines('backup')).flatMap((line) => line.match(/[AB] \w+ \+\d/g) ?? []);
-      expect(firing.toSorted()).toEqual(['A firing +1', 'A firing +1', 'B firing +1', 'B resolved +0']);
-    },
-  );
+  test('gets the rest if it first got what was meant for integrations without `send_resolved` [long]', async () => {
+    const [own] = hook('ops').integrations as [ReturnType<typeof webhook>];
+    const other = { ...own, url: secret('http://other.example/'), sendResolved: false };
+    const desk = await open({
+      receivers: [{ name: 'ops', integrations: [own, other], fallback: 'backup' }, hook('backup')],
+      answer: (receiver, minute) =>
+        receiver === 'other' ? 410 : receiver === 'ops' && minute > 3 ? 503 : 200,
+    });
+    await desk.story('fails A B, 20, succeeds B, fails A, 120');
+    const ofFlights = (received: readonly string[]) =>
+      received.filter((line) => !/ops|other/.test(line.slice(8)));
+    const firing = ofFlights(desk.lines('backup')).flatMap((line) => line.match(/[AB] \w+ \+\d/g) ?? []);
+    expect(firing.toSorted()).toEqual(['A firing +1', 'A firing +1', 'B firing +1', 'B resolved +0']);
+  });
 
-  longStory('gets every part of a large notification', async () => {
+  test('gets every part of a large notification [long]', async () => {
     const desk = await open({
       receivers: [hook('ops', { fallback: 'backup' }), hook('backup')],
       answer: (receiver) => (receiver === 'ops' ? 503 : 200),
@@ -880,7 +874,7 @@ describe('a fallback', () => {
     expect(desk.lines('backup').slice(1)).toEqual(['backup@29 resolved: A resolved +1']);
   });
 
-  test('without `send_resolved` is not notified of an end alone', async () => {
+  test('without `send_resolved` is not notified of an end alone [long]', async () => {
     const [own] = hook('backup').integrations as [ReturnType<typeof webhook>];
     const desk = await open({
       receivers: [
@@ -893,34 +887,31 @@ describe('a fallback', () => {
     expect(desk.lines('backup').filter((line) => !line.includes('ops'))).toEqual([]);
   });
 
-  longStory(
-    'for people gets a large notification as people do: once, with the first alerts and a count of the rest',
-    async () => {
-      const inBatches = webhook({ url: secret('http://ops.example/'), format: 'cloudevents' });
-      for (const [own, parts] of [
-        [hook('ops').integrations[0]!, 2],
-        [inBatches, 7],
-      ] as const) {
-        const desk = await open({
-          receivers: [
-            { name: 'ops', integrations: [own], fallback: 'backup' },
-            { name: 'backup', integrations: [email(), ...hook('backup').integrations] },
-          ],
-          answer: (receiver) => (receiver === 'ops' ? 503 : 200),
-        });
-        await desk.fails(...birds(700));
-        await desk.pass(5.5);
-        expect(desk.mails.map(({ notification }) => notification)).toMatchObject([
-          { firingTotal: 700, truncatedAlerts: 600 },
-        ]);
-        expect(desk.mails[0]!.notification.alerts).toHaveLength(100);
-        expect(desk.mails[0]!.notification).not.toHaveProperty('part');
-        const received = desk.received.filter(({ receiver }) => receiver === 'backup');
-        expect(received.map(({ body }) => body.parts)).toEqual(Array(parts).fill(parts));
-        expect(received.flatMap(({ body }) => body.alerts)).toHaveLength(700);
-      }
-    },
-  );
+  test('for people gets a large notification as people do: once, with the first alerts and a count of the rest [long]', async () => {
+    const inBatches = webhook({ url: secret('http://ops.example/'), format: 'cloudevents' });
+    for (const [own, parts] of [
+      [hook('ops').integrations[0]!, 2],
+      [inBatches, 7],
+    ] as const) {
+      const desk = await open({
+        receivers: [
+          { name: 'ops', integrations: [own], fallback: 'backup' },
+          { name: 'backup', integrations: [email(), ...hook('backup').integrations] },
+        ],
+        answer: (receiver) => (receiver === 'ops' ? 503 : 200),
+      });
+      await desk.fails(...birds(700));
+      await desk.pass(5.5);
+      expect(desk.mails.map(({ notification }) => notification)).toMatchObject([
+        { firingTotal: 700, truncatedAlerts: 600 },
+      ]);
+      expect(desk.mails[0]!.notification.alerts).toHaveLength(100);
+      expect(desk.mails[0]!.notification).not.toHaveProperty('part');
+      const received = desk.received.filter(({ receiver }) => receiver === 'backup');
+      expect(received.map(({ body }) => body.parts)).toEqual(Array(parts).fill(parts));
+      expect(received.flatMap(({ body }) => body.alerts)).toHaveLength(700);
+    }
+  });
 
   describe('that was notified of what fires', () => {
     const people = (name: string): Receiver => ({
@@ -934,7 +925,7 @@ describe('a fallback', () => {
         .filter(({ groupLabels }) => groupLabels.alertname === 'FlightFailed');
     const endsOf = (desk: Desk) => mailsOf(desk).map(({ status }) => status);
 
-    test('is notified of the end once, although its receiver accepts again', async () => {
+    test('is notified of the end once, although its receiver accepts again [long]', async () => {
       const desk = await open({
         receivers: [hook('ops', { fallback: 'backup' }), people('backup')],
         answer: (receiver, minute) => (receiver === 'ops' && minute < 3 ? 503 : 200),
@@ -960,7 +951,7 @@ describe('a fallback', () => {
       ['just as its receiver accepts again', 24],
     ] as const;
     test.each(casesOf('notify: ends', ends, ends.slice(2)))(
-      'is notified once of an end %s',
+      'is notified once of an end %s [long]',
       async (_, upAt) => {
         const desk = await open({
           receivers: [hook('ops', { fallback: 'backup' }), people('backup')],
@@ -978,19 +969,22 @@ describe('a fallback', () => {
     test.each([
       ['before', 20, ['firing: A firing +1', 'resolved: A resolved +0']],
       ['after', 60, ['firing: A firing +1', 'firing: A firing +1', 'resolved: A resolved +0']],
-    ])('is notified of the end once, %s the alert would be escalated to it', async (_, endsAt, told) => {
-      const desk = await open({
-        receivers: [hook('ops', { fallback: 'boss' }), hook('boss')],
-        route: { escalation: { afterMs: 30 * MINUTE_MS, receiver: 'boss' } },
-        answer: (receiver, minute) => (receiver === 'ops' && minute < 3 ? 503 : 200),
-      });
-      await desk.fails('A');
-      await desk.pass(endsAt);
-      await desk.story('succeeds A, 60');
-      expect(ofFlights(desk.lines('boss')).map((line) => line.replace(/^boss@\d+ /, ''))).toEqual(told);
-    });
+    ])(
+      'is notified of the end once, %s the alert would be escalated to it [long]',
+      async (_, endsAt, told) => {
+        const desk = await open({
+          receivers: [hook('ops', { fallback: 'boss' }), hook('boss')],
+          route: { escalation: { afterMs: 30 * MINUTE_MS, receiver: 'boss' } },
+          answer: (receiver, minute) => (receiver === 'ops' && minute < 3 ? 503 : 200),
+        });
+        await desk.fails('A');
+        await desk.pass(endsAt);
+        await desk.story('succeeds A, 60');
+        expect(ofFlights(desk.lines('boss')).map((line) => line.replace(/^boss@\d+ /, ''))).toEqual(told);
+      },
+    );
 
-    test('is notified of the end once if it is also a receiver of its own', async () => {
+    test('is notified of the end once if it is also a receiver of its own [long]', async () => {
       const routes = ['ops', 'boss'].map((receiver): Node => node('', { receiver, continue: true }));
       const desk = await open({
         receivers: [hook('ops', { fallback: 'boss' }), hook('boss')],
@@ -1005,29 +999,26 @@ describe('a fallback', () => {
       ]);
     });
 
-    longStory(
-      'is notified of the end in whatever way its receiver is: held back, moved, or no more',
-      async () => {
-        const ways: readonly [Partial<Receiver>, Partial<Route>][] = [
-          [{ maxNotificationsPerHour: 1 }, {}],
-          [{}, { groupBy: ['bird'] }],
-          [{}, { receiver: 'other' }],
-        ];
-        for (const [settings, later] of ways) {
-          const desk = await open({
-            receivers: [hook('ops', { fallback: 'backup', ...settings }), people('backup'), hook('other')],
-            answer: (receiver, minute) => (receiver === 'ops' && minute < 3 ? 503 : 200),
-          });
-          await desk.story('fails A, 10');
-          await desk.restart(later);
-          await desk.story('10, succeeds A, 120');
-          expect(ofFlights(desk.lines('backup')).map((line) => line.replace(/@\d+/, ''))).toEqual([
-            'backup firing: A firing +1',
-            'backup resolved: A resolved +0',
-          ]);
-        }
-      },
-    );
+    test('is notified of the end in whatever way its receiver is: held back, moved, or no more [long]', async () => {
+      const ways: readonly [Partial<Receiver>, Partial<Route>][] = [
+        [{ maxNotificationsPerHour: 1 }, {}],
+        [{}, { groupBy: ['bird'] }],
+        [{}, { receiver: 'other' }],
+      ];
+      for (const [settings, later] of ways) {
+        const desk = await open({
+          receivers: [hook('ops', { fallback: 'backup', ...settings }), people('backup'), hook('other')],
+          answer: (receiver, minute) => (receiver === 'ops' && minute < 3 ? 503 : 200),
+        });
+        await desk.story('fails A, 10');
+        await desk.restart(later);
+        await desk.story('10, succeeds A, 120');
+        expect(ofFlights(desk.lines('backup')).map((line) => line.replace(/@\d+/, ''))).toEqual([
+          'backup firing: A firing +1',
+          'backup resolved: A resolved +0',
+        ]);
+      }
+    });
   });
 
   test('is not notified of what is accepted in time', async () => {
@@ -1043,7 +1034,7 @@ describe('a fallback', () => {
 describe('DeliveryFailing', () => {
   const down = (receiver: string, minute: number) => (receiver === 'ops' && minute < 60 ? 503 : 200);
 
-  longStory('without a fallback goes to everybody else, and also to the receiver itself', async () => {
+  test('without a fallback goes to everybody else, and also to the receiver itself [long]', async () => {
     const lake = { name: 'lake', integrations: [webhook({ format: 'cloudevents' })] };
     const desk = await open({ receivers: [hook('ops'), hook('boss'), hook('duty'), lake], answer: down });
     await desk.story('fails A, 90');
@@ -1058,42 +1049,36 @@ describe('DeliveryFailing', () => {
     ]);
   });
 
-  longStory(
-    'notifies all of the end who were notified that it fires, also if the receiver has a fallback by then',
-    async () => {
-      const receivers = [hook('ops'), hook('backup'), hook('boss')];
-      const desk = await open({ receivers, answer: down });
-      await desk.story('fails A, 30');
-      receivers[0] = hook('ops', { fallback: 'backup' });
-      await desk.story('restart, 90');
-      for (const name of ['backup', 'boss']) {
-        const told = desk.lines(name).filter((line) => line.includes('ops'));
-        expect(told.map((line) => line.replace(/^\w+@\d+ /, ''))).toEqual([
-          'firing: ops firing +0',
-          'resolved: ops resolved +0',
-        ]);
-      }
-    },
-  );
+  test('notifies all of the end who were notified that it fires, also if the receiver has a fallback by then [long]', async () => {
+    const receivers = [hook('ops'), hook('backup'), hook('boss')];
+    const desk = await open({ receivers, answer: down });
+    await desk.story('fails A, 30');
+    receivers[0] = hook('ops', { fallback: 'backup' });
+    await desk.story('restart, 90');
+    for (const name of ['backup', 'boss']) {
+      const told = desk.lines(name).filter((line) => line.includes('ops'));
+      expect(told.map((line) => line.replace(/^\w+@\d+ /, ''))).toEqual([
+        'firing: ops firing +0',
+        'resolved: ops resolved +0',
+      ]);
+    }
+  });
 
-  longStory(
-    'does not fire for a short trouble, nor for one that a restart only seems to begin anew',
-    async () => {
-      const desk = await open({
-        receivers: [hook('ops'), hook('boss')],
-        answer: (receiver, minute) => (receiver === 'ops' && minute < 3 ? 503 : 200),
-      });
-      await desk.story('fails A, 30');
-      expect(desk.lines('boss')).toEqual([]);
+  test('does not fire for a short trouble, nor for one that a restart only seems to begin anew [long]', async () => {
+    const desk = await open({
+      receivers: [hook('ops'), hook('boss')],
+      answer: (receiver, minute) => (receiver === 'ops' && minute < 3 ? 503 : 200),
+    });
+    await desk.story('fails A, 30');
+    expect(desk.lines('boss')).toEqual([]);
 
-      const restarted = await open({ receivers: [hook('ops'), hook('boss')], answer: down });
-      await restarted.fails('A');
-      await restarted.pass(4);
-      await restarted.restart();
-      await restarted.pass(3);
-      expect(restarted.lines('boss')).toEqual(['boss@6 firing: ops firing +0']);
-    },
-  );
+    const restarted = await open({ receivers: [hook('ops'), hook('boss')], answer: down });
+    await restarted.fails('A');
+    await restarted.pass(4);
+    await restarted.restart();
+    await restarted.pass(3);
+    expect(restarted.lines('boss')).toEqual(['boss@6 firing: ops firing +0']);
+  });
 
   test('ends when the failing integration is no longer one of its integrations', async () => {
     const [own, gone] = ['ops', 'gone'].flatMap((name) => hook(name).integrations);
@@ -1110,7 +1095,7 @@ describe('DeliveryFailing', () => {
     expect(await failing()).toBe('resolved');
   });
 
-  longStory('lasts when an integration of another kind is added before the failing one', async () => {
+  test('lasts when an integration of another kind is added before the failing one [long]', async () => {
     const [own] = hook('ops').integrations;
     const receivers: Receiver[] = [hook('ops'), hook('boss')];
     const desk = await open({ receivers, answer: down });
@@ -1120,7 +1105,7 @@ describe('DeliveryFailing', () => {
     expect(desk.lines('boss')).toEqual(['boss@6 firing: ops firing +0']);
   });
 
-  longStory('ends when the receiver is no longer configured', async () => {
+  test('ends when the receiver is no longer configured [long]', async () => {
     const receivers = [hook('ops'), hook('boss')];
     const desk = await open({
       receivers,

@@ -309,7 +309,7 @@ test('a summary says that all is over for a receiver that routes no longer lead 
 describe('a throttled receiver that routes no longer lead to', () => {
   const toOther = () => desk.restart(routes(eu({ receiver: 'other' })));
 
-  test('is notified later that what it was notified of is over', async () => {
+  test('is notified later that what it was notified of is over [long]', async () => {
     await openWith({ maxNotificationsPerHour: 1 }, eu());
     await desk.story('fails A B, 5, fails B, 0.1, succeeds B, 2.9');
     await toOther();

@@ -35,7 +35,7 @@ function lastMail() {
   return [headline, ...lead];
 }
 
-test('says how it stood at the deadline, how late it is by now, and when it landed', async () => {
+test('says how it stood at the deadline, how late it is by now, and when it landed [long]', async () => {
   await happens(
     missed({ how: { what: 'failed', atUs: minute(-29), message: 'Variable targetLanguage is missing.' } }),
   );
@@ -81,7 +81,7 @@ test('a warning ahead of the deadline is not called overdue, and becomes so', as
   );
 });
 
-test('one that landed late is told once, as over', async () => {
+test('one that landed late is told once, as over [long]', async () => {
   const { event } = flight('succeeded', { started: -20, at: 0.1 });
   await desk.store.transaction(async (tx) => {
     const { stream } = await tx.streams.open('eu', 'flight', event.birdId);

@@ -244,7 +244,7 @@ describe('a look', () => {
     expect(await firing()).toEqual([]);
   });
 
-  test('processes many in small steps', async () => {
+  test('processes many in small steps [long]', async () => {
     const names = Array.from({ length: 450 }, (_, index) => `b${index}`);
     await world(Object.fromEntries(names.map((name) => [name, [{ startedAtUs: ago(40) }]])));
     const step = begin(rule('FlightStuck', { maxDurationMs: 30 * MINUTE_MS }));

@@ -25,26 +25,26 @@ async function open(settings: Partial<Receiver> = {}, ...others: Node[]): Promis
   return desk;
 }
 
-test('what a cap held back waits for the morning', async () => {
+test('what a cap held back waits for the morning [long]', async () => {
   await open({ maxNotificationsPerHour: 1 });
   await desk.story('fails A, 5, fails B, 150');
   expect(desk.lines()).toEqual(['ops@1 firing: A firing +1', 'ops@120 firing: B firing +1']);
 });
 
-test('a summary of old news waits for the morning', async () => {
+test('a summary of old news waits for the morning [long]', async () => {
   await open();
   await desk.story('40, failedLongAgo A, 120');
   expect(desk.lines()).toEqual(['ops@120 firing: A firing +0']);
 });
 
-test('what also comes by another route, which is not muted, does not wait', async () => {
+test('what also comes by another route, which is not muted, does not wait [long]', async () => {
   const awake = node('region="eu"', { groupBy: ['bird'] });
   await open({ maxNotificationsPerHour: 1 }, awake);
   await desk.story('fails A, 5, fails B, 150');
   expect(desk.lines()[1]).toBe('ops@61 firing: A firing +1; B firing +1');
 });
 
-test('a route that speaks once a week tells each week what still fires and nobody has acknowledged', async () => {
+test('a route that speaks once a week tells each week what still fires and nobody has acknowledged [long]', async () => {
   // Weeks of a hundred minutes, the first of which begins after forty; config/README.md has it with days.
   const monday = {
     spec: { location: 'UTC' },

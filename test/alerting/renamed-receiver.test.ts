@@ -110,7 +110,7 @@ describe('what is held back for a receiver that is renamed', () => {
     expect(await explained(1)).toEqual({ received: ['ops2'], putOff: ['too_old true'] });
   });
 
-  test('stays with one that is only no longer the receiver of the route', async () => {
+  test('stays with one that is only no longer the receiver of the route [long]', async () => {
     const receivers = [hook('ops', { maxNotificationsPerHour: 1 }), hook('ops2')];
     desk = await openDesk({ receivers, route: { groupBy: ['bird'] } });
     await desk.story('1, fails A, 2, fails B, 2');
@@ -124,7 +124,7 @@ describe('what is held back for a receiver that is renamed', () => {
   });
 });
 
-test('deliveries of an integration stay in order when one of another kind is added before it', async () => {
+test('deliveries of an integration stay in order when one of another kind is added before it [long]', async () => {
   const [own] = hook('ops').integrations;
   const receivers: Receiver[] = [hook('ops')];
   // The retries of the first message are minutes apart by then.

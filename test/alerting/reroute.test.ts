@@ -15,7 +15,7 @@ test.each([
   ['another receiver of no route', `${ROUTE}${RECEIVERS.replace('other', 'third')}`, 0],
   ['other groups', `${ROUTE.replace('bird', 'nest')}${RECEIVERS}`, 1],
   ['another receiver', `${ROUTE.replace('ops', 'other')}${RECEIVERS}`, 1],
-])('%s', async (_what, next, looks) => {
+])('%s [long]', async (_what, next, looks) => {
   const clock = createVirtualClock();
   const inner = await openSqliteStore({ path: ':memory:', clock });
   let looked = 0;

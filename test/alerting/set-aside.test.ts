@@ -71,7 +71,7 @@ describe('is set aside, named, and retried after a while and at a start:', () =>
     expect(await faults()).toEqual([]);
   });
 
-  test('a delivery that cannot be given to a fallback', async () => {
+  test('a delivery that cannot be given to a fallback [long]', async () => {
     let isBroken = true;
     const [integration] = hook('spare').integrations;
     const broken = {

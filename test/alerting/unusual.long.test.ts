@@ -15,7 +15,6 @@ import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store, Transaction } from '../../src/store/store.ts';
 import { unusualFlights } from '../../src/store/unusual-flights.ts';
 import { formatInstant } from '../../src/time/instant.ts';
-import { longStory } from '../cases.ts';
 import { regionHealth, rule } from '../domain/world.ts';
 import { changed } from '../store/changed-transaction.ts';
 import { createVirtualClock, TEST_START_US, type VirtualClock } from '../virtual-clock.ts';
@@ -138,7 +137,7 @@ describe('FlightSlow', () => {
     await passUntil(clock.nowUs() + 10_000_000);
   }
 
-  test('fires at the third slow Flight, and ends with the first that is not', async () => {
+  test('fires at the third slow Flight, and ends with the first that is not [long]', async () => {
     begin(rule('FlightSlow'));
     await flyInARow(40, 60);
     await flyInARow(2, 240);
@@ -159,7 +158,7 @@ describe('FlightSlow', () => {
   test.each([
     ['two slow ones, then a usual one', [240, 240, 60, 240, 240]],
     ['three that are slow by less than a minute and a half', [140, 140, 140]],
-  ])('does not fire after %s', async (_what, seconds) => {
+  ])('does not fire after %s [long]', async (_what, seconds) => {
     begin(rule('FlightSlow', { atLeastMs: 90_000 }));
     await flyInARow(40, 60);
     for (const one of seconds) await flyInARow(1, one);
@@ -173,7 +172,7 @@ describe('FlightSlow', () => {
     expect(await said()).toEqual([]);
   });
 
-  test('finds slow Flights of which many landed while it could not look', async () => {
+  test('finds slow Flights of which many landed while it could not look [long]', async () => {
     begin(rule('FlightSlow'));
     await flyInARow(40, 60);
     await passUntil(clock.nowUs() + 5 * HOUR_US);
@@ -183,7 +182,7 @@ describe('FlightSlow', () => {
     expect(await said()).toEqual([expect.stringContaining('(last 21 Flights; slower since')]);
   });
 
-  longStory('ends after a week, and what was slow is usual until a Flight is quick again', async () => {
+  test('ends after a week, and what was slow is usual until a Flight is quick again [long]', async () => {
     const asked = rule('FlightSlow');
     begin(asked);
     await flyInARow(40, 60);
@@ -206,7 +205,7 @@ describe('FlightSlow', () => {
 });
 
 describe('FlightsUnusual', () => {
-  test('too few are told when the day is over, and end after the next usual day', async () => {
+  test('too few are told when the day is over, and end after the next usual day [long]', async () => {
     begin(rule('FlightsUnusual'));
     await thursdays(180, 200, 220, 200);
     await fly(spread(3, THURSDAY_US, 10 * HOUR_US));
@@ -222,7 +221,7 @@ describe('FlightsUnusual', () => {
     });
   });
 
-  test('a day inside `except` is not judged', async () => {
+  test('a day inside `except` is not judged [long]', async () => {
     holidays = [2];
     begin(rule('FlightsUnusual', { except: ['holidays'] }));
     await thursdays(180, 200, 220, 200);
@@ -231,7 +230,7 @@ describe('FlightsUnusual', () => {
     expect(await said()).toEqual([]);
   });
 
-  test('too many are told as soon as they are, and a runaway is critical', async () => {
+  test('too many are told as soon as they are, and a runaway is critical [long]', async () => {
     begin(rule('FlightsUnusual'));
     await thursdays(40, 40, 40, 40);
     await fly(spread(120, THURSDAY_US, 12 * HOUR_US));
@@ -253,7 +252,7 @@ describe('FlightsUnusual', () => {
     expect(await ended()).toContain('it started 0 Flights on Friday');
   });
 
-  longStory('a Bird of five a day is never judged', async () => {
+  test('a Bird of five a day is never judged [long]', async () => {
     begin(rule('FlightsUnusual'));
     await thursdays(5, 5, 5, 5);
     await fly(spread(30, THURSDAY_US, 12 * HOUR_US));
@@ -261,7 +260,7 @@ describe('FlightsUnusual', () => {
     expect(await said()).toEqual([]);
   });
 
-  longStory('a day on which the region was down is neither judged nor usual', async () => {
+  test('a day on which the region was down is neither judged nor usual [long]', async () => {
     begin(rule('FlightsUnusual'));
     await thursdays(200, 200, 200);
     await fly(spread(3, THURSDAY_US, 10 * HOUR_US));
@@ -303,7 +302,7 @@ describe('FlightsUnusual', () => {
     ]);
   });
 
-  test('each period is judged once, also by a process that begins later', async () => {
+  test('each period is judged once, also by a process that begins later [long]', async () => {
     const asked = rule('FlightsUnusual');
     begin(asked);
     await thursdays(200, 200, 200, 200);
@@ -363,7 +362,7 @@ describe('without a rule', () => {
     ]);
   });
 
-  test('the digest lists it', async () => {
+  test('the digest lists it [long]', async () => {
     begin();
     await thursdays(200, 200, 200, 200);
     await fly(spread(200, THURSDAY_US - DAY_US));

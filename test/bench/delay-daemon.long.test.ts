@@ -1,5 +1,4 @@
-import { expect } from 'vitest';
-import { longStory } from '../cases.ts';
+import { expect, test } from 'vitest';
 import { runDelayDaemon } from './delay-daemon.ts';
 
 const MINUTES = 10;
@@ -11,7 +10,7 @@ const OPTIONS = {
   requestsPerSecond: 1.2,
 };
 
-longStory('the daemon compared with a uniform reader gives the same figures each time', async () => {
+test('the daemon compared with a uniform reader gives the same figures each time [long]', async () => {
   const figures = async () => {
     const outcome = await runDelayDaemon(OPTIONS);
     const windows = [

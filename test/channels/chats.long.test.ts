@@ -194,7 +194,7 @@ describe('each service gets requests as it documents them', () => {
     ]);
   });
 
-  test('Telegram, which says in its answer how long to wait', async () => {
+  test('Telegram, which says in its answer how long to wait [long]', async () => {
     let answer = { status: 429, body: '{"ok":false,"error_code":429,"parameters":{"retry_after":17}}' };
     const { send } = await service('telegram', '', () => answer);
     expect(await send()).toMatchObject({ kind: 'failed', reason: 'rate_limited', retryAfterMs: 17_000 });
@@ -368,7 +368,7 @@ const LIMITS: Readonly<Record<string, (body: ReturnType<typeof JSON.parse>) => v
 const RUNS = amountOf('chats: notifications of each kind', 60, 15);
 
 describe('whatever a notification is made of', () => {
-  test.each(KINDS)('%s accepts it', (kind) => {
+  test.each(KINDS)('%s accepts it [long]', (kind) => {
     const limits = LIMITS[kind]!;
     fc.assert(
       fc.property(anyGroupNotification, (notification) => {

@@ -109,7 +109,7 @@ describe('authorization', () => {
   );
 
   test.each(['discord', 'mattermost', 'rocketchat', 'telegram', 'pushover', 'victorops'])(
-    '%s uses a proxy, with its own headers, to a server with its own authority',
+    '%s uses a proxy, with its own headers, to a server with its own authority [long]',
     async (kind) => {
       const proxy = later(await serveProxy(`user:${CANARY}`));
       const yes = '{"ok":true,"success":true,"status":1}';

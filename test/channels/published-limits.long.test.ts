@@ -255,7 +255,7 @@ describe('whatever a notification is made of', () => {
     );
   });
 
-  test('Slack, Teams and readers of CloudEvents accept a digest of it', () => {
+  test('Slack, Teams and readers of CloudEvents accept a digest of it [long]', () => {
     const style = { channel: '', username: '', iconEmoji: '', iconUrl: '' };
     fc.assert(
       fc.property(anyText, fc.constantFrom(0, 1, 9, 10, 11, 60), (name, count) => {

@@ -214,7 +214,7 @@ describe('Teams', () => {
   });
 
   test.each(ALL.map((one, index) => [index, one] as const))(
-    'stays under 28 kB and well-formed (%i)',
+    'stays under 28 kB and well-formed (%i) [long]',
     (_, notification) => {
       for (const texts of [{}, { title: '😀'.repeat(500), text: '😀\n'.repeat(50_000) }]) {
         const body = teamsBody(notification, URL, texts);

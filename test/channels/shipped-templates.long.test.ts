@@ -160,7 +160,7 @@ describe.each(FILES)('config/templates/%s', (file) => {
     expect(JSON.stringify(shapeOf(file).parse(bodyOf(integration, over)))).not.toBe(fired);
   });
 
-  test('keeps the limits for any input', () => {
+  test('keeps the limits for any input [long]', () => {
     fc.assert(
       fc.property(anyGroupNotification, (notification) => {
         if (notification.alerts.length === 0) return;

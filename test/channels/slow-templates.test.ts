@@ -19,7 +19,7 @@ const several = () => {
   return group({ ...rest, alerts: [alerts[0]!, { ...alerts[0]!, id: 'another' }] });
 };
 
-test('the templates of one message share one limit', () => {
+test('the templates of one message share one limit [long]', () => {
   const { texts, notes } = renderTexts({ title: slow('text'), text: quick }, several(), URL);
   expect(texts).toEqual({});
   expect(notes).toEqual(

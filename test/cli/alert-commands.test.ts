@@ -66,7 +66,7 @@ describe('alerts', () => {
     [['since=5m', 'region=eu'], ['FlightFailed']],
     [['until=15m'], []],
     [['flight=none'], []],
-  ])('%j', async (args, expected) => {
+  ])('%j [long]', async (args, expected) => {
     const { run } = await daemon();
     const list = JSON.parse((await run('alerts', ...args, '--json')).stdout);
     expect(list.map((one: { labels: { alertname: string } }) => one.labels.alertname)).toEqual(expected);

@@ -65,7 +65,7 @@ describe('birds export', () => {
 });
 
 describe('birds check', () => {
-  test('one suspended, one renamed, one deleted, one added: a line each, and exit 1', async () => {
+  test('one suspended, one renamed, one deleted, one added: a line each, and exit 1 [long]', async () => {
     const { run, change, exported } = await daemon();
     const file = tempFile('birds.yaml', await exported());
     await change('3', { status: 'active' });
@@ -91,7 +91,7 @@ describe('birds check', () => {
     ]);
   });
 
-  test('who suspended it, as its log says', async () => {
+  test('who suspended it, as its log says [long]', async () => {
     const { run, exported } = await daemon();
     const file = tempFile('b.yaml', (await exported()).replace('status: suspended', 'status: active'));
     expect((await run('check', file)).stdout).toBe(
@@ -99,7 +99,7 @@ describe('birds check', () => {
     );
   });
 
-  test('a name that two Birds have, a region that nobody watches, and a file that is not there', async () => {
+  test('a name that two Birds have, a region that nobody watches, and a file that is not there [long]', async () => {
     const { run, change } = await daemon();
     await change('2', { name: 'Translate blog' });
     const check = async (entry: string) => run('check', tempFile('b.yaml', `birds:\n  - ${entry}\n`));

@@ -10,10 +10,9 @@ import { type AddressInfo, createServer as createTcpServer, type Server as TcpSe
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { unescape as unescaped } from 'node:querystring';
-import { expect, onTestFinished } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { configJsonSchema } from '../../src/config/effective.ts';
 import { systemClock } from '../../src/time/clock.ts';
-import { longStory } from '../cases.ts';
 import { makeAuthority, makeCertificate } from '../http/certificates.ts';
 import { MAIN } from '../program.ts';
 import { nestwatch } from './test-io.ts';
@@ -215,7 +214,7 @@ const NEVER_SENT = [
 NEVER_SENT.push('web.auth.users.password_hash', 'web.auth.tokens.token', 'heartbeat.url');
 NEVER_SENT.push('web.auth.oidc.client_secret');
 
-longStory('a secret that the other side repeats is in no log, page, answer, metric or file', async () => {
+test('a secret that the other side repeats is in no log, page, answer, metric or file [long]', async () => {
   const eu = await listen(service);
   const hook = await listen(refusal);
   const { port: proxyPort } = new URL(await listen(refusal));

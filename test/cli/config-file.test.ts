@@ -60,7 +60,7 @@ test('a file that becomes a pipe, or too large, is read once more, which says so
   expect(await looks()).toEqual([false, true]);
 });
 
-test('a file of declared Birds is a part of it: one that changes or is missing is read once more', async () => {
+test('a file of declared Birds is a part of it: one that changes or is missing is read once more [long]', async () => {
   writeFileSync(at('birds.yaml'), 'birds: []');
   const file = opened();
   writeFileSync(at('n.yaml'), `${CONFIG}rules: [{ kind: BirdNotAsDeclared, declared: birds.yaml }]\n`);

@@ -30,7 +30,7 @@ describe('birds', () => {
     [['region=us', 'text=blog'], []],
     [['severity=critical', 'flight=f0'], ['Translate blog']],
     [['since=45m', 'name=news'], ['Post news']],
-  ])('%j', async (args, expected) => {
+  ])('%j [long]', async (args, expected) => {
     const { run } = await daemon();
     const { birds } = JSON.parse((await run('birds', ...args, '--json')).stdout);
     expect(birds.map((one: { bird: string }) => one.bird)).toEqual(expected);

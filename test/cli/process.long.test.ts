@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { configJsonSchema } from '../../src/config/effective.ts';
-import { casesOf, longStory } from '../cases.ts';
+import { casesOf } from '../cases.ts';
 import { MAIN } from '../program.ts';
 import { nestwatch } from './test-io.ts';
 
@@ -112,7 +112,7 @@ describe('the process', () => {
   ] as const;
   // The tests below cover 0 and 2.
   test.each(casesOf('process: exit codes', codes, codes.slice(2)))(
-    'ends with the exit code of its command: %j %i',
+    'ends with the exit code of its command: %j %i [long]',
     async (args, exit, stdout) => {
       const ended = await run(args);
       expect(ended).toMatchObject({ exit, stdout: expect.stringMatching(stdout) });
@@ -120,19 +120,19 @@ describe('the process', () => {
     },
   );
 
-  test('writes a long answer into a pipe completely', async () => {
+  test('writes a long answer into a pipe completely [long]', async () => {
     const { exit, stdout } = await run(['schema']);
     expect([exit, JSON.parse(stdout)]).toEqual([0, configJsonSchema()]);
   });
 
-  longStory('a reader that stops early is no failure', async () => {
+  test('a reader that stops early is no failure [long]', async () => {
     const child = start(['schema']);
     child.stdout!.destroy();
     const [[exit], stderr] = await Promise.all([once(child, 'exit'), textOf(child.stderr!)]);
     expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
   });
 
-  longStory('a daemon whose output nobody reads any more still ends when asked to', async () => {
+  test('a daemon whose output nobody reads any more still ends when asked to [long]', async () => {
     const cwd = tempFolder();
     writeFileSync(join(cwd, 'nestwatch.yaml'), QUIET);
     const child = start(['run'], { cwd });
@@ -158,7 +158,7 @@ describe('the process', () => {
     expect((await exited)[0]).toBe(0);
   });
 
-  longStory('a daemon keeps running if nobody reads its log any more', async () => {
+  test('a daemon keeps running if nobody reads its log any more [long]', async () => {
     const cwd = tempFolder();
     writeFileSync(join(cwd, 'nestwatch.yaml'), QUIET);
     const child = start(['run'], { cwd });
@@ -180,8 +180,8 @@ describe('the process', () => {
     expect((await exited)[0]).toBe(0);
   });
 
-  const onFullDisk = existsSync('/dev/full') ? longStory : test.skip;
-  onFullDisk('and if the disk has no room for it', async () => {
+  const onFullDisk = existsSync('/dev/full') ? test : test.skip;
+  onFullDisk('and if the disk has no room for it [long]', async () => {
     const cwd = tempFolder();
     writeFileSync(join(cwd, 'nestwatch.yaml'), QUIET);
     const full = openSync('/dev/full', 'w');
@@ -194,7 +194,7 @@ describe('the process', () => {
     expect((await once(child, 'exit'))[0]).toBe(4);
   });
 
-  longStory('init writes a valid configuration once, and never over an existing file', async () => {
+  test('init writes a valid configuration once, and never over an existing file [long]', async () => {
     const cwd = tempFolder();
     const environment = { NESTWATCH_EU_TOKEN: 'a', NESTWATCH_US_TOKEN: 'b' };
     expect(await run(['init'], { cwd })).toMatchObject({ exit: 0, stdout: '' });
@@ -225,7 +225,7 @@ describe('the process', () => {
     expect(readFileSync(join(cwd, 'nestwatch.yaml'), 'utf8')).toBe(written);
   });
 
-  longStory('without a configuration it says where it looked', async () => {
+  test('without a configuration it says where it looked [long]', async () => {
     const { exit, stderr } = await run(['check-config']);
     expect(exit).toBe(2);
     expect(stderr).toMatch(
@@ -233,7 +233,7 @@ describe('the process', () => {
     );
   });
 
-  test('reloads its configuration at SIGHUP and when the file changes; SIGTERM ends it', async () => {
+  test('reloads its configuration at SIGHUP and when the file changes; SIGTERM ends it [long]', async () => {
     const cwd = tempFolder();
     const file = join(cwd, 'nestwatch.yaml');
     const configured = (more: string) => `${QUIET}${more}
@@ -256,7 +256,7 @@ describe('the process', () => {
     expect(child.exitCode ?? (await once(child, 'exit'))[0]).toBe(0);
   });
 
-  longStory('SIGTERM ends it although a file does not answer', async () => {
+  test('SIGTERM ends it although a file does not answer [long]', async () => {
     const cwd = tempFolder();
     writeFileSync(join(cwd, 'nestwatch.yaml'), QUIET);
     // Opening a pipe that nobody writes to takes a thread as a hung mount does.
@@ -302,7 +302,7 @@ describe('the process', () => {
     },
   );
 
-  longStory('a command without an output to finish ends at a signal at once', async () => {
+  test('a command without an output to finish ends at a signal at once [long]', async () => {
     const { child } = await startBeforeConfig(['backfill', '--from', '2026-01-01T00:00:00Z']);
     child.kill('SIGHUP');
     expect(await once(child, 'exit')).toEqual([null, 'SIGHUP']);

@@ -62,12 +62,12 @@ web: { listen: 127.0.0.1:0 }
   return { ...edge, exit };
 }
 
-test('run --once exits 0 when all was read and accepted', async () => {
+test('run --once exits 0 when all was read and accepted [long]', async () => {
   const { exit, stderr } = await open(200);
   expect([await exit, stderr()]).toEqual([0, expect.stringContaining('A notification was delivered')]);
 });
 
-test('run --once exits 4 when a delivery was not accepted', async () => {
+test('run --once exits 4 when a delivery was not accepted [long]', async () => {
   const { exit, stderr, listeners } = await open(500);
   expect(await exit).toBe(4);
   expect(stderr()).toMatch(/^nestwatch: 1 delivery was not accepted; the log says why\n$/m);
@@ -75,7 +75,7 @@ test('run --once exits 4 when a delivery was not accepted', async () => {
   expect(listeners()).toBe(0);
 });
 
-test('run --once exits 4 when a region refuses the token', async () => {
+test('run --once exits 4 when a region refuses the token [long]', async () => {
   const { exit, stderr } = await open(200, 'other');
   expect(await exit).toBe(4);
   expect(stderr()).toContain(
@@ -84,7 +84,7 @@ test('run --once exits 4 when a region refuses the token', async () => {
   expect(stderr()).not.toContain('5xx');
 });
 
-test('run --once continues at a SIGHUP and says that it is ignored, and logs everything from a SIGUSR2 on', async () => {
+test('run --once continues at a SIGHUP and says that it is ignored, and logs everything from a SIGUSR2 on [long]', async () => {
   const { exit, stderr, signal, listeners } = await open(200);
   while (listeners() === 0) await new Promise((resolve) => setImmediate(resolve));
   signal('SIGHUP');
@@ -104,7 +104,7 @@ test.each([
   ],
   ['the first one', '0', 0, 'nestwatch has stopped'],
   ['one of a Kubernetes that does not number its pods', '', 0, 'nestwatch has stopped'],
-])('run with a store in a file: %s', async (_, podIndex, code, said) => {
+])('run with a store in a file: %s [long]', async (_, podIndex, code, said) => {
   const file = tempFile(
     'n.yaml',
     'regions: { eu: { base_url: "http://127.0.0.1:1", token: t } }\nstore: { url: "sqlite::memory:" }\nweb: { listen: 127.0.0.1:0 }\n',
@@ -121,7 +121,7 @@ test.each([
   expect([await exit, stderr()]).toEqual([code, expect.stringContaining(said)]);
 });
 
-test('run continues if its file is broken right after it was read', async () => {
+test('run continues if its file is broken right after it was read [long]', async () => {
   const text = `regions: { eu: { base_url: "http://127.0.0.1:1", token: t } }
 store: { url: "sqlite::memory:" }
 web: { listen: 127.0.0.1:0 }
@@ -144,7 +144,7 @@ web: { listen: 127.0.0.1:0 }
 });
 
 test.each([1, 2])(
-  'run --once ends with exit 1 after %i signals, however long a receiver takes',
+  'run --once ends with exit 1 after %i signals, however long a receiver takes [long]',
   async (signals) => {
     const { exit, stderr, signal } = await open(undefined);
     while (!stderr().includes('A notification was queued'))

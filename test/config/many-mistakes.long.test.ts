@@ -2,13 +2,12 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect } from 'vitest';
-import { longStory } from '../cases.ts';
+import { expect, test } from 'vitest';
 import type { Work } from './work-of-mistakes.ts';
 
 const MISTAKES = 60_000;
 
-longStory('twice as many mistakes take at most twice the work', async () => {
+test('twice as many mistakes take at most twice the work [long]', async () => {
   const options = ['--no-opt', '--no-maglev', '--no-sparkplug'];
   const script = join(import.meta.dirname, 'work-of-mistakes.ts');
   const { stdout } = await promisify(execFile)(process.execPath, [...options, script, String(MISTAKES)]);

@@ -355,7 +355,7 @@ describe('a secret that is given without a value', () => {
       'receivers: [{ name: a, webhook_configs: [{ url: "https://x", secret: ~ }] }]\nroute: { receiver: a }',
       'receivers[0].webhook_configs[0].secret',
     ],
-  ])('%s', (text, path) => {
+  ])('%s [long]', (text, path) => {
     const [problem, ...others] = problemsOf(`${REGION}${text}\n`);
     expect(others).toEqual([]);
     expect(problem).toContain(`${path}: is empty: give it a value, or leave the key out`);

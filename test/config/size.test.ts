@@ -10,7 +10,7 @@ test.each([
   // biome-ignore lint/suspicious/noTemplateCurlyInString: a reference to the environment is what is tested.
   ['references that lead nowhere', (count: number) => `rules:\n${lines(count, () => '  - "${A}"')}`],
   ['wrong entries', (count: number) => `rules:\n${lines(count, () => '  - { kind: X }')}`],
-])('of many mistakes, %s, a hundred are reported', (_, text) => {
+])('of many mistakes, %s, a hundred are reported [long]', (_, text) => {
   const some = problemsOf(REGION + text(99));
   expect(some).toHaveLength(99);
   const [more, ...others] = problemsOf(REGION + text(2_000)).toReversed();
@@ -19,7 +19,7 @@ test.each([
   expect(more).toMatch(/^\d+:\d+: there may be more: correct these first$/);
 });
 
-test('of many warnings, a hundred are reported', () => {
+test('of many warnings, a hundred are reported [long]', () => {
   const receivers = (count: number) =>
     warningsOf(
       `${REGION}route: { receiver: r0 }\nreceivers:\n${lines(count, (at) => `  - { name: r${at} }`)}`,

@@ -55,7 +55,7 @@ describe.each(['first', 'second'])('where the %s of two replicas is cut off', (w
     }
   });
 
-  test('it does not hold many while it waits for each to end', async () => {
+  test('it does not hold many while it waits for each to end [long]', async () => {
     const home = await world();
     const hang: Send = async () => {
       await new Promise((resolve) => void home.clock.setTimer(10_000, () => resolve(undefined)));

@@ -215,40 +215,43 @@ describe('the stage', () => {
     ['is reported until it is accepted', 'webhook', true, 60, true],
     ['keeps its order if it opens an incident', 'pagerduty', true, 60, false],
     ['keeps its order if the receiver accepts nothing', 'webhook', false, 120, false],
-  ] as const)('one that fails again and again %s', async (_, integration, accepts, minutes, isPassed) => {
-    const home = await world();
-    const sent: string[] = [];
-    let isMended = false;
-    const faults = () => home.store.transaction((tx) => tx.faults.list(home.clock.nowUs(), 10));
-    const send = async ({ id }: Pick<Delivery, 'id'>): Promise<Outcome> => {
-      if ((id === 'poison' && !isMended) || !accepts)
-        return { kind: 'failed', reason: 'unavailable', error: 'HTTP 500' };
-      sent.push(id);
-      return accepted;
-    };
-    const channel = { send: (_: unknown, one: Delivery) => send(one), close: async () => {} };
-    const receiver = { name: 'ops', integrations: [{ ...webhook(), kind: integration }] };
-    const one = stage(home, { [integration]: channel }, [receiver]);
-    start(one);
-    await home.queue({ id: 'poison', lane: 'L', integration }, { id: 'behind', lane: 'L', integration });
-    for (let minute = 0; minute < minutes; minute += 1) {
-      await home.queue({ id: `other-${minute}`, lane: `${minute}`, integration });
-      one.wake();
-      await home.clock.advance(60_000);
-      if (minute === 3) expect(sent).not.toContain('behind');
-    }
-    expect(sent.includes('behind')).toBe(isPassed);
-    expect((await home.stateOf('poison')).state).toBe('retry');
-    const why = `ops accepts others by ${integration}, and not this one: HTTP 500`;
-    const reported = accepts && minutes > 20 ? [{ sort: 'delivery', name: 'poison', reason: why }] : [];
-    expect(await faults()).toEqual(reported.map((fault) => expect.objectContaining(fault)));
-    expect(home.reported.filter(({ what }) => what === 'set_aside')).toHaveLength(reported.length);
-    isMended = true;
-    await home.clock.advance(700_000);
-    expect(await faults()).toEqual([]);
-  });
+  ] as const)(
+    'one that fails again and again %s [long]',
+    async (_, integration, accepts, minutes, isPassed) => {
+      const home = await world();
+      const sent: string[] = [];
+      let isMended = false;
+      const faults = () => home.store.transaction((tx) => tx.faults.list(home.clock.nowUs(), 10));
+      const send = async ({ id }: Pick<Delivery, 'id'>): Promise<Outcome> => {
+        if ((id === 'poison' && !isMended) || !accepts)
+          return { kind: 'failed', reason: 'unavailable', error: 'HTTP 500' };
+        sent.push(id);
+        return accepted;
+      };
+      const channel = { send: (_: unknown, one: Delivery) => send(one), close: async () => {} };
+      const receiver = { name: 'ops', integrations: [{ ...webhook(), kind: integration }] };
+      const one = stage(home, { [integration]: channel }, [receiver]);
+      start(one);
+      await home.queue({ id: 'poison', lane: 'L', integration }, { id: 'behind', lane: 'L', integration });
+      for (let minute = 0; minute < minutes; minute += 1) {
+        await home.queue({ id: `other-${minute}`, lane: `${minute}`, integration });
+        one.wake();
+        await home.clock.advance(60_000);
+        if (minute === 3) expect(sent).not.toContain('behind');
+      }
+      expect(sent.includes('behind')).toBe(isPassed);
+      expect((await home.stateOf('poison')).state).toBe('retry');
+      const why = `ops accepts others by ${integration}, and not this one: HTTP 500`;
+      const reported = accepts && minutes > 20 ? [{ sort: 'delivery', name: 'poison', reason: why }] : [];
+      expect(await faults()).toEqual(reported.map((fault) => expect.objectContaining(fault)));
+      expect(home.reported.filter(({ what }) => what === 'set_aside')).toHaveLength(reported.length);
+      isMended = true;
+      await home.clock.advance(700_000);
+      expect(await faults()).toEqual([]);
+    },
+  );
 
-  test('a receiver that was down for hours has everything within a minute of its return', async () => {
+  test('a receiver that was down for hours has everything within a minute of its return [long]', async () => {
     const w = await world();
     let isUp = false;
     const attemptsAtMs: number[] = [];
@@ -335,38 +338,41 @@ describe('the stage', () => {
     [60, 'webhook', 0],
     [700, 'webhook', 10_000],
     [30, 'slack', 10_000],
-  ])('sends new messages soon beside %i that hang in every attempt (%s)', async (count, kind, mostMs) => {
-    const home = await world();
-    const acceptedAtMs: number[] = [];
-    const send: Send = async ({ id }) => {
-      if (id !== 'new') {
-        await sleep(home.clock, 10_000);
-        return { kind: 'unknown', reason: 'timeout', error: 'no answer' };
-      }
-      acceptedAtMs.push(home.clock.monotonicMs());
-      return accepted;
-    };
-    const channel = {
-      send: (_: unknown, one: Delivery, message: Notification) => send(one, message),
-      close: async () => {},
-    };
-    const ops = { name: 'ops', integrations: [{ kind, sendResolved: true }] };
-    const one = stage(home, { [kind]: channel }, [ops]);
-    const { abort } = start(one);
-    const hanging = Array.from({ length: count }, (_, at) => ({ id: `hangs-${at}`, lane: `${at}` }));
-    await home.queue(...hanging.map((row) => ({ ...row, integration: kind })));
-    one.wake();
-    // Each is attempted for the first time.
-    await home.clock.advance((count + 20) * 10_000);
-    const queuedAtMs = home.clock.monotonicMs();
-    await home.queue({ id: 'new', lane: 'new', integration: kind });
-    one.wake();
-    await home.clock.advance(120_000);
-    abort();
-    await home.clock.advance(10_000);
-    expect((acceptedAtMs[0] ?? Number.POSITIVE_INFINITY) - queuedAtMs).toBeLessThanOrEqual(mostMs + 500);
-    expect((await home.states()).delivered).toBe(1);
-  });
+  ])(
+    'sends new messages soon beside %i that hang in every attempt (%s) [long]',
+    async (count, kind, mostMs) => {
+      const home = await world();
+      const acceptedAtMs: number[] = [];
+      const send: Send = async ({ id }) => {
+        if (id !== 'new') {
+          await sleep(home.clock, 10_000);
+          return { kind: 'unknown', reason: 'timeout', error: 'no answer' };
+        }
+        acceptedAtMs.push(home.clock.monotonicMs());
+        return accepted;
+      };
+      const channel = {
+        send: (_: unknown, one: Delivery, message: Notification) => send(one, message),
+        close: async () => {},
+      };
+      const ops = { name: 'ops', integrations: [{ kind, sendResolved: true }] };
+      const one = stage(home, { [kind]: channel }, [ops]);
+      const { abort } = start(one);
+      const hanging = Array.from({ length: count }, (_, at) => ({ id: `hangs-${at}`, lane: `${at}` }));
+      await home.queue(...hanging.map((row) => ({ ...row, integration: kind })));
+      one.wake();
+      // Each is attempted for the first time.
+      await home.clock.advance((count + 20) * 10_000);
+      const queuedAtMs = home.clock.monotonicMs();
+      await home.queue({ id: 'new', lane: 'new', integration: kind });
+      one.wake();
+      await home.clock.advance(120_000);
+      abort();
+      await home.clock.advance(10_000);
+      expect((acceptedAtMs[0] ?? Number.POSITIVE_INFINITY) - queuedAtMs).toBeLessThanOrEqual(mostMs + 500);
+      expect((await home.states()).delivered).toBe(1);
+    },
+  );
 
   test('never has more than five mails of an integration in flight', async () => {
     const home = await world();
@@ -387,7 +393,7 @@ describe('the stage', () => {
     expect(await home.states()).toEqual({ delivered: 20 });
   });
 
-  test('drains 10,000 deliveries of one receiver', async () => {
+  test('drains 10,000 deliveries of one receiver [long]', async () => {
     const home = await world();
     const ids = new Set<string>();
     await home.store.transaction((tx) =>

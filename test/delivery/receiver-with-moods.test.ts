@@ -33,7 +33,7 @@ describe('a receiver that fails in several ways', () => {
   const KEY = 'whsec_bmVzdHdhdGNoIHNpZ25zIHdpdGggdGhpcw==';
   const SIGNED: Receiver = { name: 'ops', integrations: [webhook({ secret: secret(KEY) })] };
 
-  test('that is down for two hours is notified when it is back, always under the same signed id', async () => {
+  test('that is down for two hours is notified when it is back, always under the same signed id [long]', async () => {
     const home = await world();
     const backAtUs = NOW_US + 2 * HOUR_MS * 1000;
     const { requests, channels } = moody(home.clock, (nowUs) => (nowUs < backAtUs ? 503 : 204));
@@ -57,7 +57,7 @@ describe('a receiver that fails in several ways', () => {
     expect(new Set(requests.map(({ body }) => body)).size).toBe(1);
   });
 
-  test('that answers 410 after an outage is given up after three slow refusals', async () => {
+  test('that answers 410 after an outage is given up after three slow refusals [long]', async () => {
     const home = await world();
     const { requests, channels } = moody(home.clock, (nowUs) =>
       nowUs < NOW_US + 2 * HOUR_MS * 1000 ? 503 : 410,
@@ -86,7 +86,7 @@ describe('a receiver that fails in several ways', () => {
     expect(requests.map(({ headers }) => headers['webhook-id'])).toEqual(['d-1', 'd-1']);
   });
 
-  test('that never comes back is given up after 72 h', async () => {
+  test('that never comes back is given up after 72 h [long]', async () => {
     const home = await world();
     const { requests, channels } = moody(home.clock, () => 503);
     await home.queue({ id: 'd-1' });

@@ -60,7 +60,7 @@ test.each([
   ['refuses', REFUSED, 40],
   ['fails at', FAILED, 150],
 ])(
-  'a batch that it %s is sent in halves, until only the refused event is left',
+  'a batch that it %s is sent in halves, until only the refused event is left [long]',
   async (_, outcome, minutes) => {
     const { home, took, forward, minutesPass } = await lake(outcome, isWhole);
     await forward('batch', ...KEYS);
@@ -84,7 +84,7 @@ test('a receiver that refuses everything gets no halves', async () => {
   expect(await home.states()).toEqual({ dead: 1 });
 });
 
-test('what may have arrived without an answer is not sent again under other ids', async () => {
+test('what may have arrived without an answer is not sent again under other ids [long]', async () => {
   const unanswered: Outcome = { kind: 'unknown', reason: 'timeout', error: 'no answer in time' };
   let tries = 0;
   const outcome = () => {

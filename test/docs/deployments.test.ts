@@ -112,7 +112,7 @@ describe('compose.yaml', () => {
   test.each([
     ['nestwatch', 'nestwatch.yaml'],
     ['replica', 'nestwatch-postgres.yaml'],
-  ])('%s reads %s where the image expects it, and is reached at its port', (name, file) => {
+  ])('%s reads %s where the image expects it, and is reached at its port [long]', (name, file) => {
     const { ports, volumes, secrets: mounted = [] } = service(name);
     expect(volumes).toContain(`./${file}:${IMAGE.config}:ro`);
     expect(ports!.map((port) => Number(port.split(':').at(-1)))).toEqual([IMAGE.port]);
@@ -134,7 +134,7 @@ describe('compose.yaml', () => {
     expect(rest).toEqual(['nestwatch', 'replica', 'postgres']);
   });
 
-  test('the replicas use the database, its user and the password that the server was created with', () => {
+  test('the replicas use the database, its user and the password that the server was created with [long]', () => {
     const { environment, secrets } = service('postgres');
     const { postgres } = load('compose/nestwatch-postgres.yaml', () => true).config.store;
     expect(postgres).toMatchObject({

@@ -63,11 +63,11 @@ describe('manifests', () => {
     ]);
   });
 
-  test('have every key that their type requires, and none that it does not know', () => {
+  test('have every key that their type requires, and none that it does not know [long]', () => {
     expect(mistakesIn('manifests.mts', MANIFESTS)).toBe('');
   });
 
-  test('a mistake in one would be found', () => {
+  test('a mistake in one would be found [long]', () => {
     const { manifest } = MANIFESTS.find(({ file }) => file === 'stateful-set.yaml')!;
     const { spec, ...rest } = manifest as Manifest & { spec: Record<string, unknown> };
     const { selector: _, ...without } = spec;

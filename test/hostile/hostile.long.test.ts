@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { amountOf, casesOf, longStory } from '../cases.ts';
+import { amountOf, casesOf } from '../cases.ts';
 import { commandOf, type RunOptions, runSeed } from './hostile-world.ts';
 
 const upTo = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
@@ -18,7 +18,7 @@ async function failuresOf(seeds: readonly number[], options: RunOptions): Promis
 }
 
 test.each(casesOf('hundreds of hostile worlds', HUNDREDS, HUNDREDS.slice(0, 1)))(
-  'whatever comes from outside, the others are watched, and only text leaves (worlds from %i on)',
+  'whatever comes from outside, the others are watched, and only text leaves (worlds from %i on) [long]',
   async (first) => {
     const worlds = amountOf('hostile worlds of each hundred', 25, 4);
     const seeds = Array.from({ length: worlds }, (_, at) => first + at);
@@ -26,6 +26,6 @@ test.each(casesOf('hundreds of hostile worlds', HUNDREDS, HUNDREDS.slice(0, 1)))
   },
 );
 
-longStory('also with texts of megabytes and pages of millions of items', async () => {
+test('also with texts of megabytes and pages of millions of items [long]', async () => {
   expect(await failuresOf(upTo(40), { isLarge: true })).toEqual([]);
 });

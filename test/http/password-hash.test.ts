@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { hashPassword, isPasswordOf, mistakeInPasswordHash } from '../../src/http/password-hash.ts';
 
 describe('a hash of a password', () => {
-  test('matches its password and no other', async () => {
+  test('matches its password and no other [long]', async () => {
     const hash = await hashPassword('correct horse', randomBytes);
     expect(hash).toMatch(/^\$scrypt\$ln=14,r=8,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
     expect(mistakeInPasswordHash(hash)).toBeUndefined();
@@ -14,7 +14,7 @@ describe('a hash of a password', () => {
   });
 
   // RFC 7914, section 12: P="password", S="NaCl", N=1024, r=8, p=16.
-  test('equals that of the RFC', async () => {
+  test('equals that of the RFC [long]', async () => {
     const derived =
       'fdbabe1c9d3472007856e7190d01e9fe7c6ad7cbc8237830e77376634b3731622eaf30d92e22a3886ff109279d9830dac727afb94a83ee6d8360cbdfa2cc0640';
     const base64 = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '');
@@ -23,7 +23,7 @@ describe('a hash of a password', () => {
     expect(await isPasswordOf(hash, 'Password')).toBe(false);
   });
 
-  test('composed and decomposed letters are the same', async () => {
+  test('composed and decomposed letters are the same [long]', async () => {
     const hash = await hashPassword('fünf'.normalize('NFC'), randomBytes);
     expect(await isPasswordOf(hash, 'fünf'.normalize('NFD'))).toBe(true);
   });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createColumns } from '../../src/intake/columns.ts';
 
-test('whatever is added, set and released, each row keeps its own numbers', () => {
+test('whatever is added, set and released, each row keeps its own numbers [long]', () => {
   const step = fc.oneof(
     { weight: 3, arbitrary: fc.constant({ act: 'add' } as const) },
     {

@@ -11,7 +11,7 @@ const refusedSince = (count: number) =>
   stage!.happenings.slice(count).filter((one) => one.what === 'request' && one.failure === 'rate_limited')
     .length;
 
-test('a restart at a tight limit begins near it and is not refused again', async () => {
+test('a restart at a tight limit begins near it and is not refused again [long]', async () => {
   stage = await openStage({
     regions: ['eu'],
     behaviours: { eu: { requestsPerSecond: 4 } },

@@ -64,7 +64,7 @@ describe('the overlap', () => {
     expect(lateness.overlapUs(54 * HOUR_MS)).toBe(10 * SECOND_US);
   });
 
-  test('covers twice the 99.9th percentile of any day, and whatever was seen last', () => {
+  test('covers twice the 99.9th percentile of any day, and whatever was seen last [long]', () => {
     const anyLateness = fc.integer({ min: 0, max: 400 * SECOND_US });
     fc.assert(
       fc.property(fc.array(anyLateness, { minLength: 1, maxLength: 3_000, size: 'max' }), (seenUs) => {

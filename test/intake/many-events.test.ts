@@ -71,7 +71,7 @@ async function openCounting() {
   return { store: inner, commit, inRow };
 }
 
-test('thousands of Flights of one answer are committed together, while other work continues', async () => {
+test('thousands of Flights of one answer are committed together, while other work continues [long]', async () => {
   const { store, commit, inRow } = await openCounting();
   const { stream } = await store.transaction((tx) => tx.streams.open('eu', 'flight', '148890'));
   const events = Array.from({ length: MANY }, (_, at) => {
@@ -100,7 +100,7 @@ test('thousands of Flights of one answer are committed together, while other wor
   expect(alert).toMatchObject({ alertname: 'FlightFailed', eventsTotal: MANY, lastSeq: MANY });
 });
 
-test('thousands of deactivated Birds raise alerts together, while other work continues', async () => {
+test('thousands of deactivated Birds raise alerts together, while other work continues [long]', async () => {
   const { store, commit, inRow } = await openCounting();
   const facts = Array.from({ length: MANY }, (_, at): Fact => {
     const place = { region: 'eu', nestId: '1', nest: 'Marketing', birdId: `b${at}`, bird: `Bird ${at}` };
@@ -112,7 +112,7 @@ test('thousands of deactivated Birds raise alerts together, while other work con
   expect(counts).toMatchObject([{ alertname: 'BirdDeactivated', state: 'firing', count: MANY }]);
 });
 
-test('long messages are committed together, while other work continues after each MiB', async () => {
+test('long messages are committed together, while other work continues after each MiB [long]', async () => {
   const { store, commit, inRow } = await openCounting();
   const { stream } = await store.transaction((tx) => tx.streams.open('eu', 'flight', '148890'));
   const message = 'the job 12345 failed '.repeat(2_000).slice(0, 32 * 1024);

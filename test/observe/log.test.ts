@@ -23,7 +23,7 @@ function logTo(options: Partial<LogOptions> = {}) {
 const DELIVERY = { what: 'delivery', receiver: 'pager', integration: 'webhook', attempt: 1 } as const;
 
 describe('a log that nobody reads', () => {
-  test('drops lines beyond a limit, reports it elsewhere, and says how many once it is read again', () => {
+  test('drops lines beyond a limit, reports it elsewhere, and says how many once it is read again [long]', () => {
     let isRead = false;
     let text = '';
     const told: string[] = [];

@@ -402,7 +402,7 @@ describe('Nests', () => {
     expect(await value(`nestwatch_nest_flights_ended_total{${LABELS},status="paused"}`)).toBe(1);
   });
 
-  test('beyond the limit have no series and are counted', async () => {
+  test('beyond the limit have no series and are counted [long]', async () => {
     const { report, series, value } = world({ regions: ['eu'] });
     const most = LIMITS.shown_nests.most;
     const birds = Array.from({ length: most + 2 }, (_, id) => bird(String(id), { nestId: String(id) }));
@@ -438,7 +438,7 @@ describe('failures by cause', () => {
     expect(await value(label('_none'))).toBe(1);
   });
 
-  test('show the most frequent ones, and count the others as _other', async () => {
+  test('show the most frequent ones, and count the others as _other [long]', async () => {
     const { report, value, series } = world({ regions: ['eu'] });
     const most = LIMITS.shown_causes.most;
     for (let index = 0; index < most; index += 1) report({ ...failed, error: `cause ${index}` });

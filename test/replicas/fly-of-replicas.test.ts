@@ -6,7 +6,7 @@ import { openReplicas } from './open-replicas.ts';
 const RULE =
   'actions: [{ name: a, on: FlightFailed, match: [region=us], do: fly_again, per_hour: 5, wait: 1m, dry_run: false }]';
 
-test('a wish that any replica takes, and a failure that a rule acts on, start one Flight each', async () => {
+test('a wish that any replica takes, and a failure that a rule acts on, start one Flight each [long]', async () => {
   const { clock, worlds, replicas, store, follow, ownerOf } = await openReplicas(['a', 'b']);
   const us = worlds.get('us')!;
   const [bird] = [...us.birds.values()];

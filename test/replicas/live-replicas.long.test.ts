@@ -17,7 +17,7 @@ import { openSimulator } from '../../src/simulator/answers/simulator-server.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { createWorld, type World } from '../../src/simulator/world/world.ts';
 import { systemClock } from '../../src/time/clock.ts';
-import { casesOf, longStory } from '../cases.ts';
+import { casesOf } from '../cases.ts';
 import { createTestEdge, nestwatch } from '../cli/test-io.ts';
 import { MAIN } from '../program.ts';
 import { findServer, openDatabase, type PostgresDatabase } from '../store/postgres/postgres-server.ts';
@@ -229,7 +229,7 @@ web: { listen: "127.0.0.1:0" }
     expect(received).toHaveLength(2);
   });
 
-  longStory('two on the same host are distinguished, and use the server’s clock, not their own', async () => {
+  test('two on the same host are distinguished, and use the server’s clock, not their own [long]', async () => {
     const wait = { timeout: 100_000, interval: 400 };
     const wrong = await openReplica('web', 120_000_000);
     await expect.poll(() => ownersAt(wrong.app.url), wait).toEqual({ eu: 'web', us: 'web' });

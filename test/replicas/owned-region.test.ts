@@ -14,7 +14,7 @@ import { createVirtualClock } from '../virtual-clock.ts';
 
 const CONFIG = `regions: { eu: { base_url: "https://eu.example.com/api-rest", token: token } }`;
 
-test('what a replica of another version shows is not taken for what this one would show', async () => {
+test('what a replica of another version shows is not taken for what this one would show [long]', async () => {
   const clock = createVirtualClock();
   const store = await openSqliteStore({ path: ':memory:', clock });
   const wakes = { ring() {}, listen: () => () => {} };

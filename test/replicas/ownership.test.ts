@@ -135,7 +135,7 @@ function begin(
 const secondsPass = (seconds: number) => clock.advance(seconds * 1000);
 
 describe('one replica', () => {
-  test('owns everything at once, and keeps it', async () => {
+  test('owns everything at once, and keeps it [long]', async () => {
     const one = begin('one');
     await secondsPass(1);
     expect(one.owned()).toEqual(DUTIES);
@@ -145,7 +145,7 @@ describe('one replica', () => {
     await one.ends();
   });
 
-  test('queries the state of all once per turn while nothing happens, and rarely reports its own', async () => {
+  test('queries the state of all once per turn while nothing happens, and rarely reports its own [long]', async () => {
     const asked = { renew: 0, shown: 0, transaction: 0 };
     const one = begin('one', { asks: (what) => Object.assign(asked, { [what]: asked[what] + 1 }) });
     await secondsPass(60);
@@ -248,7 +248,7 @@ test('a replica that cannot commit any work leaves its duties to others until it
   await Promise.all([stuck.ends(), other.ends()]);
 });
 
-test('a replica whose work is refused, although its turns are not, leaves its duties to others until it is not', async () => {
+test('a replica whose work is refused, although its turns are not, leaves its duties to others until it is not [long]', async () => {
   let isRefused = false;
   const refused = begin('refused', { refuses: () => isRefused });
   await secondsPass(1);
@@ -268,7 +268,7 @@ test('a replica whose work is refused, although its turns are not, leaves its du
 });
 
 describe('several replicas', () => {
-  test('divide the work evenly a while after one joined, and no sooner', async () => {
+  test('divide the work evenly a while after one joined, and no sooner [long]', async () => {
     const one = begin('one');
     await secondsPass(1);
     const two = begin('two');

@@ -191,7 +191,7 @@ test.each([
   expect(Math.max(...counts)).toBeLessThan(regions.length + (configured[1]![0] === 'x' ? 1 : 0));
 });
 
-test('any replicas with any duties come to rest evenly, and nothing moves back and forth', () => {
+test('any replicas with any duties come to rest evenly, and nothing moves back and forth [long]', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 1, max: 5 }), (regions, count) => {
       const names = [

@@ -1,6 +1,6 @@
 /** A region that cannot be reached by the replica that reads it, but by another one. */
 import { expect, test } from 'vitest';
-import { amountOf, casesOf, longStory } from '../cases.ts';
+import { amountOf, casesOf } from '../cases.ts';
 import { openReplicas } from './open-replicas.ts';
 
 const MINUTE_MS = 60_000;
@@ -50,7 +50,7 @@ async function openTwo() {
   };
 }
 
-test('is soon read by the other, and stays with it', async () => {
+test('is soon read by the other, and stays with it [long]', async () => {
   const two = await openTwo();
   two.cut(two.reader);
   two.failFlight();
@@ -65,7 +65,7 @@ test('is soon read by the other, and stays with it', async () => {
   await endAll(two);
 });
 
-longStory('stays where it is if nobody reaches it, and goes to the first that does', async () => {
+test('stays where it is if nobody reaches it, and goes to the first that does [long]', async () => {
   const two = await openTwo();
   two.cut('a', 'b');
   await two.clock.advance(30 * MINUTE_MS);
@@ -78,7 +78,7 @@ longStory('stays where it is if nobody reaches it, and goes to the first that do
   await endAll(two);
 });
 
-test('stays where it is if that is over in a moment', async () => {
+test('stays where it is if that is over in a moment [long]', async () => {
   const two = await openTwo();
   two.cut(two.reader);
   await two.clock.advance(40_000);
@@ -94,7 +94,7 @@ const answering = [
   ['lists no Birds', (url: string) => !url.includes('/birds')],
 ] as const;
 test.each(casesOf('relief: services that answer in part', answering, answering.slice(0, 1)))(
-  'stays where it is if the service %s, whoever asks',
+  'stays where it is if the service %s, whoever asks [long]',
   async (_, answers) => {
     const two = await openReplicas(['a', 'b'], (_, region, url) => region !== 'us' || answers(url));
     await two.clock.advance(5 * MINUTE_MS);
@@ -106,7 +106,7 @@ test.each(casesOf('relief: services that answer in part', answering, answering.s
   },
 );
 
-test('a replica that cannot reach one region is given no other', async () => {
+test('a replica that cannot reach one region is given no other [long]', async () => {
   let cutOff = '';
   const two = await openReplicas(['a', 'b'], (name, what) => what === 'watchdog' || name !== cutOff);
   await two.clock.advance(5 * MINUTE_MS);

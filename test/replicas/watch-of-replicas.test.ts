@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { openReplicas } from './open-replicas.ts';
 
-test('an impairment is reported once by the one that alerts, and neither ended nor raised again by a successor', async () => {
+test('an impairment is reported once by the one that alerts, and neither ended nor raised again by a successor [long]', async () => {
   const { clock, worlds, replicas, said, ownerOf } = await openReplicas(['a', 'b']);
   await clock.advance(5 * 60_000);
   const alerting = (await ownerOf('alerting'))!;
@@ -28,7 +28,7 @@ test('an impairment is reported once by the one that alerts, and neither ended n
   await replicas.get(other)!.ended;
 });
 
-test('a configuration that one replica refuses is an alert of the one that alerts, with its name', async () => {
+test('a configuration that one replica refuses is an alert of the one that alerts, with its name [long]', async () => {
   const { clock, worlds, replicas, said, ownerOf } = await openReplicas(['a', 'b']);
   const eu = worlds.get('eu')!;
   eu.addBird(eu.addNest({ name: 'Sales' }).id, { name: 'Sort leads', triggerType: 'manual' });
@@ -59,7 +59,7 @@ test('a configuration that one replica refuses is an alert of the one that alert
   await Promise.all([...replicas.values()].map(({ ended }) => ended));
 });
 
-test('the log of a Flight comes from the replica that reads its region, and the others say which that is', async () => {
+test('the log of a Flight comes from the replica that reads its region, and the others say which that is [long]', async () => {
   const { clock, worlds, replicas, ownerOf } = await openReplicas(['a', 'b']);
   const eu = worlds.get('eu')!;
   const nest = eu.addNest({ name: 'Sales' });
@@ -89,7 +89,7 @@ test('the log of a Flight comes from the replica that reads its region, and the 
   await Promise.all([...replicas.values()].map(({ ended }) => ended));
 });
 
-test('configurations that differ for a quarter of an hour raise an alert, until they are equal', async () => {
+test('configurations that differ for a quarter of an hour raise an alert, until they are equal [long]', async () => {
   const two = await openReplicas(['a', 'b']);
   const { clock, worlds, replicas, follow } = two;
   const eu = worlds.get('eu')!;
@@ -120,7 +120,7 @@ test('configurations that differ for a quarter of an hour raise an alert, until 
   await Promise.all([...replicas.values()].map(({ ended }) => ended));
 });
 
-test('alerts of a region that one replica does not know continue while another reads it, and no longer', async () => {
+test('alerts of a region that one replica does not know continue while another reads it, and no longer [long]', async () => {
   const two = await openReplicas(['a', 'b']);
   const { clock, worlds, replicas, heard, follow, ownerOf } = two;
   const us = worlds.get('us')!;

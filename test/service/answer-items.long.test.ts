@@ -119,7 +119,7 @@ describe('what an entry holds', () => {
     }
   });
 
-  test('no field of a notification is longer than its limit', () => {
+  test('no field of a notification is longer than its limit [long]', () => {
     const long = '\ud800é'.repeat(2_000_000);
     const read = readNotification({
       id: long,

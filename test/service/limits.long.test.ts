@@ -63,7 +63,7 @@ test.each([
   },
 );
 
-test('other limits are found as well', async () => {
+test('other limits are found as well [long]', async () => {
   for (const perSecond of casesOf('limits: others that are found', [1, 12, 40], [1, 12])) {
     const { refusedShare, used } = await watch(perSecond, 10, {});
     expect(refusedShare).toBeLessThan(0.02);
@@ -91,7 +91,7 @@ const pauses = [
   ['1', 0.2],
 ] as const;
 test.each(casesOf('limits: pauses after random refusals', pauses, pauses.slice(0, 1)))(
-  'also if random refusals ask for a pause of %s s, apart from the pauses',
+  'also if random refusals ask for a pause of %s s, apart from the pauses [long]',
   async (retryAfter, least) => {
     const service = { ceiling: 10, shed: 0.1, retryAfter: () => retryAfter };
     for (const seed of SEEDS) {

@@ -325,7 +325,7 @@ describe('malformed entries', () => {
     expect(Buffer.byteLength(parsed.raw)).toBeGreaterThan(65_500);
   });
 
-  test('long ones are not written in full to keep their beginning', () => {
+  test('long ones are not written in full to keep their beginning [long]', () => {
     // `repeat` would put off making the text, and its time would count here.
     const long = Buffer.alloc(15_000_000, '\n').toString('latin1');
     const processorMs = countProcessorMs();
@@ -347,7 +347,7 @@ describe('malformed entries', () => {
     expect(readNotification({ id: 'x', createdAt, message: list }).ok).toBe(true);
   });
 
-  test('whatever JSON comes, reading never throws', () => {
+  test('whatever JSON comes, reading never throws [long]', () => {
     const readers = [readUser, readNest, readBird, readFlight, readBirdLogEntry, readFlightLogEntry];
     const keys = fc.constantFrom('id', 'createdAt', 'members', 'status', 'errorType', 'message', 'startDate');
     const record = fc.dictionary(keys, fc.jsonValue({ maxDepth: 2 }));

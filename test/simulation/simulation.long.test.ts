@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { amountOf, casesOf, longStory, say } from '../cases.ts';
+import { amountOf, casesOf, say } from '../cases.ts';
 import { createDelays } from './delays.ts';
 import { type Outcome, runSeed } from './run.ts';
 
@@ -28,7 +28,7 @@ function outcomeOf(seed: number): Promise<Outcome> {
 }
 
 test.each(seeds)(
-  'nothing is lost, invented, repeated or unexplained in the world of seed %i',
+  'nothing is lost, invented, repeated or unexplained in the world of seed %i [long]',
   async (seed) => {
     const { findings, events } = await outcomeOf(seed);
     expect(
@@ -39,7 +39,7 @@ test.each(seeds)(
   },
 );
 
-longStory('the same seed gives the same run, to the last accepted byte', async () => {
+test('the same seed gives the same run, to the last accepted byte [long]', async () => {
   const [seed, otherSeed] = seeds as [number, number];
   const [first, other] = [await outcomeOf(seed), await outcomeOf(otherSeed)];
   const second = await runSeed(seed, { hours: HOURS });

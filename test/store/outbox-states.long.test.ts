@@ -44,7 +44,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   fc.constantFrom('die', 'redrive', 'fallback', 'throw', 'prune').map((does) => ({ does }) as Action),
 );
 
-test('whatever happens, the states add up to what was queued, and no lane sends two at once', async () => {
+test('whatever happens, the states add up to what was queued, and no lane sends two at once [long]', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(action, { maxLength: 60, size: 'max' }), async (actions) => {
       const store = await openSqliteStore({ path: ':memory:', clock: createVirtualClock() });

@@ -41,7 +41,7 @@ describe('a template', () => {
       'json',
       '{"n":2,"l":{"alertname":"FlightFailed","region":"eu","nest":"Marketing"}}',
     ],
-  ])('%s', (text, use, expected) => {
+  ])('%s [long]', (text, use, expected) => {
     expect(rendered(text, use)).toBe(expected);
   });
 

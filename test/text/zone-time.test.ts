@@ -23,7 +23,7 @@ test.each([
   expect(isZone(name)).toBe(expected);
 });
 
-test('a zone name in a thousand spellings, as a cookie might contain, takes almost no memory', () => {
+test('a zone name in a thousand spellings, as a cookie might contain, takes almost no memory [long]', () => {
   const name = 'america/argentina/buenos_aires';
   const spelling = (bits: number) =>
     [...name].map((letter, at) => ((bits >> at) & 1 ? letter.toUpperCase() : letter)).join('');

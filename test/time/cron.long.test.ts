@@ -37,7 +37,7 @@ describe('the latest instant of a cron expression', () => {
     expect(latest('10 8 * * *', '2026-07-02T12:00Z', undefined, 'Asia/Kathmandu')).toBe('2026-07-02T02:25');
   });
 
-  test('agrees with a walk over every minute', () => {
+  test('agrees with a walk over every minute [long]', () => {
     for (const cron of ['*/20 9-17 * * 1-5', '5,50 */6 * * *', '0 3 * * 0']) {
       const fast = createCron(cron, 'America/St_Johns');
       let expected: number | undefined;
@@ -250,7 +250,7 @@ describe('the search', () => {
       );
   };
 
-  test('finds what cron does, even where the clocks change', () => {
+  test('finds what cron does, even where the clocks change [long]', () => {
     const zone = fc.constantFrom(
       'UTC',
       'Europe/Amsterdam',
@@ -278,7 +278,7 @@ describe('the search', () => {
     );
   });
 
-  test('takes no longer for expressions that hardly ever match', () => {
+  test('takes no longer for expressions that hardly ever match [long]', () => {
     const processorMs = countProcessorMs();
     for (let at = 0; at < 1_000; at += 1) {
       const rare = createCron(`${at % 60} ${at % 24} 29 2 *`, 'America/St_Johns');

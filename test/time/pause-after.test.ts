@@ -195,7 +195,7 @@ describe('a long transaction lets other work continue among many silences', () =
   ] as const;
   const asked = Object.entries(ASKING).map(([name, work]) => [name, () => together, work] as const);
 
-  test.each([...asked, ...flushes])('when %s', async (_, store, work) => {
+  test.each([...asked, ...flushes])('when %s [long]', async (_, store, work) => {
     const some = await comparisonsInARow(store(), silencesOf(100, '=', 'x'), rolledBack(work));
     // Each of the alerts was compared with each silence.
     expect(some.all).toBeGreaterThanOrEqual(100 * 100);

@@ -59,7 +59,7 @@ async function routes(): Promise<[method: string, path: string][]> {
 const HEALTH = new Set(['/-/healthy', '/healthz', '/-/ready', '/readyz']);
 
 describe('scopes', () => {
-  test('every route requires its scope, and accepts no other', async () => {
+  test('every route requires its scope, and accepts no other [long]', async () => {
     const all = await routes();
     expect(all.length).toBeGreaterThan(25);
     const { ask } = await serve({
@@ -141,7 +141,7 @@ describe('users', () => {
     return serve({ config: { ...CONFIG, access: { ...NOBODY, users } } });
   }
 
-  test('log in with their own password', async () => {
+  test('log in with their own password [long]', async () => {
     const { ask } = await guarded();
     expect((await ask('/', basic('anna', 'rïght'))).status).toBe(200);
     expect((await ask('/', basic('ben', 'other'))).status).toBe(200);
@@ -158,13 +158,13 @@ describe('users', () => {
     expect((await ask('/')).body).toContain('People come with their own name and password.');
   });
 
-  test('have their scopes', async () => {
+  test('have their scopes [long]', async () => {
     const { submit } = await guarded();
     expect((await submit('/expire-silence', { id: 'x' }, basic('ben', 'other'))).status).toBe(403);
     expect((await submit('/expire-silence', { id: 'x' }, basic('anna', 'rïght'))).status).toBe(303);
   });
 
-  test('who guess passwords must wait, and who is logged in need not', async () => {
+  test('who guess passwords must wait, and who is logged in need not [long]', async () => {
     const { ask } = await guarded();
     expect((await ask('/', basic('anna', 'rïght'))).status).toBe(200);
     const guesses = Array.from({ length: 40 }, (_, index) => ask('/', basic('anna', `guess ${index}`)));
@@ -207,7 +207,7 @@ describe('a trusted proxy', () => {
 describe('the record of writes', () => {
   const writes = (reported: readonly Happening[]) => reported.filter(({ what }) => what === 'write');
 
-  test('has each write, with who asked for it, from where, and how it ended, but no reads', async () => {
+  test('has each write, with who asked for it, from where, and how it ended, but no reads [long]', async () => {
     const users = new Map([
       ['anna', { hash: secret(await hashPassword('right', randomBytes)), scopes: new Set(SCOPES) }],
     ]);
@@ -335,7 +335,7 @@ describe('the record of writes', () => {
 });
 
 describe('TLS', () => {
-  test('is served, and a replaced certificate is used at once', async () => {
+  test('is served, and a replaced certificate is used at once [long]', async () => {
     const folder = openFolder();
     onTestFinished(() => folder.close());
     const path = (name: string) => join(folder.path, name);

@@ -45,7 +45,7 @@ async function withSilences(count: number, value: (at: number) => string, endsAt
 describe('silences', () => {
   const { most } = LIMITS.silences;
 
-  test('may be as many as their limit, and then no more until one ends', async () => {
+  test('may be as many as their limit, and then no more until one ends [long]', async () => {
     const { post, ask, nowUs, reached } = await withSilences(most - 1, (at) => `x${at}`);
     expect((await post(silence(nowUs, 'the last'))).status).toBe(200);
     const { status, json } = await post(silence(nowUs, 'one more'));
@@ -75,7 +75,7 @@ describe('silences', () => {
     expect(left[0]!.id).toBe('s000005');
   });
 
-  test('together have a limited size', async () => {
+  test('together have a limited size [long]', async () => {
     // Ten with almost 5,000 instructions each.
     const { post, nowUs, reached } = await withSilences(10, (at) => `${'a{990}'.repeat(5)}${at}`);
     const { status, json } = await post(silence(nowUs, 'a{900}', true));
@@ -106,7 +106,7 @@ describe('silences', () => {
     }
   });
 
-  test('with recurrences that hardly ever open delay nothing', async () => {
+  test('with recurrences that hardly ever open delay nothing [long]', async () => {
     const { store, nowUs, ask } = await withSilences(0, String);
     await store.transaction((tx) =>
       tx.silences.put(

@@ -119,7 +119,7 @@ describe('a client that does not read', () => {
     return { ...served, hang };
   }
 
-  test('uses memory up to the limit; health is still answered, and everything is once it has gone', async () => {
+  test('uses memory up to the limit; health is still answered, and everything is once it has gone [long]', async () => {
     const { hang, ask, reported } = await large();
     const hanging = Array.from({ length: 16 }, hang);
     const status = async (path: string) => (await ask(path)).status;
@@ -130,7 +130,7 @@ describe('a client that does not read', () => {
     await expect.poll(() => status('/')).toBe(200);
   });
 
-  test('is disconnected when nothing moves for long', async () => {
+  test('is disconnected when nothing moves for long [long]', async () => {
     const server = createServer((_, answer) => answer.end('x'.repeat(2 ** 25)));
     boundConnections(server, 1024, () => {}, 100);
     await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -147,7 +147,7 @@ describe('a client that does not read', () => {
 });
 
 describe('thousands of requests', () => {
-  test('let the watch have its turn in between: at most two at once wait for the store', async () => {
+  test('let the watch have its turn in between: at most two at once wait for the store [long]', async () => {
     const { store: inner } = await serve();
     let queued = 0;
     const store: Store = {
@@ -172,7 +172,7 @@ describe('thousands of requests', () => {
     expect((await Promise.all(asked)).filter(({ status }) => status === 200)).toHaveLength(200);
   });
 
-  test('do not delay health and badges, which are kept for a second', async () => {
+  test('do not delay health and badges, which are kept for a second [long]', async () => {
     let asked = 0;
     const opened = Promise.withResolvers<void>();
     const found = { impairments: [], space: { used: 1, free: 2, whole: 3 } };
@@ -201,7 +201,7 @@ describe('thousands of requests', () => {
     expect((await Promise.all(pages)).map(({ status }) => status)).toEqual(pages.map(() => 200));
   });
 
-  test('are refused if too many wait', async () => {
+  test('are refused if too many wait [long]', async () => {
     const { most } = LIMITS.waiting_requests;
     let reached = 0;
     const gate = createGate(() => {

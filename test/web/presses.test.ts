@@ -86,7 +86,7 @@ test('without buttons in the configuration nobody is listened to', async () => {
   expect((await ask(PATH)).status).toBe(404);
 });
 
-test('a body that is too large is not read', async () => {
+test('a body that is too large is not read [long]', async () => {
   const { ask } = await pressed(true);
   const body = 'x'.repeat(LIMITS.request_bytes.most + 1);
   expect((await ask(PATH, headersOf('1', body), 'POST', body)).status).toBe(413);
@@ -97,7 +97,7 @@ test.each([
   [true, 'scheduled', 'Scheduled Birds cannot be started from outside: use Fly again in the service.'],
   [true, undefined, 'No such Bird is known.'],
 ])(
-  'Fly again that cannot be (%s, %s) says why to who pressed, and nothing is wanted',
+  'Fly again that cannot be (%s, %s) says why to who pressed, and nothing is wanted [long]',
   async (fly, trigger, why) => {
     const { press, hints, store, acted } = await pressed(fly);
     if (trigger) await putBird(store, trigger);

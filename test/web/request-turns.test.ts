@@ -38,7 +38,7 @@ function alone(url: string, socket = new Socket()) {
 }
 
 test.each([0, 10_000])(
-  'on each connection one request is in progress, and answers of %d bytes come in order',
+  'on each connection one request is in progress, and answers of %d bytes come in order [long]',
   async (bytes) => {
     let running = 0;
     let most = 0;
@@ -62,7 +62,7 @@ test.each([0, 10_000])(
 test.each([
   ['an expectation that nobody knows', 'Host: x\r\nExpect: cake\r\n'],
   ['no host', ''],
-])('requests with %s take turns as well', async (_, head) => {
+])('requests with %s take turns as well [long]', async (_, head) => {
   let running = 0;
   let most = 0;
   const { socket } = await connected(async (_request, response) => {
@@ -119,7 +119,7 @@ test('what a client asked for that has left is not begun', async () => {
   expect(begun).toEqual(['/first', '/other']);
 });
 
-test('thousands of health checks in one packet read health once, and the page is answered', async () => {
+test('thousands of health checks in one packet read health once, and the page is answered [long]', async () => {
   let read = 0;
   const { web, ask } = await serve({
     health: () => {

@@ -484,7 +484,7 @@ describe('a write', () => {
     expect((await post(path, { ids: ['x'] }, { authorization: 'Bearer s3cret' })).status).toBe(200);
   });
 
-  test('has a limited body', async () => {
+  test('has a limited body [long]', async () => {
     const { post } = await serve();
     expect((await post(path, { ids: ['x'.repeat(600_000)] })).status).toBe(413);
   });
@@ -558,7 +558,7 @@ describe('listening', () => {
 });
 
 test.each(['identity', 'gzip'])(
-  'a client that leaves in the middle of a scrape is no failure: %s',
+  'a client that leaves in the middle of a scrape is no failure: %s [long]',
   async (packing) => {
     const left = Promise.withResolvers<void>();
     async function* endless() {
@@ -593,31 +593,34 @@ test.each([
   ['/api/v1/alerts/acknowledge', 'application/json', '{"ids":'],
   ['/expire-silence', 'application/x-www-form-urlencoded', 'id='],
   ['/silence', 'application/x-www-form-urlencoded', 'bird='],
-])('a client that leaves in the middle of a body is no failure either: %s', async (path, type, half) => {
-  const answered = Promise.withResolvers<void>();
-  const reported: Happening[] = [];
-  const { web } = await serve({
-    report(one) {
-      reported.push(one);
-      // Each write is reported when it has finished.
-      if (one.what === 'write') answered.resolve();
-    },
-  });
-  const { port } = new URL(web.url);
-  const socket = connect(Number(port), '127.0.0.1');
-  const head = [
-    `POST ${path} HTTP/1.1`,
-    `host: 127.0.0.1:${port}`,
-    `origin: ${web.url}`,
-    `content-type: ${type}`,
-  ];
-  socket.write(`${[...head, 'content-length: 500'].join('\r\n')}\r\n\r\n${half}`, () =>
-    socket.resetAndDestroy(),
-  );
-  await answered.promise;
-  await setImmediate();
-  expect(reported.filter(({ what }) => what === 'trouble')).toEqual([]);
-});
+])(
+  'a client that leaves in the middle of a body is no failure either: %s [long]',
+  async (path, type, half) => {
+    const answered = Promise.withResolvers<void>();
+    const reported: Happening[] = [];
+    const { web } = await serve({
+      report(one) {
+        reported.push(one);
+        // Each write is reported when it has finished.
+        if (one.what === 'write') answered.resolve();
+      },
+    });
+    const { port } = new URL(web.url);
+    const socket = connect(Number(port), '127.0.0.1');
+    const head = [
+      `POST ${path} HTTP/1.1`,
+      `host: 127.0.0.1:${port}`,
+      `origin: ${web.url}`,
+      `content-type: ${type}`,
+    ];
+    socket.write(`${[...head, 'content-length: 500'].join('\r\n')}\r\n\r\n${half}`, () =>
+      socket.resetAndDestroy(),
+    );
+    await answered.promise;
+    await setImmediate();
+    expect(reported.filter(({ what }) => what === 'trouble')).toEqual([]);
+  },
+);
 
 test('until there is a store, the process is healthy, and everything else says what it waits for', async () => {
   const opening = 'The store is being opened, since 2026-11-28 03:25:00 UTC.';

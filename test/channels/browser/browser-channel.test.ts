@@ -156,7 +156,7 @@ test('without an address of the page there is no link', async () => {
   expect(shown()).toMatchObject([{ url: '' }]);
 });
 
-test('whatever it says, it is text within what a push service takes', async () => {
+test('whatever it says, it is text within what a push service takes [long]', async () => {
   const { send, requests, shown } = pushService([subscribed('a')]);
   await fc.assert(
     fc.asyncProperty(anyGroupNotification, async (notification) => {

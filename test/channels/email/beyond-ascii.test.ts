@@ -61,13 +61,13 @@ function refusing(codes: Map<RegExp, number>): SMTPServerOptions {
   };
 }
 
-test('they get a mail of their own', async () => {
+test('they get a mail of their own [long]', async () => {
   const { mails, send } = await opened();
   expect(await send(TO)).toEqual({ kind: 'accepted' });
   expect(mails).toEqual([['anna@example.com', 'bo@münchen.example'], ['jürgen@example.com']]);
 });
 
-test('the server is asked once a minute, and only if there are any', async () => {
+test('the server is asked once a minute, and only if there are any [long]', async () => {
   const { clock, send, connections } = await opened();
   await send(['anna@example.com']);
   expect(connections()).toBe(1);
@@ -106,7 +106,7 @@ test('a sender beyond ASCII is refused with the reason', async () => {
 test.each([
   ['these', /^jürgen/, 'jürgen@example.com'],
   ['the others', /^anna|^bo/, 'anna@example.com'],
-])('if %s are deferred, only they are tried again', async (_, late, first) => {
+])('if %s are deferred, only they are tried again [long]', async (_, late, first) => {
   const codes = new Map([[late, 450]]);
   const { mails, send } = await opened(refusing(codes));
   const outcome = await send(TO, undefined, true);

@@ -162,7 +162,7 @@ describe('a mail through a real server', () => {
     expect(reply?.messageId).not.toBe(first?.messageId);
   });
 
-  test('is sent over a new connection when the server has dropped the idle one', async () => {
+  test('is sent over a new connection when the server has dropped the idle one [long]', async () => {
     const { channel, mails, at, hangUp } = await mailServer();
     expect((await channel.send(email(at), delivery(), group(), URL)).kind).toBe('accepted');
     hangUp();
@@ -237,7 +237,7 @@ describe('a mail through a real server', () => {
     ]);
   });
 
-  test('is signed with DKIM by the key of the domain', async () => {
+  test('is signed with DKIM by the key of the domain [long]', async () => {
     const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const { channel, mails, at } = await mailServer();
     const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
@@ -294,7 +294,7 @@ describe('a mail through a real server', () => {
     expect(mails).toEqual([]);
   });
 
-  test('uses encryption that is offered, and checks the certificate only if TLS is required', async () => {
+  test('uses encryption that is offered, and checks the certificate only if TLS is required [long]', async () => {
     // The server's certificate is self-signed.
     const { channel, mails, at } = await mailServer({ disabledCommands: [] });
     const send = (changes: Parameters<typeof email>[0]) =>
@@ -429,7 +429,7 @@ describe('a server that does not take the mail', () => {
     expect(mails.map(({ to }) => to)).toEqual([['ops@example.com'], ['full@example.com']]);
   });
 
-  test('for some addresses temporarily, and then the process restarts: only they get the next attempt', async () => {
+  test('for some addresses temporarily, and then the process restarts: only they get the next attempt [long]', async () => {
     let isFull = true;
     const { mails, at } = await mailServer({
       onRcptTo: ({ address }, _session, done) =>

@@ -57,7 +57,7 @@ describe('a mail with hostile text', () => {
     });
   }
 
-  test.each(HOSTILE.map((text) => [text.slice(0, 40), text]))('%j stays text', (_start, text) => {
+  test.each(HOSTILE.map((text) => [text.slice(0, 40), text]))('%j stays text [long]', (_start, text) => {
     for (const notification of [saying(text, 0), saying(text, 30)]) {
       const { subject, text: plain, html } = mailMessage(notification, URL, undefined);
       expect(subject).not.toMatch(/[\r\n]/);
@@ -177,7 +177,7 @@ describe('a mail with templates', () => {
     expect(Buffer.byteLength(mail.html)).toBeLessThan(30_000);
   });
 
-  test('does not become too large because of a notice about a part that was', () => {
+  test('does not become too large because of a notice about a part that was [long]', () => {
     for (const room of [400, 200, 100, 50, 10, 0]) {
       const text = liquid('x'.repeat(MAX_PART_BYTES - room));
       const html = liquid('y'.repeat(2 * MAX_PART_BYTES), 'html');

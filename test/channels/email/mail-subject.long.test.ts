@@ -31,7 +31,7 @@ describe('the subject says where and what, by the labels of the group', () => {
     ],
     [{ severity: 'critical' }, '[nestwatch] Alerts (critical)'],
     [{}, '[nestwatch] Alerts for ops'],
-  ])('%j', (groupLabels, expected) => {
+  ])('%j [long]', (groupLabels, expected) => {
     expect(subject(group({ groupLabels }))).toBe(expected);
   });
 });

@@ -88,7 +88,7 @@ test.each([
   ['STARTTLS', {}, ''],
   ['TLS from the start', { secure: true }, 'force_implicit_tls: true'],
 ])(
-  'a private authority and the name in the certificate are checked, with %s',
+  'a private authority and the name in the certificate are checked, with %s [long]',
   async (_, options, implicit) => {
     const { send, mails } = await mailServer(folder(), options);
     const implicitToo = implicit && `, ${implicit}`;
@@ -107,7 +107,7 @@ test.each([
   },
 );
 
-test('a client certificate is shown, and one that was replaced too', async () => {
+test('a client certificate is shown, and one that was replaced too [long]', async () => {
   const path = folder();
   const ca = readFileSync(join(path, 'authority.pem'), 'utf8');
   const asking = { secure: true, requestCert: true, rejectUnauthorized: true, ca };
@@ -120,7 +120,7 @@ test('a client certificate is shown, and one that was replaced too', async () =>
   expect(await send(entry)).toBe('failed');
 });
 
-test('a TLS version older or newer than allowed is refused', async () => {
+test('a TLS version older or newer than allowed is refused [long]', async () => {
   const { send } = await mailServer(folder(), { maxVersion: 'TLSv1.2' });
   expect(await send(`tls_config: { ${TRUSTED}, min_version: TLS13 }`)).toBe('failed');
   expect(await send(`tls_config: { ${TRUSTED}, min_version: TLS12 }`)).toBe('accepted');

@@ -68,7 +68,7 @@ test('the greatest number of slow mails of one receiver delays no other receiver
   );
 });
 
-test('several receivers with slow mails delay no other, once this is known', async () => {
+test('several receivers with slow mails delay no other, once this is known [long]', async () => {
   const { clock, hang, send, answer } = await slowServer();
   const slow = [...(await hang('slow-1', 1)), ...(await hang('slow-2', 1)), ...(await hang('slow-3', 1))];
   await clock.advance(10_000);

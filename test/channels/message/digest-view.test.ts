@@ -265,7 +265,7 @@ describe('a digest', () => {
     ['plain', 'Translate blog', 3],
     ['hostile', HOSTILE, 40],
     ['long', '\u{1f426}'.repeat(5_000), 300],
-  ])('keeps the limits of mails, Slack and Teams: %s', (_, text, count) => {
+  ])('keeps the limits of mails, Slack and Teams: %s [long]', (_, text, count) => {
     const notification = digestNotification(text, count);
     const mail = mailMessage(notification, URL, undefined);
     expect(Buffer.byteLength(mail.text)).toBeLessThan(30_000);

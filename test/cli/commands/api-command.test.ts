@@ -38,7 +38,7 @@ async function answering(status: number, body: string | ((page: number) => strin
 const USAGE = '\nSee `nestwatch api --help`.\n';
 
 describe('api', () => {
-  test('every operation answers through it', async () => {
+  test('every operation answers through it [long]', async () => {
     const { api, world, user, nest, manual, bird } = await setUp();
     const flight = world.startFlight(manual.id, {
       fliesForMs: 1000,

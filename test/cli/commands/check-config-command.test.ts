@@ -50,7 +50,7 @@ ${good}: good: regions eu; receivers default
     );
   });
 
-  test('warnings are printed, and with --strict they exit 3', async () => {
+  test('warnings are printed, and with --strict they exit 3 [long]', async () => {
     const file = tempFile(
       'n.yaml',
       `${REGION}route: { receiver: a }\nreceivers: [{ name: a, ${WAYS} }, { name: b, ${WAYS} }]`,
@@ -137,7 +137,7 @@ receivers:
     return { file, world, mails, posts, smtpPort: port(smtp.server), hook, connections };
   }
 
-  test('tries each token, mail server and webhook once, reports it for every receiver, and sends nothing', async () => {
+  test('tries each token, mail server and webhook once, reports it for every receiver, and sends nothing [long]', async () => {
     const { file, world, mails, posts, smtpPort, connections } = await setUp();
     const { exit, stdout } = await nestwatch(['check-config', '--online', file]);
     expect(stdout.split('\n').slice(1)).toEqual([
@@ -156,7 +156,7 @@ receivers:
     expect(connections).toEqual({ smtp: 1, hook: 2 });
   });
 
-  test('says how many Birds each rule fits that asks for its kind, and warns of none and of more than 50', async () => {
+  test('says how many Birds each rule fits that asks for its kind, and warns of none and of more than 50 [long]', async () => {
     const { url, world, nest } = await openService();
     for (let number = 1; number <= 50; number += 1) {
       world.addBird(nest.id, { name: `Export ${number}`, triggerType: 'event' });
@@ -235,7 +235,7 @@ rules:
     ]);
   });
 
-  test('a region behind a proxy and with its own authority', async () => {
+  test('a region behind a proxy and with its own authority [long]', async () => {
     const folder = openFolder();
     onTestFinished(() => folder.close());
     makeAuthority(folder.path, 'authority');

@@ -3,7 +3,7 @@ import { COMPLETIONS, complete } from '../shells.ts';
 import { nestwatch } from '../test-io.ts';
 
 describe('bash', () => {
-  test.each(COMPLETIONS)('completes %s', async (_what, words, expected) => {
+  test.each(COMPLETIONS)('completes %s [long]', async (_what, words, expected) => {
     expect((await complete('bash', words)).toSorted()).toEqual(expected.toSorted());
   });
 

@@ -8,7 +8,7 @@ describe('hash-password', () => {
   test.each([
     ['typed', { typed: 's3cret pass\n' }],
     ['from a pipe', { piped: 's3cret pass\nand more' }],
-  ])('prints the hash of a password that is %s, and not the password', async (_name, given) => {
+  ])('prints the hash of a password that is %s, and not the password [long]', async (_name, given) => {
     const { edge, stdout, stderr } = createTestEdge('typed' in given ? given : {});
     const { piped } = given as { piped?: string };
     const stdin = piped === undefined ? edge.stdin : Object.assign(Readable.from([piped]), { isTTY: false });

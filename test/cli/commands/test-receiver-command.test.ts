@@ -118,7 +118,7 @@ describe('test-receiver', () => {
     }
   });
 
-  test('--resolved ends what the previous sample opened', async () => {
+  test('--resolved ends what the previous sample opened [long]', async () => {
     const { run, posts } = await setUp();
     await run('test-receiver', 'all');
     await run('test-receiver', 'all', '--resolved');
@@ -140,7 +140,7 @@ describe('test-receiver', () => {
   test.each([
     ['one-gone', ['partly accepted: not sent to gone@example.com: 550 no such user']],
     ['one-full', ['partly accepted: deferred for full@example.com: 452 mailbox full', 'accepted']],
-  ])('exits 4 if only some recipients of a mail are accepted: %s', async (name, words) => {
+  ])('exits 4 if only some recipients of a mail are accepted: %s [long]', async (name, words) => {
     const { run, mails } = await setUp();
     const { exit, stdout } = await run('test-receiver', name);
     expect(

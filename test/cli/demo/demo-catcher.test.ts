@@ -14,7 +14,7 @@ async function setUp() {
   return { catcher, seen, send, page };
 }
 
-test('the page lists the mails, the newest first, with their first lines, and shows each', async () => {
+test('the page lists the mails, the newest first, with their first lines, and shows each [long]', async () => {
   const { seen, send, page } = await setUp();
   expect(await page()).toContain('None yet');
   await send('[nestwatch] EU: FlightFailed', 'Flight failed: Translate blog\nEU');

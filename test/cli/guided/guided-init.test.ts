@@ -60,7 +60,7 @@ async function answer(folder: string, lines: readonly string[]) {
 
 const reads = (path: string) => readFileSync(path, 'utf8');
 
-test('it tests the region and the receiver, and writes a configuration that notifies somebody', async () => {
+test('it tests the region and the receiver, and writes a configuration that notifies somebody [long]', async () => {
   const { url } = await openService();
   const hook = await openHook(204);
   const folder = openFolder();
@@ -87,7 +87,7 @@ test('it tests the region and the receiver, and writes a configuration that noti
   for (const name of readdirSync(secrets)) expect(statSync(join(secrets, name)).mode & 0o777).toBe(0o600);
 });
 
-test('what does not work is reported with its reason, and asked again', async () => {
+test('what does not work is reported with its reason, and asked again [long]', async () => {
   const { url } = await openService();
   const hook = await openHook(404, 204);
   const folder = openFolder();
@@ -109,7 +109,7 @@ test.each([
   ['2', 'slack'],
   ['3', 'msteamsv2'],
   ['4', 'webhook'],
-])('way %s is recognised as %s by its address', async (choice, kind) => {
+])('way %s is recognised as %s by its address [long]', async (choice, kind) => {
   const { url } = await openService();
   const folder = openFolder();
   const { exit } = await answer(folder, ['', url, TOKEN, '', choice, 'https://hook.example/x', 'n', 'n', '']);
@@ -118,7 +118,7 @@ test.each([
   expect(config.receivers[0]!.integrations).toMatchObject([{ kind, sendResolved: true }]);
 });
 
-test('mail with a login, and a second region, stand in the configuration', async () => {
+test('mail with a login, and a second region, stand in the configuration [long]', async () => {
   const { url } = await openService();
   const folder = openFolder();
   const { exit } = await answer(folder, [
@@ -134,7 +134,7 @@ test('mail with a login, and a second region, stand in the configuration', async
   expect(reads(join(folder, 'nestwatch-secrets/smtp-password'))).toBe('pass word\n');
 });
 
-test('a mail server without encryption is asked about, and the mail arrives', async () => {
+test('a mail server without encryption is asked about, and the mail arrives [long]', async () => {
   const { url } = await openService();
   const mails: string[] = [];
   const catcher = await openCatcher(({ subject }) => mails.push(subject));
@@ -162,7 +162,7 @@ test('an existing configuration is left alone, before anything is asked', async 
   expect(reads(join(folder, 'nestwatch.yaml'))).toBe('mine');
 });
 
-test('an existing secret file is not overwritten', async () => {
+test('an existing secret file is not overwritten [long]', async () => {
   const { url } = await openService();
   const folder = openFolder();
   const answers = ['', url, TOKEN, '', '5', ''];
@@ -172,7 +172,7 @@ test('an existing secret file is not overwritten', async () => {
   expect(readdirSync(join(folder, 'nestwatch-secrets')).sort()).toEqual(['eu-token', 'eu-token-2']);
 });
 
-test('when interrupted, it has written nothing', async () => {
+test('when interrupted, it has written nothing [long]', async () => {
   const { url } = await openService();
   const folder = openFolder();
   const { exit } = await answer(folder, ['', url, TOKEN, 'n']);

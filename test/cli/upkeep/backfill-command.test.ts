@@ -36,7 +36,7 @@ async function configured() {
   return { run, hoursAgo, path, know };
 }
 
-test('reads the history of what the daemon knows, and says how much was new', async () => {
+test('reads the history of what the daemon knows, and says how much was new [long]', async () => {
   const { run, hoursAgo, know } = await configured();
   expect(await run('backfill', '--from', hoursAgo(20))).toMatchObject({
     exit: 2,
@@ -52,7 +52,7 @@ test('reads the history of what the daemon knows, and says how much was new', as
   });
 });
 
-test('says what a second run from the same instant reads anew', async () => {
+test('says what a second run from the same instant reads anew [long]', async () => {
   const { run, hoursAgo, know } = await configured();
   await know();
   const from = ['--from', hoursAgo(20)];

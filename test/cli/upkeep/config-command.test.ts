@@ -15,7 +15,7 @@ async function show(text: string, ...more: string[]) {
 const REGION = `regions: { eu: { base_url: "https://\${HOST}/api-rest", token: "\${TOKEN}" } }\n`;
 
 describe('config show', () => {
-  test('prints every default, expanded references, and no secret', async () => {
+  test('prints every default, expanded references, and no secret [long]', async () => {
     const { exit, stdout, stderr } = await show(`${REGION}web: { enable_lifecycle: true }\n`);
     expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
     expect(parse(stdout)).toMatchObject({

@@ -84,7 +84,7 @@ describe.skipIf(bin === undefined)('doctor, where replicas share PostgreSQL,', (
     return nestwatch(['doctor', '--watch', '1s', '--config.file', file]);
   }
 
-  test('names the replicas, even while they use it, and none before there are tables', async () => {
+  test('names the replicas, even while they use it, and none before there are tables [long]', async () => {
     const before = await doctor();
     expect(before.stdout).toContain('its tables are not there yet and are made\n');
     expect(before.stdout).not.toContain('replica');

@@ -197,7 +197,7 @@ test('damage is found and exits 1', async () => {
   expect(JSON.parse((await run('check', '--json')).stdout)).toMatchObject({ whole: false });
 });
 
-test('a migration brings an older store to the newest version, says what it did, and needs the store to itself', async () => {
+test('a migration brings an older store to the newest version, says what it did, and needs the store to itself [long]', async () => {
   const { at, run, stop, open } = await stored();
   const old = `s.db.version-${NOW}`;
   expect(await run('migrate')).toMatchObject({

@@ -312,7 +312,7 @@ describe('decide', () => {
     });
   });
 
-  test('whatever happens, in any order: labels stay while firing, seqs have no gap, memory is bounded JSON', () => {
+  test('whatever happens, in any order: labels stay while firing, seqs have no gap, memory is bounded JSON [long]', () => {
     const at = fc.integer({ min: 0, max: 300 });
     const seen = { message: 'x'.repeat(5000) };
     const errors = fc.constantFrom(seen.message, 'quota exceeded');

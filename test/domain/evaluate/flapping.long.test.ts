@@ -121,7 +121,7 @@ describe('for', () => {
     expect(story.firing()).toEqual(['BirdDeactivated critical']);
   });
 
-  test('includes all that came while it waited, however many, and stays small meanwhile', () => {
+  test('includes all that came while it waited, however many, and stays small meanwhile [long]', () => {
     const story = watch(rules);
     for (let at = 0; at < 140; at += 1) story.tell(8, failed(1 + at / 20, `no. ${at} ${'x'.repeat(9000)}`));
     expect(story.links()).toEqual([]);
@@ -302,7 +302,7 @@ describe('flapping', () => {
   });
 });
 
-test('whatever is held back: no failure is lost or notified twice, and calm ends it all', () => {
+test('whatever is held back: no failure is lost or notified twice, and calm ends it all [long]', () => {
   const step = fc.record({
     fails: fc.boolean(),
     minutes: fc.integer({ min: 0, max: 40 }),

@@ -63,7 +63,7 @@ describe('when our clock is set back', () => {
     expect(story.the('RegionDown')).toBe(before);
   });
 
-  test('whatever happened, alerts come and go as if the clock had not been set', () => {
+  test('whatever happened, alerts come and go as if the clock had not been set [long]', () => {
     const step = fc.record({
       what: fc.constantFrom('failed', 'landed', 'down', 'up', 'drift'),
       minutes: fc.integer({ min: 0, max: 40 }),

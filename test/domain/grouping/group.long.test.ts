@@ -235,7 +235,7 @@ describe('a group', () => {
     expect(times[0]).toBe(minute(0.26));
   });
 
-  test('notifies of all news at once, together with others as long as 100 alerts have room', () => {
+  test('notifies of all news at once, together with others as long as 100 alerts have room [long]', () => {
     const here = groupingStory(ROOT);
     for (let n = 0; n < 150; n += 1) here.tell(0, failed(n / 1000, `B${String(n).padStart(3, '0')}`));
     here.pass(1);
@@ -406,7 +406,7 @@ describe('isSettled', () => {
     ['one that no group knows, without an event, is', { ...over!, lastSeq: 0 }, [], true],
     ['one with a memory is not', { ...over!, memory: {} }, [member], false],
     ['one that fires is not', { ...over!, state: 'firing' }, [member], false],
-  ] as const)('%s', (_what, alert, members, settled) => {
+  ] as const)('%s [long]', (_what, alert, members, settled) => {
     expect(isSettled(alert, members)).toBe(settled);
   });
 });

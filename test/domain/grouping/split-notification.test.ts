@@ -35,7 +35,7 @@ test('of a cause that Birds share, all are listed that fit in a message', () => 
   expect(partsOf(listed([300, 300], 'SharedCause'))).toHaveLength(2);
 });
 
-test('every alert is in exactly one part, in order, and no part is too large', () => {
+test('every alert is in exactly one part, in order, and no part is too large [long]', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 60 }), { maxLength: 3_000, size: 'max' }), (untold) => {
       const all = listed(untold);

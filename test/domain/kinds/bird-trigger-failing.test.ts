@@ -171,7 +171,7 @@ describe('BirdTriggerFailing', () => {
     expect(story.the('BirdTriggerFailing').annotations.summary).toContain('failed once (1 of 5');
   });
 
-  test('keeps a bounded memory, and includes all that the greatest threshold counts', () => {
+  test('keeps a bounded memory, and includes all that the greatest threshold counts [long]', () => {
     const story = watch([rule('BirdTriggerFailing', { threshold: 100 })]);
     const message = 'x'.repeat(30_000);
     for (let at = 1; at < 100; at += 1) story.tell(at, birdLog('EventError', at, { message }));

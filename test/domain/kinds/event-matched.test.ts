@@ -94,7 +94,7 @@ describe('rules on events', () => {
     ['initiator!~".*deploy.*"', birdLog('Published', 1, { attributes: { initiator: 'x deploy' } }), 0],
     ['email!~".*@example.com"', birdLog('X', 1, { attributes: { email: 'a@evil.example' } }), 1],
     ['event_failed_by="Trigger"', birdLog('X', 1, { attributes: { event_failed_by: 'Trigger' } }), 1],
-  ])('%s', (match, event, count) => {
+  ])('%s [long]', (match, event, count) => {
     expect(found(match, event)).toBe(count);
   });
 

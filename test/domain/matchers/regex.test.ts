@@ -135,11 +135,11 @@ describe('compileRegex', () => {
     ['(.*)*(.*)*x', 'y'.repeat(2000), false],
     ['((a?){100}){8}', 'a'.repeat(800), true],
     ['(.?a?b?c?){200}', 'abcd'.repeat(150), true],
-  ])('%s takes no longer than its length allows', (pattern, text, expected) => {
+  ])('%s takes no longer than its length allows [long]', (pattern, text, expected) => {
     expect(compileRegex(pattern)(text)).toBe(expected);
   });
 
-  test('agrees with JavaScript when both mean the same', () => {
+  test('agrees with JavaScript when both mean the same [long]', () => {
     const { pattern } = fc.letrec<{ pattern: string }>((tie) => ({
       pattern: fc.oneof(
         { maxDepth: 4 },

@@ -65,7 +65,7 @@ describe('a time interval', () => {
       ['2026-02-01', '2026-05-04'],
       ['2026-02-02'],
     ],
-  ])('%s', (_, span, inside, outside) => {
+  ])('%s [long]', (_, span, inside, outside) => {
     const at = (date: string) => holds({ daysOfMonth: [span] }, `${date}T12:00:00Z`);
     expect(inside.filter(at)).toEqual(inside);
     expect(outside.filter(at)).toEqual([]);

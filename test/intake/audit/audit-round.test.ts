@@ -365,7 +365,7 @@ describe('a gap', () => {
     expect(feeds).not.toContain('flight');
   });
 
-  test('is over when it heals, when its Bird is deleted, and when it is older than the retention', async () => {
+  test('is over when it heals, when its Bird is deleted, and when it is older than the retention [long]', async () => {
     const given = { ...BUSY, hiddenUs: [usAgo(30 * MINUTE_MS)] };
     const healing = await add('1', given);
     await add('2', given);
@@ -411,7 +411,7 @@ test('no audit looks at what the store has deleted, and it proves the rest', asy
   expect(round.verifiedUntilUs('bird_log')).toBeGreaterThan(usAgo(5 * MINUTE_MS));
 });
 
-test('no audit looks at what the store may have deleted already', async () => {
+test('no audit looks at what the store may have deleted already [long]', async () => {
   await add('1', { ...BUSY });
   await pass(40 * 24 * HOUR_MS);
   const oldestMs = Math.max(...asked.map(({ query }) => (query.toUs! - query.fromUs!) / 1000));
@@ -482,7 +482,7 @@ describe('what is proven complete of a feed', () => {
   });
 });
 
-test('ten thousand idle streams are proven complete within their interval, without a request', async () => {
+test('ten thousand idle streams are proven complete within their interval, without a request [long]', async () => {
   for (let bird = 0; bird < 10_000; bird += 1) await add(String(bird), HOURS_AGO);
   await pass(9 * MINUTE_MS);
   expect(asked).toEqual([]);

@@ -428,7 +428,7 @@ describe('with any bounds, precision, page sizes, ties and deletions', () => {
     .map((instants) => instants.map((us, at): Entry => ({ id: `e${at}`, us })));
   const anyLoss = fc.array(fc.nat({ max: 900 }), { maxLength: 12, size: 'max' });
 
-  test('an audit that reads pages finds everything', async () => {
+  test('an audit that reads pages finds everything [long]', async () => {
     await fc.assert(
       fc.asyncProperty(anyEntries, anyRules, anyLoss, anyLoss, async (all, rules, missing, deleted) => {
         const one = world(without(all, ...deleted), without(all, ...missing), { ...PLAIN, ...rules });
@@ -440,7 +440,7 @@ describe('with any bounds, precision, page sizes, ties and deletions', () => {
     );
   });
 
-  test('an audit by counts finds everything if nothing is deleted', async () => {
+  test('an audit by counts finds everything if nothing is deleted [long]', async () => {
     await fc.assert(
       fc.asyncProperty(anyEntries, anyRules, anyLoss, async (all, rules, missing) => {
         const one = world(all, without(all, ...missing), { ...PLAIN, ...rules });

@@ -59,7 +59,7 @@ describe('the newest entry', () => {
     ['after an end', [entry(2, { eventType: 2 }), entry(9, { eventType: 4, scope: 'A' })], 'end', '', 2],
     ['that is readable', [entry(9, { eventType: 1 }), { id: 5, createdAt: 'never' }], 'start', '', 9],
     ['with hostile text', [entry(9, { eventType: 4, scope: 'A\u202e\n\u0000b' })], 'log', 'A b', 9],
-  ] as const)('%s', async (_what, log, sort, scope, minutesAgo) => {
+  ] as const)('%s [long]', async (_what, log, sort, scope, minutesAgo) => {
     await wanted('a');
     stage.answers.log = log;
     expect(await tails.isDue()).toBe(true);

@@ -548,7 +548,7 @@ describe('a poll', () => {
     expect(stage.watch.openCount()).toBe(1);
   });
 
-  test('requests a Flight that the service cannot show less and less often, until it can', async () => {
+  test('requests a Flight that the service cannot show less and less often, until it can [long]', async () => {
     stage.show('a', 20);
     await stage.watch.poll();
     stage.answers.unlisted = stage.answers.unreadable = new Set(['a']);
@@ -816,7 +816,7 @@ describe('a Bird at rest', () => {
   const done = { status: 'succeeded', durationSeconds: 5 };
   const daysAgo = (days: number) => stage.clock.nowUs() - days * 24 * HOUR_US;
 
-  test('is known since when: its first poll looks for its last Flight, once', async () => {
+  test('is known since when: its first poll looks for its last Flight, once [long]', async () => {
     stage.show('failed', 9 * 86_400, { ...done, status: 'failed', errorMessages: 'No quota' });
     stage.show('last', 2 * 86_400, done);
     stage.show('first', 300 * 86_400, done);
@@ -830,7 +830,7 @@ describe('a Bird at rest', () => {
     expect([stage.watch.cursorUs(), stage.watch.openCount()]).toEqual([daysAgo(2), 0]);
   });
 
-  test('is known since when even if the answer may be cut off, if it shows the last one', async () => {
+  test('is known since when even if the answer may be cut off, if it shows the last one [long]', async () => {
     for (let day = 1; day <= 40; day += 1) stage.show(`${day}`, day * 86_400, done);
     await stage.poll();
     expect(stage.asked).toEqual(['list', 'list', 'list active', 'list', 'list failed']);
@@ -853,7 +853,7 @@ describe('Flights too dense for an answer', () => {
     await stage.pass(900);
   });
 
-  test('within a second are still read, whether too large or cut off', async () => {
+  test('within a second are still read, whether too large or cut off [long]', async () => {
     stage.answers.receivable = 25;
     burst('large', 200, SECOND_US);
     const { fresh, requests } = await stage.watch.poll();
@@ -882,7 +882,7 @@ describe('Flights too dense for an answer', () => {
     expect(gaps()).toEqual([1, 0]);
   });
 
-  test('at one moment are reported as missing if no answer holds them; later ones are reported, nothing is proven', async () => {
+  test('at one moment are reported as missing if no answer holds them; later ones are reported, nothing is proven [long]', async () => {
     stage.answers.receivable = 25;
     burst('large', 30, 0);
     stage.show('later', 10, failed);
@@ -972,7 +972,7 @@ describe('Flights too dense for an answer', () => {
   });
 
   test.each([true, false])(
-    'of a service that compares whole seconds are reported as missing (%s)',
+    'of a service that compares whole seconds are reported as missing (%s) [long]',
     async (exclusive) => {
       stage.world.behaviours.comparedPrecision = 'second';
       stage.answers.isExclusive = exclusive;
@@ -995,7 +995,7 @@ describe('Flights too dense for an answer', () => {
 });
 
 describe('a backlog', () => {
-  test('with more Flights than a poll should hold is read from its oldest end, each once', async () => {
+  test('with more Flights than a poll should hold is read from its oldest end, each once [long]', async () => {
     await stage.pass(30);
     stage.show('known', 0, { status: 'succeeded', durationSeconds: 0 });
     await stage.watch.poll();
@@ -1016,7 +1016,7 @@ describe('a backlog', () => {
     expect(seen).toHaveLength(5_000);
   });
 
-  test('of a first reading is not skipped because of an active Flight at its newer end', async () => {
+  test('of a first reading is not skipped because of an active Flight at its newer end [long]', async () => {
     stage.world.behaviours.flightsCap = 1_000;
     for (let at = 0; at < 5_000; at += 1)
       stage.show(`${at}`, 3_550 - at / 2, { status: 'succeeded', durationSeconds: 0 });

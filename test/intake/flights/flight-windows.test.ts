@@ -162,7 +162,7 @@ const clusters = fc.array(
   { maxLength: 6 },
 );
 
-test('whatever has started, and however the list is cut off and compared, each Flight is found', async () => {
+test('whatever has started, and however the list is cut off and compared, each Flight is found [long]', async () => {
   await fc.assert(
     fc.asyncProperty(
       clusters,

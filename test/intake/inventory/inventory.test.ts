@@ -65,7 +65,7 @@ async function noticed(): Promise<Event[]> {
 const named = (count: number, name = 'Bird') =>
   new Map(Array.from({ length: count }, (_, at) => [100 + at, `${name} ${at}`]));
 
-test('a first reading of ten thousand Birds is no event, a thousand renames are a thousand', async () => {
+test('a first reading of ten thousand Birds is no event, a thousand renames are a thousand [long]', async () => {
   let birds = named(10_000);
   const inventory = await watch(() => birds);
   await inventory.poll();

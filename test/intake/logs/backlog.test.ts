@@ -66,7 +66,7 @@ function expectOldestFirst(most: number): void {
 }
 
 describe('the logs of a Bird', () => {
-  test('are committed page by page, and other streams have their turn in between', async () => {
+  test('are committed page by page, and other streams have their turn in between [long]', async () => {
     const streams = createLogStreams(
       {
         region: 'eu',
@@ -148,7 +148,7 @@ describe('the Flights of a Bird, whose list has no pages', () => {
     return { watch: watches('7'), requests: () => requests };
   }
 
-  test('are read in parts if one answer cannot hold them', async () => {
+  test('are read in parts if one answer cannot hold them [long]', async () => {
     const { watch } = open(900);
     let polls = 0;
     for (let more = true; more; polls += 1) ({ more } = await watch.poll());
@@ -159,7 +159,7 @@ describe('the Flights of a Bird, whose list has no pages', () => {
     expect((await watch.poll()).more).toBe(false);
   });
 
-  test('are read in parts even if the answer is the longest ever, since it may be cut off', async () => {
+  test('are read in parts even if the answer is the longest ever, since it may be cut off [long]', async () => {
     const { watch, requests } = open(COUNT);
     for (let more = true; more; ) ({ more } = await watch.poll());
     expectOldestFirst(COUNT);

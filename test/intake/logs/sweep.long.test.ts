@@ -105,7 +105,7 @@ const anyEntries = fc
   .map((list) => list.map((entry, id) => ({ ...entry, id })));
 
 describe('a sweep', () => {
-  test('sees every entry after its start, with any bounds, precision, page size and totals of the service', () => {
+  test('sees every entry after its start, with any bounds, precision, page size and totals of the service [long]', () => {
     fc.assert(
       fc.property(anyEntries, anyRules, (entries, rules) => {
         // An exclusive bound at whole seconds hides up to a second; sweeps start an overlap before their cursor.
@@ -120,7 +120,7 @@ describe('a sweep', () => {
     );
   });
 
-  test('skips nothing that stays while older entries are deleted between its pages', () => {
+  test('skips nothing that stays while older entries are deleted between its pages [long]', () => {
     fc.assert(
       fc.property(anyEntries, anyRules, fc.integer({ min: 1, max: 30 }), (entries, rules, perPage) => {
         const sorted = [...entries].sort((a, b) => a.us - b.us || a.id - b.id);

@@ -4,7 +4,7 @@ import { type Polled, Schedule, type ScheduleOptions } from '../../../src/intake
 import { heldBoundMs, Measured, squareRootBoundMs } from '../../bench/delay-measure.ts';
 import { schedulePolicy, uniformPolicy } from '../../bench/delay-policies.ts';
 import { createDelayWorld, SHAPES } from '../../bench/delay-world.ts';
-import { amountOf, longStory } from '../../cases.ts';
+import { amountOf } from '../../cases.ts';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -199,7 +199,7 @@ describe('a hint', () => {
     expect(timesOf(polls, '99')).toHaveLength(1);
   });
 
-  longStory('about every stream, again and again, does not keep others from their longest interval', () => {
+  test('about every stream, again and again, does not keep others from their longest interval [long]', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 2 });
     const hot = Array.from({ length: 60 }, (_, at) => `hot${at}`);
     const quiet = Array.from({ length: 240 }, (_, at) => `quiet${at}`);
@@ -215,7 +215,7 @@ describe('a hint', () => {
   });
 });
 
-test('a feed whose entries count little waits up to the longest interval, and after one that counts less long', () => {
+test('a feed whose entries count little waits up to the longest interval, and after one that counts less long [long]', () => {
   const schedule = scheduleOf({ allowedPerSecond: () => 4 });
   const birds = Array.from({ length: 150 }, (_, at) => `${at}`);
   for (const bird of birds) {
@@ -274,7 +274,7 @@ describe('a regular stream', () => {
     expect(takeAll(4 * MINUTE)).toEqual(['notifications', 'inventory', 'audit']);
   });
 
-  test('that costs many requests neither starves the Birds nor is starved by them', () => {
+  test('that costs many requests neither starves the Birds nor is starved by them [long]', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 1 });
     const names = Array.from({ length: 200 }, (_, at) => `${at}`);
     addBirds(schedule, names);
@@ -288,7 +288,7 @@ describe('a regular stream', () => {
     expect(share).toBeLessThan(0.28);
   });
 
-  test('is still polled each interval while Birds want more than the rate allows', () => {
+  test('is still polled each interval while Birds want more than the rate allows [long]', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 1 });
     addBirds(
       schedule,
@@ -301,7 +301,7 @@ describe('a regular stream', () => {
 });
 
 describe('the choice between Birds', () => {
-  test('if the rate allows the interval for all, every stream has it, and no further request is sent', () => {
+  test('if the rate allows the interval for all, every stream has it, and no further request is sent [long]', () => {
     const schedule = scheduleOf();
     const names = Array.from({ length: 100 }, (_, at) => `${at}`);
     addBirds(schedule, names);
@@ -316,7 +316,7 @@ describe('the choice between Birds', () => {
     }
   });
 
-  test('otherwise streams are polled in proportion to the square root of their rates', () => {
+  test('otherwise streams are polled in proportion to the square root of their rates [long]', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 1, maxIntervalMs: HOUR });
     const names = Array.from({ length: 60 }, (_, at) => `${at}`);
     addBirds(schedule, names);
@@ -340,7 +340,7 @@ describe('the choice between Birds', () => {
     expect(ratio).toBeLessThan(1.87);
   });
 
-  test('but none waits longer than a round if it would make the p99 of the others longer', () => {
+  test('but none waits longer than a round if it would make the p99 of the others longer [long]', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 1, maxIntervalMs: HOUR });
     const names = Array.from({ length: 60 }, (_, at) => `${at}`);
     addBirds(schedule, names);
@@ -361,7 +361,7 @@ describe('the choice between Birds', () => {
     ['a third', 2, 0.95, 1.3],
     ['next to nothing', 200, 5, 100],
   ] as const)(
-    'a feed with %s of the entries waits as long as it may without being late',
+    'a feed with %s of the entries waits as long as it may without being late [long]',
     (_, times, least, most) => {
       const schedule = scheduleOf({ allowedPerSecond: () => 2, maxIntervalMs: HOUR });
       const names = Array.from({ length: 80 }, (_, at) => `${at}`);
@@ -465,7 +465,7 @@ describe('a long backlog of a regular stream', () => {
     expect(Math.max(...gaps)).toBeLessThan(5 * SECOND);
   });
 
-  longStory('keeps no Bird from its longest interval', () => {
+  test('keeps no Bird from its longest interval [long]', () => {
     const { left, polls, names } = pagesLeft(1_200, 20, 30 * MINUTE);
     expect(left).toBe(0);
     const gaps = names.flatMap((name) => gapsOf(timesOf(polls, name)));
@@ -480,7 +480,7 @@ describe('a long backlog of a regular stream', () => {
 });
 
 describe('the longest interval', () => {
-  longStory('is kept for streams without any entries, beside busy ones', () => {
+  test('is kept for streams without any entries, beside busy ones [long]', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 2 });
     const names = Array.from({ length: 500 }, (_, at) => `${at}`);
     addBirds(schedule, names);
@@ -494,7 +494,7 @@ describe('the longest interval', () => {
     expect(Math.max(...gapsOf(timesOf(late, '3')))).toBeLessThan(MINUTE * 4);
   });
 
-  test('is kept by streams that were polled all at once, when the rate falls afterwards', () => {
+  test('is kept by streams that were polled all at once, when the rate falls afterwards [long]', () => {
     let perSecond = 50;
     const schedule = scheduleOf({ allowedPerSecond: () => perSecond });
     // Removed streams take no part.
@@ -513,7 +513,7 @@ describe('the longest interval', () => {
     expect(Math.max(...gaps)).toBeLessThanOrEqual(5 * MINUTE);
   });
 
-  test('holds while the rate allows it, and nobody is polled below the minimum, whatever happens', () => {
+  test('holds while the rate allows it, and nobody is polled below the minimum, whatever happens [long]', () => {
     const scenario = fc.record({
       streams: fc.integer({ min: 1, max: 120 }),
       minS: fc.integer({ min: 1, max: 20 }),
@@ -557,7 +557,7 @@ describe('the longest interval', () => {
     );
   });
 
-  longStory('if the rate cannot keep it, the schedule says so with the rate that could', () => {
+  test('if the rate cannot keep it, the schedule says so with the rate that could [long]', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 1 });
     const names = Array.from({ length: 600 }, (_, at) => `${at}`);
     addBirds(schedule, names);
@@ -608,7 +608,7 @@ describe('the longest interval', () => {
     expect(schedule.lag(16 * MINUTE + 1)).toMatchObject({ name: 'inventory', streams: 1 });
   });
 
-  longStory('where it cannot be kept, a part of the rate still goes to where entries are expected', () => {
+  test('where it cannot be kept, a part of the rate still goes to where entries are expected [long]', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 1 });
     const names = Array.from({ length: 600 }, (_, at) => `${at}`);
     addBirds(schedule, names);
@@ -624,26 +624,23 @@ describe('the longest interval', () => {
 describe('the delay of entries', () => {
   const limits = { minIntervalMs: 5_000, intervalMs: 30_000, maxIntervalMs: 10 * MINUTE };
 
-  longStory(
-    'of skewed Birds is at most 0.6 of uniform polling and 1.15 of the least with its p99, which is nearly kept',
-    async () => {
-      const [birds, requestsPerSecond] = [1_000, 10];
-      const run = { requestsPerSecond, fromMs: 6 * HOUR, toMs: 9 * HOUR };
-      const world = () => createDelayWorld({ shape: 'skewed', birds, meanPerHour: 6 });
-      const ours = new Measured()
-        .add(world(), schedulePolicy(world(), requestsPerSecond, limits), run)
-        .delays();
-      const uniform = new Measured().add(world(), uniformPolicy(birds), run).delays();
-      expect(ours.meanMs / uniform.meanMs).toBeLessThanOrEqual(0.6);
-      const held = { leastMs: 5_000, mostMs: 10 * MINUTE, lateMs: uniform.p99Ms };
-      expect(ours.meanMs / heldBoundMs(world().perHour, requestsPerSecond, held)).toBeLessThanOrEqual(1.15);
-      expect(ours.p99Ms / uniform.p99Ms).toBeLessThanOrEqual(1.1);
-      expect(ours.longestGapMs).toBeLessThanOrEqual(10 * MINUTE);
-      expect(ours.shortestGapMs).toBeGreaterThanOrEqual(5_000);
-    },
-  );
+  test('of skewed Birds is at most 0.6 of uniform polling and 1.15 of the least with its p99, which is nearly kept [long]', async () => {
+    const [birds, requestsPerSecond] = [1_000, 10];
+    const run = { requestsPerSecond, fromMs: 6 * HOUR, toMs: 9 * HOUR };
+    const world = () => createDelayWorld({ shape: 'skewed', birds, meanPerHour: 6 });
+    const ours = new Measured()
+      .add(world(), schedulePolicy(world(), requestsPerSecond, limits), run)
+      .delays();
+    const uniform = new Measured().add(world(), uniformPolicy(birds), run).delays();
+    expect(ours.meanMs / uniform.meanMs).toBeLessThanOrEqual(0.6);
+    const held = { leastMs: 5_000, mostMs: 10 * MINUTE, lateMs: uniform.p99Ms };
+    expect(ours.meanMs / heldBoundMs(world().perHour, requestsPerSecond, held)).toBeLessThanOrEqual(1.15);
+    expect(ours.p99Ms / uniform.p99Ms).toBeLessThanOrEqual(1.1);
+    expect(ours.longestGapMs).toBeLessThanOrEqual(10 * MINUTE);
+    expect(ours.shortestGapMs).toBeGreaterThanOrEqual(5_000);
+  });
 
-  longStory('of equal Birds is that of uniform polling', async () => {
+  test('of equal Birds is that of uniform polling [long]', async () => {
     const run = { requestsPerSecond: 4, fromMs: 6 * HOUR, toMs: 12 * HOUR };
     const world = () => createDelayWorld({ shape: 'equal', birds: 200, meanPerHour: 6 });
     const ours = new Measured().add(world(), schedulePolicy(world(), 4, limits), run).delays();
@@ -651,7 +648,7 @@ describe('the delay of entries', () => {
   });
 
   test.each(SHAPES)(
-    'in the first ten minutes of %s Birds is at most 0.82 of uniform polling, and no Bird starves',
+    'in the first ten minutes of %s Birds is at most 0.82 of uniform polling, and no Bird starves [long]',
     (shape) => {
       const feeds = { flight: 1, bird_log: 0.05 };
       const run = { requestsPerSecond: 4, fromMs: 0, toMs: 10 * MINUTE };

@@ -24,7 +24,7 @@ function quietPlan(): Plan {
 
 const KILLS = amountOf('kills', 50, 6);
 
-test(`${KILLS} kills before and after the commits of a reading lose and repeat nothing`, async () => {
+test(`${KILLS} kills before and after the commits of a reading lose and repeat nothing [long]`, async () => {
   const scene = await openScene(1, quietPlan(), { hours: 1 });
   const { clock, worlds, kept, receivers, store } = scene;
   const [world] = worlds as [(typeof worlds)[number]];

@@ -1,6 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { expect } from 'vitest';
-import { longStory } from '../../cases.ts';
+import { expect, test } from 'vitest';
 import { runReplicas } from './run-replicas.ts';
 
 const HOURS = 1.5;
@@ -12,16 +11,13 @@ const KNOWN_SEEDS = [1, 5, 9, 11, 12];
 const NEW_SEEDS = Array.from({ length: 5 }, () => randomInt(1, 2 ** 31));
 
 for (const seed of [...KNOWN_SEEDS, ...NEW_SEEDS]) {
-  longStory(
-    `several replicas lose, invent, repeat and leave unexplained nothing in the world of seed ${seed}`,
-    async () => {
-      const { findings, events, takeoversMs } = await runReplicas(seed, { hours: HOURS });
-      expect(
-        findings,
-        `repeat it with: node test/simulation/simulate.ts --replicas --seed ${seed} --hours ${HOURS}`,
-      ).toEqual([]);
-      expect(events).toBeGreaterThan(0);
-      expect(takeoversMs.length).toBeGreaterThan(0);
-    },
-  );
+  test(`several replicas lose, invent, repeat and leave unexplained nothing in the world of seed ${seed} [long]`, async () => {
+    const { findings, events, takeoversMs } = await runReplicas(seed, { hours: HOURS });
+    expect(
+      findings,
+      `repeat it with: node test/simulation/simulate.ts --replicas --seed ${seed} --hours ${HOURS}`,
+    ).toEqual([]);
+    expect(events).toBeGreaterThan(0);
+    expect(takeoversMs.length).toBeGreaterThan(0);
+  });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { casesOf, longStory } from '../../cases.ts';
+import { casesOf } from '../../cases.ts';
 import { runReplicas } from '../replicas/run-replicas.ts';
 import { runSeed } from '../run.ts';
 import { type Variant, variationOf } from './variant.ts';
@@ -46,7 +46,7 @@ const chosen = casesOf('zoo: known-bad daemons', all, some);
 const runOf = ({ isShared }: Variant) => (isShared ? runReplicas : runSeed);
 
 describe('the simulation finds a daemon', () => {
-  test.each(chosen)('$name: $mistake', async (variant) => {
+  test.each(chosen)('$name: $mistake [long]', async (variant) => {
     const { seed: first, hours } = variant.world;
     let found = new Set<string>();
     for (let seed = first; seed < first + MOST_WORLDS && !found.has(variant.by); seed += 1) {
@@ -57,7 +57,7 @@ describe('the simulation finds a daemon', () => {
   });
 
   // In `npm test`, `simulation.long.test.ts` shows that the known worlds pass the same checks.
-  longStory('only by its mistake: the same worlds pass without it', async () => {
+  test('only by its mistake: the same worlds pass without it [long]', async () => {
     for (const [run, variants] of Map.groupBy(chosen, runOf)) {
       for (const [seed, { world }] of new Map(variants.map((one) => [one.world.seed, one]))) {
         expect((await run(seed, { hours: world.hours })).findings).toEqual([]);

@@ -57,7 +57,7 @@ describe('faults', () => {
     ['reset', 'reset'],
     ['cut', 'cut'],
     ['truncated', 'truncated'],
-  ] as const)('%s happens at its rate', (fault, outcome) => {
+  ] as const)('%s happens at its rate [long]', (fault, outcome) => {
     const counts = outcomes({ [fault]: 0.1 });
     expect(Object.keys(counts).sort()).toEqual(['200', outcome].sort());
     expect(counts[outcome]! / 4000).toBeCloseTo(0.1, 1);

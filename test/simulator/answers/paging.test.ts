@@ -159,7 +159,7 @@ describe('what may be untrue or deleted', () => {
     });
   });
 
-  test('the share of late entries is as configured', () => {
+  test('the share of late entries is as configured [long]', () => {
     const { world } = withNotifications([], { lateShare: 0.25, lateMinMs: 1000, lateMaxMs: 60_000 });
     for (let at = 0; at < 2000; at += 1) world.appendNotification();
     const waitsMs = world.truth().events.length;

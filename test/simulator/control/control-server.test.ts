@@ -38,7 +38,7 @@ async function controlled() {
 }
 
 describe('the list of endpoints', () => {
-  test('names each with its fields, and its examples can be pasted in their order', async () => {
+  test('names each with its fields, and its examples can be pasted in their order [long]', async () => {
     const { send, tell, world } = await controlled();
     for (const bird of world.birds.keys()) world.deleteBird(bird);
     for (const nest of world.nests.keys()) world.deleteNest(nest);
@@ -144,7 +144,7 @@ describe('Flights', () => {
     ]);
   });
 
-  test('have a log that is told: their own steps write no more', async () => {
+  test('have a log that is told: their own steps write no more [long]', async () => {
     const { tell, flightLog, clock } = await controlled();
     const { id } = await tell('POST /flights', { bird: 'Nightly export', startDate: '-10m' });
     const written = () => flightLog(id).map(({ scope, message }) => scope ?? message);

@@ -52,7 +52,7 @@ describe('a scenario', () => {
     expect(flights().length).toBeGreaterThan(before.length * 1.6);
   });
 
-  test('has busy and quiet Birds, failures at their share, and every sort of entry', () => {
+  test('has busy and quiet Birds, failures at their share, and every sort of entry [long]', () => {
     const { world, scenario } = living({
       birds: 100,
       flightsPerHour: 1000,
@@ -103,7 +103,7 @@ describe('a scenario', () => {
     expect(world.truth().events.filter(({ feed }) => feed !== 'flight')).toEqual([]);
   });
 
-  test('continues when Birds are deleted', async () => {
+  test('continues when Birds are deleted [long]', async () => {
     const { world, clock, scenario } = living({
       flightsPerHour: 600,
       eventErrorsPerHour: 60,
@@ -114,7 +114,7 @@ describe('a scenario', () => {
     expect(world.truth().events.length).toBeGreaterThan(100);
   });
 
-  test('stays cheap with 10,000 Birds: a page does not read the history', async () => {
+  test('stays cheap with 10,000 Birds: a page does not read the history [long]', async () => {
     const { world, clock, scenario } = living({ birds: 10_000 });
     expect(world.truth().events.length).toBeGreaterThan(20_000);
     await clock.advance(60_000);

@@ -60,7 +60,7 @@ describe('the story', () => {
     expect(told(id)).toEqual([[40, 'flight.succeeded']]);
   });
 
-  test('the Flights of one Bird take four times as long as they did', async () => {
+  test('the Flights of one Bird take four times as long as they did [long]', async () => {
     const { clock, world, cast } = staged();
     await clock.advance(45_000);
     const { id, nestId } = cast.slow;

@@ -85,7 +85,7 @@ async function stored() {
   };
 }
 
-test('a copy that is interrupted, anywhere, leaves nothing; the next one is complete and equal', async () => {
+test('a copy that is interrupted, anywhere, leaves nothing; the next one is complete and equal [long]', async () => {
   const { at, copy, files } = await stored();
   let tries = 0;
   for (let isDone = false; !isDone; tries += 1) {
@@ -109,7 +109,7 @@ test('a copy that is interrupted, anywhere, leaves nothing; the next one is comp
   await store.close();
 });
 
-test('a copy that was killed is begun anew', async () => {
+test('a copy that was killed is begun anew [long]', async () => {
   const { at, copy, files } = await stored();
   for (const ending of ['', '-wal', '-shm']) writeFileSync(at(`b.db.partial${ending}`), 'half a copy');
   await copy('b.db');
@@ -117,7 +117,7 @@ test('a copy that was killed is begun anew', async () => {
   expect(rawContent(at('b.db'))).toEqual(rawContent(at('a.db')));
 });
 
-test('a row that got lost on the way is noticed, and there is no store then', async () => {
+test('a row that got lost on the way is noticed, and there is no store then [long]', async () => {
   const { copy, files } = await stored();
   let isLost = false;
   const kept = (rows: readonly Row[]) => {
@@ -132,7 +132,7 @@ test('a row that got lost on the way is noticed, and there is no store then', as
   expect(files()).toEqual(['a.db']);
 });
 
-test('what exists already is never touched: another store or file', async () => {
+test('what exists already is never touched: another store or file [long]', async () => {
   const { at, copy } = await stored();
   await copy('b.db');
   const before = rawContent(at('b.db'));

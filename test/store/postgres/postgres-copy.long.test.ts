@@ -14,7 +14,6 @@ import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { OWN_AFFAIRS } from '../../../src/store/versions/tables.ts';
 import { fillStore } from '../../bench/pages-store.ts';
-import { longStory } from '../../cases.ts';
 import { nestwatch } from '../../cli/test-io.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { anAlert, anEvent, putAlert, putEvents } from '../../web/sample.ts';
@@ -100,7 +99,7 @@ describe.skipIf(bin === undefined)('a store is copied between SQLite and Postgre
     return Map.groupBy(rows, ({ table }) => table);
   }
 
-  test('both engines have the same tables and columns, except the columns that repeat a body', async () => {
+  test('both engines have the same tables and columns, except the columns that repeat a body [long]', async () => {
     const [path, schema] = [await fill(newFile()), newSchema()];
     await copy(inFile(path), onServer(schema));
     const onFile = allTables().flatMap(({ name, columns }) => columns.map((one) => `${name}.${one.name}`));
@@ -115,7 +114,7 @@ describe.skipIf(bin === undefined)('a store is copied between SQLite and Postgre
     expect(onFile.filter((name) => !there.includes(name))).toEqual([]);
   });
 
-  test('whatever a column can hold arrives, on a server and back', async () => {
+  test('whatever a column can hold arrives, on a server and back [long]', async () => {
     const [path, schema, back] = [newFile(), newSchema(), newFile()];
     await fill(path);
     await copy(inFile(path), onServer(schema));
@@ -135,7 +134,7 @@ describe.skipIf(bin === undefined)('a store is copied between SQLite and Postgre
     expect((await copy(onServer(schema), onServer(again))).tables).toEqual(copied);
   });
 
-  test('queued and numbered rows continue where they were', async () => {
+  test('queued and numbered rows continue where they were [long]', async () => {
     const [path, schema, back] = [newFile(), newSchema(), newFile()];
     const before = await openSqliteStore({ path, clock });
     await putAlert(before, anAlert({ id: 'a' }));
@@ -180,7 +179,7 @@ describe.skipIf(bin === undefined)('a store is copied between SQLite and Postgre
     await after.close();
   });
 
-  longStory('neither side may be in use, and what exists already is not touched', async () => {
+  test('neither side may be in use, and what exists already is not touched [long]', async () => {
     const [path, schema] = [await filledFile(), newSchema()];
     const target = await openThere(schema);
     await expect(copy(inFile(path), onServer(schema))).rejects.toMatchObject({ code: 'store_locked' });
@@ -202,7 +201,7 @@ describe.skipIf(bin === undefined)('a store is copied between SQLite and Postgre
     expect(rows).toEqual([]);
   });
 
-  longStory('an interrupted copy is no store, and the next one begins anew', async () => {
+  test('an interrupted copy is no store, and the next one begins anew [long]', async () => {
     const [path, schema, back] = [await filledFile(), newSchema(), newFile()];
     await expect(copy(inFile(path), onServer(schema), 30)).rejects.toMatchObject({ code: 'cancelled' });
     await expect(openThere(schema)).rejects.toMatchObject({
@@ -231,7 +230,7 @@ describe.skipIf(bin === undefined)('a store is copied between SQLite and Postgre
       return { schema, store, run };
     }
 
-    test('a backup of a server is taken while a daemon runs, is a store in a file, and restores it', async () => {
+    test('a backup of a server is taken while a daemon runs, is a store in a file, and restores it [long]', async () => {
       const { schema, store, run } = await configured();
       const backup = newFile();
       const { exit, stdout, stderr } = await run('backup', backup);

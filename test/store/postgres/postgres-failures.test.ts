@@ -76,7 +76,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     return done;
   }
 
-  test('belongs to one process alone, and says to whose', async () => {
+  test('belongs to one process alone, and says to whose [long]', async () => {
     const store = await open();
     await expect(open()).rejects.toMatchObject({
       code: 'store_locked',
@@ -110,7 +110,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     },
   );
 
-  test('commits durably, whatever is set for the role', async () => {
+  test('commits durably, whatever is set for the role [long]', async () => {
     await admin.query(
       `CREATE ROLE hasty${count} LOGIN SUPERUSER; ALTER ROLE hasty${count} SET synchronous_commit = off`,
     );
@@ -126,7 +126,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     ]);
   });
 
-  test('repeats no commit whose answer was lost', async () => {
+  test('repeats no commit whose answer was lost [long]', async () => {
     const store = await open();
     await putNest(store, 'a');
     let works = 0;
@@ -143,7 +143,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     expect((await store.transaction((tx) => tx.events.page({ limit: 9 }))).events).toHaveLength(1);
   });
 
-  test('tells others that it is away while it is not known whether a commit took place', async () => {
+  test('tells others that it is away while it is not known whether a commit took place [long]', async () => {
     const store = await open();
     await putNest(store, 'a');
     wire.cutAt('answer', 'stays');
@@ -159,7 +159,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     expect(await nests(store)).toEqual(['a', 'b']);
   });
 
-  test('has done nothing if the commit never arrived, and says so', async () => {
+  test('has done nothing if the commit never arrived, and says so [long]', async () => {
     const store = await open();
     await putNest(store, 'a');
     wire.cutAt('request');
@@ -167,7 +167,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     expect(await nests(store)).toEqual(['a']);
   });
 
-  test('has done nothing if the connection broke before, and continues with the next', async () => {
+  test('has done nothing if the connection broke before, and continues with the next [long]', async () => {
     const store = await open();
     const broken = store.transaction(async (tx) => {
       await tx.inventory.putNests([nest('a')]);
@@ -181,7 +181,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     expect(await nests(store)).toEqual(['c']);
   });
 
-  test('repeats conflicting transactions in their order', async () => {
+  test('repeats conflicting transactions in their order [long]', async () => {
     const store = await open();
     await store.transaction((tx) => tx.inventory.putRate('eu', { perSecond: 1, keptUs: 1 }));
     const order: string[] = [];
@@ -199,7 +199,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     expect(await nests(store)).toEqual(['before']);
   });
 
-  test('ends what takes too long, and continues', async () => {
+  test('ends what takes too long, and continues [long]', async () => {
     const store = await open({ statementTimeoutMs: 200 });
     await putNest(store, 'a');
     await admin.query('BEGIN');
@@ -213,7 +213,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     expect(await nests(store)).toEqual(['a', 'c']);
   });
 
-  test('rolls back nothing else with what takes too long', async () => {
+  test('rolls back nothing else with what takes too long [long]', async () => {
     const store = await open({ statementTimeoutMs: 200 });
     await putNest(store, 'a');
     await admin.query('BEGIN');
@@ -229,7 +229,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     expect(await nests(store)).toEqual(['a', 'b', 'c']);
   });
 
-  test('continues after a transaction could not begin because another process had an exclusive lock', async () => {
+  test('continues after a transaction could not begin because another process had an exclusive lock [long]', async () => {
     const place = placeOn(server, { schema, statementTimeoutMs: 200 });
     const { store } = await openPostgresStore({ place, clock, isShared: true });
     opened.push(store);
@@ -242,7 +242,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     expect(await nests(store)).toEqual(['a', 'c']);
   });
 
-  test('refuses a schema of a newer version, and one of another program, and changes nothing in it', async () => {
+  test('refuses a schema of a newer version, and one of another program, and changes nothing in it [long]', async () => {
     await (await open()).close();
     await admin.query(`INSERT INTO ${schema}.schema_step VALUES (99, '9.0.0', now(), 99)`);
     await expect(open()).rejects.toMatchObject({ code: 'store_newer' });
@@ -258,7 +258,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     expect(rows).toEqual([{ relname: 'theirs' }]);
   });
 
-  test('needs no more than its own schema', async () => {
+  test('needs no more than its own schema [long]', async () => {
     await admin.query(`CREATE ROLE plain${count} LOGIN; CREATE SCHEMA ${schema} AUTHORIZATION plain${count}`);
     await admin.query('REVOKE ALL ON SCHEMA public FROM PUBLIC');
     const store = await open({ user: `plain${count}` });
@@ -271,7 +271,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     });
   });
 
-  test('is opened at the first of several hosts that can be used, and says of each why not', async () => {
+  test('is opened at the first of several hosts that can be used, and says of each why not [long]', async () => {
     const [own] = placeOn(server).hosts;
     const away = [{ host: '/nowhere', port: 5432 }];
     const store = await open({ hosts: [...away, own!] });
@@ -313,7 +313,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     });
   });
 
-  test('sets a row aside that another program has corrupted', async () => {
+  test('sets a row aside that another program has corrupted [long]', async () => {
     const store = await open();
     const silence = {
       id: 's',
@@ -335,7 +335,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     ]);
   });
 
-  test('reports its size once it was asked, and no more often than it is worth', async () => {
+  test('reports its size once it was asked, and no more often than it is worth [long]', async () => {
     const store = await open();
     expect(store.space()).toBeUndefined();
     await nests(store);
@@ -352,14 +352,14 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     expect(store.space()?.used).toBeGreaterThan(used + 500_000);
   });
 
-  test('distinguishes its failures from bugs', async () => {
+  test('distinguishes its failures from bugs [long]', async () => {
     const store = await open();
     const bug = store.transaction((tx) => tx.inventory.putNests([{ ...nest('a'), nestId: null as never }]));
     await expect(bug).rejects.not.toBeInstanceOf(NestwatchError);
     expect(await nests(store)).toEqual([]);
   });
 
-  test('reports what the server says about its own disk', async () => {
+  test('reports what the server says about its own disk [long]', async () => {
     const store = await open();
     await admin.query(`SET search_path = ${schema};
       CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS

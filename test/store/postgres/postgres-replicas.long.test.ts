@@ -5,7 +5,7 @@ import { codeOf } from '../../../src/errors.ts';
 import type { Lease } from '../../../src/store/ownership-store.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import type { Store, Transaction } from '../../../src/store/store.ts';
-import { amountOf, longStory } from '../../cases.ts';
+import { amountOf } from '../../cases.ts';
 import { createVirtualClock, type VirtualClock } from '../../virtual-clock.ts';
 import {
   alert,
@@ -75,7 +75,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
     return { done, goOn, times: () => times };
   }
 
-  test('a replica renews its lease during a long transaction of its own', async () => {
+  test('a replica renews its lease during a long transaction of its own [long]', async () => {
     const place = placeOn(server, { schema: `s${count}` });
     const { store, sharing } = await openPostgresStore({ place, clock, isShared: true });
     opened.push(store);
@@ -94,7 +94,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
     expect(changed.map(({ id }) => id)).toEqual(['x', 'y']);
   });
 
-  test('a replica that has renewed its lease has done so, whatever becomes of its other work', async () => {
+  test('a replica that has renewed its lease has done so, whatever becomes of its other work [long]', async () => {
     const place = placeOn(server, { schema: `s${count}` });
     const { store, sharing } = await openPostgresStore({ place, clock, isShared: true });
     opened.push(store);
@@ -113,7 +113,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
     expect(replicas[0]!.expiresUs).toBeGreaterThan(nowUs);
   });
 
-  test('what one has answered for is seen by what another is asked afterwards, even during its long work', async () => {
+  test('what one has answered for is seen by what another is asked afterwards, even during its long work [long]', async () => {
     const long = await held(
       a,
       (tx) => tx.alerts.find('x'),
@@ -126,7 +126,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
     await long.done;
   });
 
-  test('… also when a transaction fails that was queued beside that work', async () => {
+  test('… also when a transaction fails that was queued beside that work [long]', async () => {
     const working = held(
       a,
       (tx) => tx.alerts.find('x'),
@@ -142,7 +142,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
     expect(await asked).toBeDefined();
   });
 
-  test('a long transaction gets through although others keep writing what it has read', async () => {
+  test('a long transaction gets through although others keep writing what it has read [long]', async () => {
     let isDone = false;
     async function writeOn(): Promise<void> {
       while (!isDone) await b.transaction((tx) => tx.alerts.put([alert('x')]));
@@ -161,7 +161,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
   });
 
   describe('what is read and then written', () => {
-    test('an alert that changes while its earlier state is being routed is routed again', async () => {
+    test('an alert that changes while its earlier state is being routed is routed again [long]', async () => {
       await a.transaction((tx) => tx.alerts.put([alert('x')]));
       const routing = await held(
         a,
@@ -178,7 +178,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
       expect([...routed, ...left.map(({ state }) => state)]).toContain('resolved');
     });
 
-    test('a delivery that arrives while the one before it settles gets its turn', async () => {
+    test('a delivery that arrives while the one before it settles gets its turn [long]', async () => {
       const own = (id: string) => delivery(id, { notificationId: id, lane: 'l' });
       const turn = () => a.transaction((tx) => tx.outbox.claim('ops', 0, NOW_US + 9, 9));
       await a.transaction((tx) => tx.outbox.enqueue(notification('1'), [own('1')]));
@@ -196,7 +196,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
       expect(await turn()).toEqual([]);
     });
 
-    test('a digest counts an event that was being committed when it looked for the newest', async () => {
+    test('a digest counts an event that was being committed when it looked for the newest [long]', async () => {
       const ended = (id: string) =>
         event(`${id}/failed`, { feed: 'flight', type: 'flight.failed', nestId: `nest of ${id}` });
       const streamOf = (store: Store, birdId: string) =>
@@ -219,7 +219,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
       expect([await numbers(0, last), await numbers(last, newest)]).toEqual([1, 1]);
     });
 
-    test('an event that was being committed when later ones were forwarded is forwarded as well', async () => {
+    test('an event that was being committed when later ones were forwarded is forwarded as well [long]', async () => {
       const open = (tx: Transaction, region: string) => tx.streams.open(region, 'notification', '');
       const [eu, us] = await a.transaction(async (tx) => [await open(tx, 'eu'), await open(tx, 'us')]);
       const events = (region: string) =>
@@ -264,7 +264,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
       });
     });
 
-    test('what two open at once is one and the same', async () => {
+    test('what two open at once is one and the same [long]', async () => {
       const stores = [a, b, await open()];
       for (const birdId of ['1', '2', '3', '4']) {
         const streams = await Promise.all(
@@ -280,7 +280,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
       }
     });
 
-    longStory('whatever several read, increase and write back at once, nothing of it is lost', async () => {
+    test('whatever several read, increase and write back at once, nothing of it is lost [long]', async () => {
       const stores = [a, b, await open()];
       const { stream } = await a.transaction((tx) => tx.streams.open('eu', 'flight', '148890'));
       await fc.assert(
@@ -307,7 +307,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
   });
 
   describe('deliveries', () => {
-    test('are claimed once, however many claim at once, and in the order of their lanes', async () => {
+    test('are claimed once, however many claim at once, and in the order of their lanes [long]', async () => {
       const stores = [a, b, await open(), await open()];
       const LANES = 7;
       const [count, idleTurns] = [DELIVERIES, DELIVERIES / 7];
@@ -354,7 +354,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
       ]);
     });
 
-    test('that another one is just claiming are skipped, not waited for', async () => {
+    test('that another one is just claiming are skipped, not waited for [long]', async () => {
       await a.transaction(async (tx) => {
         for (const id of ['1', '2'])
           await tx.outbox.enqueue(notification(id), [delivery(id, { notificationId: id })]);
@@ -377,7 +377,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
     const write = (tx: Transaction) => tx.inventory.putRate('eu', { perSecond: 7, keptUs: 1 });
     const written = () => b.transaction((tx) => tx.inventory.rate('eu'));
 
-    test('that was shown does not end before the transaction does, and nobody waits for that', async () => {
+    test('that was shown does not end before the transaction does, and nobody waits for that [long]', async () => {
       const lease = await take(a, await join(a, 0));
       const other = await join(b);
       const working = await held(a, (tx) => tx.ownership.check(lease), write);
@@ -390,7 +390,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
       expect(await take(b, other)).toMatchObject({ duty: 'region eu' });
     });
 
-    test('that ended while its owner had not shown it yet lets nothing be written', async () => {
+    test('that ended while its owner had not shown it yet lets nothing be written [long]', async () => {
       const lease = await take(a, await join(a, 0));
       const other = await join(b);
       const late = await held(
@@ -408,7 +408,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
       expect(await written()).toBeUndefined();
     });
 
-    test('of a replica that is just renewing it is left to it', async () => {
+    test('of a replica that is just renewing it is left to it [long]', async () => {
       const replica = await join(a, 0);
       const lease = await take(a, replica);
       const living = await held(
@@ -424,7 +424,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
       await a.transaction((tx) => tx.ownership.check(lease));
     });
 
-    test('belongs to one replica, however many take it at once', async () => {
+    test('belongs to one replica, however many take it at once [long]', async () => {
       const stores = [a, b, await open(), await open()];
       const replicas = await Promise.all(stores.map((store) => join(store)));
       expect(new Set(replicas).size).toBe(4);

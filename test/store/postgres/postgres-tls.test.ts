@@ -92,7 +92,7 @@ describe.skipIf(bin === undefined)('PostgreSQL over a network', () => {
       'to a server with a trusted authority, if no more is configured',
       { ...trusting('own'), sslmode: 'require' },
     ],
-  ] as const)('a connection is encrypted %s', async (_, changes) => {
+  ] as const)('a connection is encrypted %s [long]', async (_, changes) => {
     const { store } = await openPostgresStore({ place: place({ ...trusting('own'), ...changes }), clock });
     expect(await store.transaction((tx) => tx.inventory.nests('eu'))).toEqual([]);
     await store.close();

@@ -18,7 +18,7 @@ const OTHER_PROGRAM = `
   db.exec('COMMIT');
 `;
 
-test('changing the tables waits for another program that has locked the file', async () => {
+test('changing the tables waits for another program that has locked the file [long]', async () => {
   const path = join(mkdtempSync(join(tmpdir(), 'nestwatch-')), 'store.db');
   writeFileSync(path, '', { mode: 0o600 });
   migrateStoreFile(path);

@@ -183,7 +183,7 @@ describe('opening a store', () => {
     await third.close();
   });
 
-  test('keeps the texts of the newest malformed entries of each stream', async () => {
+  test('keeps the texts of the newest malformed entries of each stream [long]', async () => {
     const store = await open();
     const keep = (stream: number, from: number, count: number) =>
       store.transaction((tx) =>
@@ -267,7 +267,7 @@ describe('opening a store', () => {
 });
 
 describe('one process at a time', () => {
-  test('learns at once that another one uses the store, by any name', async () => {
+  test('learns at once that another one uses the store, by any name [long]', async () => {
     const holder = nestwatch('hold', path);
     expect((await holder.lines.next()).value).toBe('open');
     const alias = join(directory, 'alias.db');
@@ -316,7 +316,7 @@ describe('another program that has locked the store', () => {
   }
 
   test.each(['writing', 'reading'] as const)(
-    'to keep it from %s is waited for at the start',
+    'to keep it from %s is waited for at the start [long]',
     async (mode) => {
       await fill(10);
       const release = locked(mode);
@@ -339,7 +339,7 @@ describe('another program that has locked the store', () => {
   });
 
   test.each(['writing', 'reading'] as const)(
-    'to keep it from %s for long is named, and nothing is held',
+    'to keep it from %s for long is named, and nothing is held [long]',
     async (mode) => {
       await fill(10);
       const release = locked(mode);
@@ -355,7 +355,7 @@ describe('another program that has locked the store', () => {
   );
 
   test.each(['writing', 'reading'] as const)(
-    'to keep it from %s is waited for as long as the start may take, and told',
+    'to keep it from %s is waited for as long as the start may take, and told [long]',
     async (mode) => {
       await fill(10);
       const release = locked(mode);
@@ -437,7 +437,7 @@ describe('committed data', () => {
   });
 
   const KILLS = [1, 7, 40, 150, 333];
-  test('is complete after kill -9 at any moment: what was acknowledged, and no half of anything', async () => {
+  test('is complete after kill -9 at any moment: what was acknowledged, and no half of anything [long]', async () => {
     let first = 0;
     for (const killAfter of casesOf('store in a file: writes before it is killed', KILLS, spread(KILLS, 2))) {
       const writer = nestwatch('write', path, String(first));
@@ -463,7 +463,7 @@ describe('committed data', () => {
     }
   });
 
-  test('a store fails permanently once the disk has failed, and is complete when it is opened again', async () => {
+  test('a store fails permanently once the disk has failed, and is complete when it is opened again [long]', async () => {
     // The shell limits the size of files: to SQLite that is a disk that fails to write.
     const writer = child('sh', [
       '-c',

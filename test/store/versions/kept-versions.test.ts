@@ -40,7 +40,7 @@ describe.each(KEPT_VERSIONS)('a store of version %i', (version) => {
     }, 60_000);
     afterAll(() => server?.remove());
 
-    test('is opened with all that it holds, and once more', async () => {
+    test('is opened with all that it holds, and once more [long]', async () => {
       const admin = new pg.Client({ host: server.host, user: 'nestwatch', database: server.database });
       await admin.connect();
       await admin.query(keptOnServer(version));

@@ -11,7 +11,6 @@ import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { STEPS, type Step } from '../../../src/store/versions/steps.ts';
 import { VERSION } from '../../../src/version.ts';
-import { longStory } from '../../cases.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { findServer, openDatabase, type PostgresDatabase, placeAt } from '../postgres/postgres-server.ts';
 import { expectContent } from './kept-content.ts';
@@ -52,7 +51,7 @@ describe('a file', () => {
     return rows;
   };
 
-  test('is brought to the newest version, after a copy of it was made', async () => {
+  test('is brought to the newest version, after a copy of it was made [long]', async () => {
     const store = await open(NEXT_STEPS);
     await expectContent(store);
     await store.close();
@@ -72,7 +71,7 @@ describe('a file', () => {
     }
   });
 
-  longStory('is whole and of the newest version, however often the process is killed', async () => {
+  test('is whole and of the newest version, however often the process is killed [long]', async () => {
     // Until the copy is being made, until it is made, and until more and more of the change is written.
     const reached = [
       () => existsSync(`${path}.version-${NOW}.partial`),
@@ -102,7 +101,7 @@ describe('a file', () => {
     expect(inFile('PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
   });
 
-  test('stays as it was if a step fails', async () => {
+  test('stays as it was if a step fails [long]', async () => {
     await (await open()).close();
     await expect(open(BROKEN_STEPS)).rejects.toThrow('nobody');
     const store = await open();
@@ -110,7 +109,7 @@ describe('a file', () => {
     await store.close();
   });
 
-  test('is refused by an older version that cannot use it, which changes nothing and says why', async () => {
+  test('is refused by an older version that cannot use it, which changes nothing and says why [long]', async () => {
     await (await open(NEXT_STEPS)).close();
     const before = readFileSync(path);
     await expect(open()).rejects.toMatchObject({
@@ -135,7 +134,7 @@ describe('a file', () => {
     // As it was a hundred commits before the first store was kept.
     ['before it stored digests', 'ALTER TABLE delivery DROP COLUMN refusals'],
     ['with its digest', `UPDATE schema_step SET digest = 'other'`],
-  ])('of another build under the same number is refused by name, made %s', async (how, change) => {
+  ])('of another build under the same number is refused by name, made %s [long]', async (how, change) => {
     rmSync(path);
     writeKept(1, path);
     if (how === 'with its digest') await (await open()).close();
@@ -174,7 +173,7 @@ describe.skipIf(bin === undefined)('a schema', () => {
     return rows.length;
   };
 
-  longStory('is whole and of the newest version, however often the process is killed', async () => {
+  test('is whole and of the newest version, however often the process is killed [long]', async () => {
     for (let kill = 0; kill < KILLS; kill += 1) {
       const next = migrate(server.url);
       await expect.poll(() => running('%INSERT INTO number%'), { interval: 1 }).toBe(1);
@@ -189,7 +188,7 @@ describe.skipIf(bin === undefined)('a schema', () => {
     expect(rows).toEqual([{ count: 400_000 }]);
   });
 
-  longStory('is no longer changed for a process that was killed', async () => {
+  test('is no longer changed for a process that was killed [long]', async () => {
     const endless = migrate(server.url, 'endless');
     await expect.poll(() => running('%pg_sleep%')).toBe(1);
     endless.process.kill('SIGKILL');
@@ -203,7 +202,7 @@ describe.skipIf(bin === undefined)('a schema', () => {
     await store.close();
   });
 
-  longStory('is refused by an older version that cannot use it, which says why', async () => {
+  test('is refused by an older version that cannot use it, which says why [long]', async () => {
     await (await open(NEXT_STEPS)).close();
     await expect(open()).rejects.toMatchObject({
       code: 'store_newer',

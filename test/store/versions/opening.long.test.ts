@@ -11,7 +11,7 @@ import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { STEPS } from '../../../src/store/versions/steps.ts';
-import { casesOf, longStory } from '../../cases.ts';
+import { casesOf } from '../../cases.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { findServer, openDatabase } from '../postgres/postgres-server.ts';
 import { expectContent } from './kept-content.ts';
@@ -73,7 +73,7 @@ const ENGINES = [
 ] as const;
 
 test.each(casesOf('opening: engines', ENGINES, [ENGINES[0]]))(
-  'on %s, the daemon is healthy while it changes tables, and stops when it is asked to',
+  'on %s, the daemon is healthy while it changes tables, and stops when it is asked to [long]',
   async (engine, program) => {
     if (engine === 'PostgreSQL' && program === undefined) return;
     const server = program === undefined ? undefined : await openDatabase(program);
@@ -119,7 +119,7 @@ test.each(casesOf('opening: engines', ENGINES, [ENGINES[0]]))(
   },
 );
 
-longStory('on SQLite, another process changes the tables, and then the daemon goes on', async () => {
+test('on SQLite, another process changes the tables, and then the daemon goes on [long]', async () => {
   const { path, daemon, ended, ask, log } = await start('next');
   await expect.poll(() => ask('/-/ready')).toMatchObject({ body: expect.stringMatching(/Region eu|^Ready/) });
   daemon.kill('SIGTERM');
@@ -133,7 +133,7 @@ longStory('on SQLite, another process changes the tables, and then the daemon go
   });
 });
 
-longStory('on SQLite, the daemon says why the other process could not change the tables', async () => {
+test('on SQLite, the daemon says why the other process could not change the tables [long]', async () => {
   const { path, log, ended } = await start('broken');
   expect(await ended).toEqual([1, null]);
   expect(await log).toContain(`The tables of the store ${path} could not be changed: no such table: nobody`);

@@ -136,7 +136,7 @@ describe('with a real provider', () => {
     }).toString(),
   });
 
-  test('somebody logs in, comes back to the page, and is known by name in what they change', async () => {
+  test('somebody logs in, comes back to the page, and is known by name in what they change [long]', async () => {
     const { answer, person, externalUrl, ask } = await opened('anna');
     expect(answer).toMatchObject({ status: 200, url: `${externalUrl}/alerts?name=FlightFailed` });
     expect(read(answer.body)).toContain('anna@example.com Log out');
@@ -149,7 +149,7 @@ describe('with a real provider', () => {
     expect(json).toMatchObject({ writes: [{ who: 'anna@example.com', by: 'oidc', status: 303 }] });
   });
 
-  test('groups decide: to read only, or nothing at all', async () => {
+  test('groups decide: to read only, or nothing at all [long]', async () => {
     const { person, externalUrl, answer } = await opened('ben');
     expect(answer.status).toBe(200);
     const refused = await person.open(`${externalUrl}/silence`, silence(externalUrl));
@@ -162,7 +162,7 @@ describe('with a real provider', () => {
     expect(cleo.set.some((line) => line.startsWith('nestwatch_session='))).toBe(false);
   });
 
-  test('whoever logs out must log in again, also with the old cookie; another site cannot do it for them', async () => {
+  test('whoever logs out must log in again, also with the old cookie; another site cannot do it for them [long]', async () => {
     const { person, externalUrl, ask } = await opened('anna');
     const cookie = person.set.findLast((line) => line.startsWith('nestwatch_session='))!.split(';')[0]!;
     const logOut = (origin: string) =>
@@ -173,7 +173,7 @@ describe('with a real provider', () => {
     expect((await ask('/alerts', { cookie })).status).toBe(401);
   });
 
-  test('a session ends by itself, and programs are asked for a token as before', async () => {
+  test('a session ends by itself, and programs are asked for a token as before [long]', async () => {
     const { person, ask, clock } = await opened('anna');
     const cookie = person.set.findLast((line) => line.startsWith('nestwatch_session='))!.split(';')[0]!;
     await clock.advance(479 * MINUTE_MS);
@@ -184,7 +184,7 @@ describe('with a real provider', () => {
   });
 
   test.each(['//evil.example/', '/\\evil.example', 'https://evil.example/', '/a b'])(
-    'a link to log in leads to no other site: %s',
+    'a link to log in leads to no other site: %s [long]',
     async (to) => {
       const { person, externalUrl, answer } = await opened('anna', `/login?${new URLSearchParams({ to })}`);
       expect(answer).toMatchObject({ status: 200, url: `${externalUrl}/` });
@@ -292,7 +292,7 @@ describe('with a provider that answers wrongly', () => {
     expect(await logIn()).toMatchObject({ status: 200, hasSession: true });
   });
 
-  test('nor does one that another key signed; a new key of the provider is found', async () => {
+  test('nor does one that another key signed; a new key of the provider is found [long]', async () => {
     const { logIn, state, rotate, clock } = await opened();
     const right = state.signs;
     state.signs = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
@@ -304,7 +304,7 @@ describe('with a provider that answers wrongly', () => {
     expect(await logIn()).toMatchObject({ status: 200, hasSession: true });
   });
 
-  test('while it is away nobody logs in, and who is logged in stays so', async () => {
+  test('while it is away nobody logs in, and who is logged in stays so [long]', async () => {
     const { logIn, state, externalUrl } = await opened();
     const person = browser();
     expect((await person.open(externalUrl)).status).toBe(200);
@@ -315,7 +315,7 @@ describe('with a provider that answers wrongly', () => {
     expect(await logIn()).toMatchObject({ status: 200 });
   });
 
-  test('cookies of a page with HTTPS are sent by HTTPS only', async () => {
+  test('cookies of a page with HTTPS are sent by HTTPS only [long]', async () => {
     const { url } = await ownProvider();
     const { ask } = await watched(url, await freePort(), {}, 'https://watch.example.com');
     const { status, headers } = await ask('/login');

@@ -87,7 +87,7 @@ describe('alerts', () => {
     ['?active=', ['a', 'b', 'c']],
     ['?active=Enabled', ['a', 'b', 'c']],
     ['?unprocessed=false&later=1', ['a', 'b', 'c']],
-  ])('%s', async (query, expected) => {
+  ])('%s [long]', async (query, expected) => {
     expect(await (await watched()).birds(query)).toEqual(expected);
   });
 

@@ -29,7 +29,7 @@ interface Deliveries {
 }
 
 describe('GET /api/v1/status', () => {
-  test('has the state of each region and feed, with counts of alerts and deliveries', async () => {
+  test('has the state of each region and feed, with counts of alerts and deliveries [long]', async () => {
     const { ask, store } = await serve();
     await putAlert(store, anAlert({ id: 'a' }));
     await putDeliveries(store, [
@@ -139,7 +139,7 @@ describe('GET /api/v1/events', () => {
     ['?since=2026-07-02T13:58:30+02:00', ['us/notification/c']],
     ['?region=', ['us/notification/c', 'eu/flight/b/succeeded', 'eu/flight/a/failed']],
     ['?type=nothing.like_this', []],
-  ])('%s filters', async (query, expected) => {
+  ])('%s filters [long]', async (query, expected) => {
     expect(await (await withEvents()).keys(query)).toEqual(expected);
   });
 
@@ -182,7 +182,7 @@ describe('bad parameters cause a 400 that says what is wrong', () => {
       '/api/v1/deliveries?state=sent',
       'state: must be one of pending, leased, delivered, retry, ambiguous, dead, suppressed',
     ],
-  ])('%s', async (path, error) => {
+  ])('%s [long]', async (path, error) => {
     const { ask, reported } = await serve();
     expect(await ask(path)).toMatchObject({ status: 400, json: { error } });
     expect(reported).toEqual([]);

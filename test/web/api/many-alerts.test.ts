@@ -67,7 +67,7 @@ async function withAlerts(groupBy: readonly string[]) {
   return { ...served, mostShown };
 }
 
-test('thousands of alerts are shown in turns, in their order', async () => {
+test('thousands of alerts are shown in turns, in their order [long]', async () => {
   const { ask, mostShown } = await withAlerts(['alertname']);
   const { headers, body, json } = await ask<readonly GettableAlert[]>('/api/v2/alerts');
   expect(mostShown()).toBeLessThanOrEqual(MOST_SHOWN);
@@ -83,7 +83,7 @@ test.each([
   ['one group', ['alertname'], 1],
   ['a group for each', ['bird'], ALERTS],
   ['two groups', ['severity'], 2],
-])('and so are those in %s', async (_, groupBy, count) => {
+])('and so are those in %s [long]', async (_, groupBy, count) => {
   const { ask, mostShown } = await withAlerts(groupBy);
   const { body, json } = await ask<readonly AlertGroupJson[]>('/api/v2/alerts/groups');
   expect(mostShown()).toBeLessThanOrEqual(MOST_SHOWN);
@@ -109,7 +109,7 @@ test('JSON is written in slices, and equals JSON that is written at once', async
   expect(Buffer.from(whole).toString() === JSON.stringify(lists)).toBe(true);
 });
 
-test('long texts are built in slices, too', async () => {
+test('long texts are built in slices, too [long]', async () => {
   const json = new JsonInSlices();
   for (let slice = 0; slice < 160; slice += 1) await json.add(String(slice % 10).repeat(300_000));
   const turns = countTurns();
@@ -168,7 +168,7 @@ async function withSilences() {
 test.each([
   ['', 500],
   ['?filter=bird%3D%22x%22', 0],
-])('hundreds of long silences are shown in turns: %s', async (query, count) => {
+])('hundreds of long silences are shown in turns: %s [long]', async (query, count) => {
   const { ask, mostRead } = await withSilences();
   const { status, body, json } = await ask<readonly { id: string }[]>(`/api/v2/silences${query}`);
   expect(mostRead()).toBeLessThanOrEqual(50);

@@ -27,7 +27,7 @@ function counted(receiver: string) {
 }
 
 test.each(['/config', '/api/v2/status'])(
-  '%s serialises a configuration once for as long as it is in force',
+  '%s serialises a configuration once for as long as it is in force [long]',
   async (path) => {
     const first = counted('ann');
     const { ask, web, options } = await serve({ alerting: first.alerting });

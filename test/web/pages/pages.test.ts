@@ -223,7 +223,7 @@ describe('the headline', () => {
     expect(body.indexOf('Translate blog')).toBeLessThan(body.indexOf('Later'));
   });
 
-  test('knows any number of alerts that are acknowledged or silenced', async () => {
+  test('knows any number of alerts that are acknowledged or silenced [long]', async () => {
     const { ask, post, store } = await serve();
     const ids = Array.from({ length: 600 }, (_, index) => `a-${index}`);
     const labelsOf = (id: string) => ({ ...anAlert({ id }).labels, bird_id: id });

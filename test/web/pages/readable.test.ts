@@ -19,7 +19,7 @@ function shown(body: string): string {
     .replace(/<[^>]+>/g, ' ');
 }
 
-test('nobody reads patterns, long ids or codes', async () => {
+test('nobody reads patterns, long ids or codes [long]', async () => {
   const { ask, store } = await serve();
   await putBirds(store);
   const labels = {

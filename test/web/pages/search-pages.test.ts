@@ -47,7 +47,7 @@ describe('the search', () => {
     }
   });
 
-  test('and explain and alerts show take what other programs call an alert', async () => {
+  test('and explain and alerts show take what other programs call an alert [long]', async () => {
     const { ask, store, event } = await filled();
     const alert = (await store.transaction((tx) => tx.alerts.find('FlightFailed/x')))!;
     const silence = {

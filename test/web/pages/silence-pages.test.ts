@@ -75,7 +75,7 @@ describe('the overview', () => {
   });
 });
 
-test('the list of silences is limited, acknowledged alerts last, those of one person and comment folded', async () => {
+test('the list of silences is limited, acknowledged alerts last, those of one person and comment folded [long]', async () => {
   const { ask, post, store } = await serve();
   const ids = Array.from({ length: 300 }, (_, index) => `a-${index}`);
   await store.transaction((tx) =>

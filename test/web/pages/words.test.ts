@@ -149,7 +149,7 @@ const PAGES = [
 ];
 
 describe('every sentence of every page comes from the catalogue', () => {
-  test.each(PAGES)('%s', async (path) => {
+  test.each(PAGES)('%s [long]', async (path) => {
     const world = await aFullWorld();
     const answer = await pagesIn(world, bracketed(ENGLISH)).request(path);
     const text = await answer.text();

@@ -232,7 +232,7 @@ describe('FlightFailed', () => {
       });
     });
 
-    test('keeps a bounded memory of waiting failures', () => {
+    test('keeps a bounded memory of waiting failures [long]', () => {
       const story = watch([rule('FlightFailed', { threshold: 3, windowMs: 0 })]);
       for (let at = 1; at < 200; at += 1) {
         story.tell(at, flight('failed', { started: at - 1, at, message: 'x'.repeat(100_000) }));
