@@ -79,6 +79,7 @@ describe.each([
   });
 
   test('a silence is previewed, created and ended', async () => {
+    await hands.press(main().locator('summary', { hasText: 'The watch' }));
     await hands.press(link('new silence'));
     await hands.write(page.getByLabel(/^Matchers/), 'bird="Sort mail"');
     await hands.press(button('Show what it mutes'));
