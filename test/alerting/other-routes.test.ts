@@ -364,3 +364,34 @@ test('an alert whose group gets another receiver before it notified anybody reac
     'other firing: A firing +1',
   ]);
 });
+
+describe('a route that is added or removed beside others with the same matchers', () => {
+  const to = (...receivers: string[]) =>
+    receivers.map((receiver, index) => eu({ receiver, continue: index < receivers.length - 1 }));
+  const told = (receiver: string) => desk.lines(receiver).map((line) => line.replace(/^\w+@\d+ /, ''));
+  const both = (status: string, events: number) =>
+    `${status}: A ${status} +${events}; B ${status} +${events}`;
+
+  test.each([
+    ['added between them', ['other', 'ops'], ['other', 'boss', 'ops']],
+    ['two added', ['other', 'ops'], ['other', 'boss', 'board', 'ops']],
+    ['removed', ['other', 'boss', 'ops'], ['other', 'ops']],
+    ['two removed', ['other', 'boss', 'board', 'ops'], ['other', 'ops']],
+  ])('%s: who was notified is not notified again', async (_what, before, after) => {
+    await open(...to(...before));
+    await desk.story('fails A B, 5');
+    await desk.restart(routes(...to(...after)));
+    await desk.story('20, succeeds A B, 20');
+    for (const receiver of ['other', 'ops'])
+      expect([receiver, told(receiver)]).toEqual([receiver, [both('firing', 1), both('resolved', 0)]]);
+  });
+
+  test('as the first, begins the group of the one that was first anew, without its events', async () => {
+    await open(...to('other', 'ops'));
+    await desk.story('fails A B, 5');
+    await desk.restart(routes(...to('boss', 'other', 'ops')));
+    await desk.story('20, succeeds A B, 20');
+    expect(told('other')).toEqual([both('firing', 1), both('firing', 0), both('resolved', 0)]);
+    expect(told('ops')).toEqual([both('firing', 1), both('resolved', 0)]);
+  });
+});

@@ -99,24 +99,26 @@ export function groupLabels(route: Route, labels: Labels): Labels {
 /**
  * Alertmanager's text: the route's key, a colon, the group's labels: `{}/{severity="critical"}:{alertname="X"}`. In
  * Alertmanager routes with the same matchers have the same key. Groups are stored by key, so the later ones of such
- * routes get `#2`, `#3` after theirs. A key too long for an index, such as with a matcher that lists hundreds of ids,
- * is cut, with a digest of the whole appended.
+ * routes have their receiver in it, `{}/{}#ops`, and a number if it has several. So a route that is added or removed
+ * beside them changes none, unless it is the first. A key too long for an index, such as with a matcher that lists
+ * hundreds of ids, is cut, with a digest of the whole appended.
  */
 export function groupKey(root: Route, route: Route, labels: Labels): string {
   const pairs = Object.entries(groupLabels(route, labels)).map(
     ([name, value]) => `${name}=${goQuote(value)}`,
   );
-  const twins = twinsBefore(root, route);
-  return boundedKey(`${route.key}${twins === 0 ? '' : `#${twins + 1}`}:{${pairs.join(', ')}}`);
+  return boundedKey(`${route.key}${twinSuffix(root, route)}:{${pairs.join(', ')}}`);
 }
 
-/** How many nodes with this route's key come before it in the tree. */
-function twinsBefore(root: Route, route: Route): number {
-  let twins = 0;
+/** Distinguishes the node from those with its key that come before it in the tree. */
+function twinSuffix(root: Route, route: Route): string {
+  const before: Route[] = [];
   const waiting = [root];
   for (let node = waiting.pop(); node && node.path !== route.path; node = waiting.pop()) {
-    if (node.key === route.key) twins += 1;
+    if (node.key === route.key) before.push(node);
     waiting.push(...node.routes.toReversed());
   }
-  return twins;
+  if (before.length === 0) return '';
+  const own = before.slice(1).filter(({ receiver }) => receiver === route.receiver).length;
+  return `#${route.receiver}${own === 0 ? '' : `#${own + 1}`}`;
 }

@@ -275,7 +275,7 @@ describe('a group', () => {
     here.pass(1);
     expect(here.sent.map((one) => [one.receiver, one.groupKey])).toEqual([
       ['a', '{}/{region="eu"}:{}'],
-      ['b', '{}/{region="eu"}#2:{}'],
+      ['b', '{}/{region="eu"}#b:{}'],
     ]);
   });
 
