@@ -21,7 +21,7 @@ export interface RuleDeadlines {
   /** The rule's id. */
   readonly rule: string;
   readonly zone: string;
-  /** Undefined if it is far away. */
+  /** The next one that will be judged; undefined if it is far away. */
   readonly nextUs: number | undefined;
   /** The last ones that were judged, oldest first. */
   readonly last: readonly Deadline[];
@@ -50,8 +50,10 @@ export async function loadDeadlines(
       .between(Math.max(afterUs, knownUs), bird.deadlineUs, most)
       .filter(({ fromUs }) => fromUs >= knownUs);
     const flights = due[0] ? await history.flightsSince(due[0].fromUs) : [];
-    const { id, timezone: zone } = rule;
-    found.push({ rule: id, zone, nextUs: schedule.after(nowUs)?.atUs, last: outcomesOf(due, flights) });
+    const { id, timezone: zone, withinMs = 0 } = rule;
+    const next = schedule.after(Math.max(nowUs, knownUs + withinMs * 1000 - 1));
+    const judged = next && next.fromUs < knownUs ? schedule.after(next.atUs) : next;
+    found.push({ rule: id, zone, nextUs: judged?.atUs, last: outcomesOf(due, flights) });
   }
   return found;
 }

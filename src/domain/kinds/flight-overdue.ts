@@ -149,7 +149,8 @@ export const flightOverdue = defineKind({
         return { ...judged, fact: factOf(last, { outcome: 'late', missed: 0, how }) };
       }
       const warnUs = next && rule.warnBeforeMs && next.atUs - rule.warnBeforeMs * 1000;
-      if (!next || !warnUs || nowUs >= next.atUs) return judged;
+      // One that will not be judged either is not warned of.
+      if (!next || !warnUs || nowUs >= next.atUs || next.fromUs < knownFromUs) return judged;
       if (Math.min(nowUs, history.readAtUs) < warnUs) return { ...judged, nextUs: warnUs };
       const how = await stateAt(nowUs, bird, rule, next, history);
       if (!(await wouldMiss(how, next, nowUs, history))) return judged;
