@@ -257,6 +257,6 @@ class Guide {
 function commandWords({ program, environment }: Edge): string {
   if (environment.npm_lifecycle_event === 'nestwatch') return 'npm run -s nestwatch --';
   if (environment.npm_command === 'exec') return 'npx nestwatch';
-  const file = program.at(-1)!;
-  return file.endsWith('.ts') ? `node ${file}` : 'nestwatch';
+  // A checkout needs its own Node.
+  return program.at(-1)!.endsWith('.ts') ? program.join(' ') : 'nestwatch';
 }
