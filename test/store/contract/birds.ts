@@ -428,6 +428,9 @@ export function describeBirds(run: Run): void {
         const { events } = await run((tx) => tx.events.page({ flight: asked, limit: 9 }));
         expect(events).toHaveLength(found.length);
       }
+      // As messages show it.
+      expect((await run((tx) => tx.birds.findFlight('eu', '0190a1b2')))?.flightId).toBe(guid);
+      expect(await run((tx) => tx.birds.findFlight('eu', '0190a1b3'))).toBeUndefined();
     });
 
     test('are filtered by the severity of an alert that contains their end', async () => {

@@ -103,10 +103,14 @@ export class FlightPages {
   }
 
   async find(region: string, flightId: string): Promise<FlightOverview | undefined> {
+    const id = foldedGuid(flightId);
+    // Messages show the first eight signs of a GUID.
+    const [isIt, ...ids] = /^[0-9a-f]{8}$/.test(id)
+      ? (['flight.id >= $2 AND flight.id < $3', id, `${id}g`] as const)
+      : (['flight.id = $2', id] as const);
     const row = await this.#sql.first<FlightRow>(
-      `${flightsIn(BY_ID)} WHERE flight.id = $1 AND stream.region = $2 ${ORDER} LIMIT 1`,
-      foldedGuid(flightId),
-      region,
+      `${flightsIn(BY_ID)} WHERE stream.region = $1 AND ${isIt} ${ORDER} LIMIT 1`,
+      ...[region, ...ids],
     );
     return row && overviewOf(row);
   }
