@@ -88,14 +88,17 @@ export function commonLabels([first, ...others]: readonly Labels[]): Labels {
 
 /** A Bird for people: its name, or else its id. */
 export function birdName({ birdId, bird }: Place): string {
-  return bird || (birdId ? `Bird ${birdId}` : 'a Bird');
+  return visible(bird) || (birdId ? `Bird ${birdId}` : 'a Bird');
 }
 
 /** A place for people: `in Marketing (EU)`, or `(EU)` if no Nest is known. */
 export function whereabouts({ region, nestId, nest }: Place): string {
-  const name = nest || (nestId && `Nest ${nestId}`);
+  const name = visible(nest) || (nestId && `Nest ${nestId}`);
   return `${name ? `in ${name} ` : ''}(${regionName(region)})`;
 }
+
+/** The name as it is; empty if nobody could see it. */
+const visible = (name: string): string => (plainText(name, 1) === '' ? '' : name);
 
 // Names events for people, and as labels that rules on events match.
 

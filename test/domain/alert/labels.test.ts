@@ -31,6 +31,7 @@ test("a rule's annotations win, and empty ones are omitted", () => {
 test.each([
   [MARKETING, 'in Marketing (EU)'],
   [{ ...MARKETING, nest: '' }, 'in Nest 682 (EU)'],
+  [{ ...MARKETING, nest: ' \u200b ' }, 'in Nest 682 (EU)'],
   [{ ...NO_BIRD, nest: '', nestId: '' }, '(EU)'],
 ])('%j is %s', (place, expected) => {
   expect(whereabouts(place)).toBe(expected);
