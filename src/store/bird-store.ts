@@ -93,7 +93,7 @@ export interface NestOverview {
   /** Birds whose last Flight failed, with or without an alert; Birds that are off do not count. */
   readonly failing: number;
   readonly off: number;
-  /** Firing alerts about its Birds. */
+  /** Firing alerts about it and its Birds. */
   readonly firing: number;
   /** Flights that ended in the requested time. */
   readonly succeeded: number;

@@ -15,7 +15,7 @@ export const FAILURES: readonly [Failure, ...Failure[]] = [
   {
     message:
       'Get entry: the Contentful space "web-prod" answered 404: entry 5KsDBWseXY6QegucYAoacS not found.',
-    step: { stepId: '1', scope: 'Get entry', errorType: 2 },
+    step: { stepId: '1', scope: 'Get entry', errorType: 3 },
   },
   {
     message: 'Create project: Phrase TMS API error 401: the access token expired. Reconnect the connection.',

@@ -108,7 +108,7 @@ function renderNestPage(page: Page, view: NestView): Html {
   const { region, nestId } = nest;
   const name = nestTitle(words, nest);
   const own = { region, nest: nestId };
-  const tone = nest.alerting + nest.failing > 0 ? 'bad' : 'good';
+  const tone = nest.firing + nest.failing > 0 ? 'bad' : 'good';
   return frame({
     title: `nestwatch: ${name}`,
     tone,

@@ -181,7 +181,7 @@ function nestTiles(page: Page, { nests, nestEnds }: PageView, most = nests.lengt
   if (nests.length === 0) return '';
   const { words } = page;
   const tiles = nests.slice(0, most).map((nest, index) => {
-    const tone = nest.alerting + nest.failing > 0 ? 'bad' : nest.off > 0 ? 'warn' : 'good';
+    const tone = nest.firing + nest.failing > 0 ? 'bad' : nest.off > 0 ? 'warn' : 'good';
     return html`<li class="${tone}"><a href="${nestPath(nest.region, nest.nestId)}"><b><bdi>${nestTitle(words, nest)}</bdi></b> <span class="small soft">${regionWord(words, nest.region)} · ${words.overview.tile(nest.birds, nest.firing, nest.off)}</span> ${spark(page, nestEnds[index]!)}<span class="small soft">${words.strip.ends(nest.succeeded + nest.failed, nest.failed)}</span></a></li>`;
   });
   return html`<section><h2>${words.overview.nests} <a href="nests">${words.overview.allNests}</a></h2><ul class="tiles">${tiles}</ul></section>`;

@@ -288,6 +288,14 @@ export function describeBirds(run: Run): void {
         await flew(tx, '10', 'stopped', 'cancelled', { startedAtUs: NOW_US + 1 });
         await flew(tx, '11', 'f', 'failed', { nestId: '3' });
         await tx.alerts.put([alert('a', { scope: 'eu/bird/11' }), alert('b', { scope: 'eu/bird/11' })]);
+        const lost = {
+          alertname: 'ConnectionDisconnected',
+          severity: 'critical',
+          region: 'eu',
+          nest_id: '1',
+        };
+        const ofNest = { scope: 'eu/entity/connection/7', alertname: lost.alertname, labels: lost };
+        await tx.alerts.put([alert('c', ofNest), alert('d', { ...ofNest, state: 'resolved' })]);
       });
       const zero = { birds: 1, alerting: 0, failing: 0, off: 0, firing: 0, succeeded: 0, failed: 0 };
       expect(await nests()).toEqual({
@@ -296,8 +304,8 @@ export function describeBirds(run: Run): void {
             ...{ region: 'eu', nestId: '3', nest: 'Failing' },
             ...{ ...zero, birds: 2, alerting: 1, failing: 1, firing: 2, failed: 1 },
           },
+          { region: 'eu', nestId: '1', nest: 'B', ...zero, firing: 1, succeeded: 1 },
           { region: 'eu', nestId: '2', nest: 'a', ...zero, off: 1 },
-          { region: 'eu', nestId: '1', nest: 'B', ...zero, succeeded: 1 },
           { region: 'us', nestId: '4', nest: 'Empty', ...zero, birds: 0 },
         ],
       });

@@ -173,7 +173,7 @@ export class BirdPages {
       birds.add('bird.present = 1 AND bird.region = nest.region AND bird.nest_id = nest.nest_id');
       where.add(`EXISTS (SELECT 1 FROM bird ${birds.where})`);
     }
-    const order = '-alerting, -failing, -off, folded, region, nest_id';
+    const order = '-worst, -failing, -off, folded, region, nest_id';
     const after = where.others();
     if (query.cursor !== undefined) {
       after.add(
@@ -188,10 +188,18 @@ export class BirdPages {
            count(*) FILTER (WHERE outcome = 'failed' AND status <> 'suspended') AS failing,
            count(*) FILTER (WHERE status = 'suspended') AS off, sum(firing)::bigint AS firing
          FROM bird ${BY_TROUBLE} WHERE present = 1 AND trouble > 0 GROUP BY region, nest_id),
+       -- Of the Nests themselves, such as a lost connection. Most others are known by their name, without their row.
+       own AS (
+         SELECT region, nest_id, count(*) AS firing FROM alert /* INDEXED BY alert_firing */
+         WHERE state = 'firing' AND alertname <> 'FlightFailed' AND nest_id <> '' AND bird_id = ''
+         GROUP BY region, nest_id),
        each_nest AS (
          SELECT nest.region, nest.nest_id, nest.name, nest.folded, coalesce(alerting, 0) AS alerting,
-           coalesce(failing, 0) AS failing, coalesce(off, 0) AS off, coalesce(firing, 0) AS firing
+           coalesce(failing, 0) AS failing, coalesce(off, 0) AS off,
+           coalesce(standing.firing, 0) + coalesce(own.firing, 0) AS firing,
+           coalesce(alerting, 0) + coalesce(own.firing, 0) AS worst
          FROM nest LEFT JOIN standing ON standing.region = nest.region AND standing.nest_id = nest.nest_id
+           LEFT JOIN own ON own.region = nest.region AND own.nest_id = nest.nest_id
          ${where.where}),
        page AS MATERIALIZED (SELECT * FROM each_nest ${after.where} ORDER BY ${order} LIMIT ${limit + 1})
        SELECT page.*, (SELECT count(*) FROM bird /* INDEXED BY bird_of_nest */
@@ -313,16 +321,18 @@ interface NestOverviewRow {
   readonly failing: number;
   readonly off: number;
   readonly firing: number;
+  /** Birds and other things of the Nest about which an alert fires. */
+  readonly worst: number;
   readonly succeeded: number;
   readonly failed: number;
 }
 
 function nestOverviewOf(row: NestOverviewRow): NestOverview {
-  const { nest_id: nestId, name: nest, folded: _, ...counts } = row;
+  const { nest_id: nestId, name: nest, folded: _folded, worst: _worst, ...counts } = row;
   return { ...counts, nestId, nest };
 }
 
 /** The worst first. */
 function nestPlaceOf(row: NestOverviewRow): (string | number)[] {
-  return [-row.alerting, -row.failing, -row.off, row.folded, row.region, row.nest_id];
+  return [-row.worst, -row.failing, -row.off, row.folded, row.region, row.nest_id];
 }

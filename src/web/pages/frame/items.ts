@@ -209,7 +209,8 @@ export async function readHappened(
   return {
     events: events.filter(({ type }) => !UNREMARKABLE.has(type)),
     isCut: next !== undefined,
-    over: (await tx.alerts.page(ended)).alerts,
+    // What became worse fires on.
+    over: (await tx.alerts.page(ended)).alerts.filter(({ ending }) => ending !== 'superseded'),
   };
 }
 
