@@ -30,13 +30,21 @@ const WORDS: ReadonlyMap<string, string> = new Map([
   ['UND_ERR_DESTROYED', BROKEN],
 ]);
 
+/** A message of OpenSSL, with the place in its source. */
+const TLS_ERROR = /\b[0-9A-F]+:error:[0-9A-F]+:SSL routines:\w*:([^:]+):.*$/s;
 const SYSTEM_ERROR = /\b(?:connect|read|write|getaddrinfo) ([A-Z_]+)(?: (\S+))?/;
 
-/** A message of the system, such as `connect ECONNREFUSED 192.0.2.1:25`, in words; any other text unchanged. */
+/** A message of the system or of OpenSSL, such as `connect ECONNREFUSED 192.0.2.1:25`, in words; others unchanged. */
 export function inNetworkWords(text: string): string {
-  return text.replace(SYSTEM_ERROR, (_, code, place) =>
-    place === undefined ? networkErrorWords(code) : `no answer from ${place}: ${networkErrorWords(code)}`,
-  );
+  return text
+    .replace(TLS_ERROR, (_, reason) =>
+      reason === 'wrong version number'
+        ? 'the server does not speak TLS at this port'
+        : `TLS failed: ${reason}`,
+    )
+    .replace(SYSTEM_ERROR, (_, code, place) =>
+      place === undefined ? networkErrorWords(code) : `no answer from ${place}: ${networkErrorWords(code)}`,
+    );
 }
 
 /** A clause about the other side; for a code without words one that contains the code. */
