@@ -81,7 +81,8 @@ try {
   );
   members.forEach(start);
   await live(members);
-  await print(members);
+  printSamples(members, Math.round(Number(values.hours) * 60));
+  await compareEvents(members);
 } finally {
   for (const process of processes) process.kill('SIGKILL');
   await server.remove();
@@ -106,6 +107,7 @@ async function live(members: readonly Member[]): Promise<void> {
       }
       member.samples.push(await sample(member));
     }
+    if (minute % 30 === 0) printSamples(members, minute);
     if (minute % killMinutes === 0) {
       const member = members[Math.floor(minute / killMinutes) % members.length]!;
       member.child?.kill('SIGKILL');
@@ -216,7 +218,8 @@ function start(member: Member): void {
   member.child = child;
 }
 
-async function print(members: readonly Member[]): Promise<void> {
+function printSamples(members: readonly Member[], minute: number): void {
+  console.log(`after ${minute} min`);
   for (const { name, samples } of members) {
     // The last three quarters: the first one fills caches.
     const late = samples.slice(Math.floor(samples.length / 4));
@@ -234,6 +237,9 @@ async function print(members: readonly Member[]): Promise<void> {
     }
   }
   for (const [message, { count, example }] of warned) console.log(`${count} × ${message}\n    ${example}`);
+}
+
+async function compareEvents(members: readonly Member[]): Promise<void> {
   for (const [store, { idsOf }] of receivers) {
     const port = members.find(({ name }) => name === (store === 'sqlite' ? 'sqlite' : 'replica-1'))!.port;
     await pass(MINUTE_MS);
