@@ -38,12 +38,13 @@ export interface Feeds {
 export function createFeeds(options: FeedsOptions): Feeds {
   const { region, poll, client, inventory, watchedSinceUs } = options;
   const lateness = new Map(FEEDS.map((feed) => [feed, createLateness(poll.overlapMs * 1000, options.clock)]));
-  const pages = new PageReader(poll.pageSize, options.clock);
+  const ofNotifications = new PageReader(poll.pageSize, options.clock);
+  const ofBirdLogs = new PageReader(poll.pageSize, options.clock);
 
   const shared = {
     ...options,
     firstFromUs: (birdId: string) => watchedSinceUs(birdId) - poll.initialLookbackMs * 1000,
-    pages,
+    pageSize: () => Math.min(ofNotifications.size(), ofBirdLogs.size()),
   };
   const birdStatus = (event: Event) => (event.birdId ? inventory.status(event.birdId) : undefined);
 
@@ -58,7 +59,7 @@ export function createFeeds(options: FeedsOptions): Feeds {
       },
       birdStatus,
     },
-    { ...shared, ...lateness.get('notification')! },
+    { ...shared, ...lateness.get('notification')!, pages: ofNotifications },
   );
   const createBirdLog = createLogStreams(
     {
@@ -68,13 +69,12 @@ export function createFeeds(options: FeedsOptions): Feeds {
       toEvent: (birdId, entry, observedAtUs) => birdLogEvent(region, birdId, entry, inventory, observedAtUs),
       birdStatus,
     },
-    { ...shared, ...lateness.get('bird_log')! },
+    { ...shared, ...lateness.get('bird_log')!, pages: ofBirdLogs },
   );
   const gaps = new FlightGaps(options);
   const createFlightWatch = createFlightWatches(
     {
       ...shared,
-      pageSize: () => pages.size(),
       ...lateness.get('flight')!,
       names: inventory,
       status: (birdId) => inventory.status(birdId),
@@ -90,7 +90,7 @@ export function createFeeds(options: FeedsOptions): Feeds {
     createFlightWatch,
     overlapUs: (feed) => lateness.get(feed)!.overlapUs(),
     firstFromUs: shared.firstFromUs,
-    pageSize: () => pages.size(),
+    pageSize: shared.pageSize,
   };
 }
 

@@ -32,7 +32,7 @@ export const pollShape = z.strictObject({
     .max(10_000)
     .prefault(100)
     .describe(
-      'Number of entries requested per page. If the service refuses a page of this size, it is halved automatically, for all streams. Larger pages are tried again later: at first after an hour, in the end once a day.',
+      'Number of entries requested per page. If the service refuses a page of this size, it is halved automatically, for all streams of the feed. Larger pages are tried again later: at first after an hour, in the end once a day.',
     ),
   overlap: duration(1000)
     .prefault('2m')

@@ -1,8 +1,8 @@
 /**
- * Reads the pages of a region's streams, in a size that the service accepts. The limit is undocumented, so it is learned
- * from refusals and from full pages that are smaller than asked for: a refused page is asked for in halves, and the size
- * that is accepted then holds for all streams. After an hour a page of twice that size is tried. If a page of the refused
- * size was accepted since the last refusal, the page's entries are the reason, so only this page is read smaller.
+ * Reads the pages of a feed's streams in a region, in a size that the service accepts. The limit is undocumented, so it
+ * is learned from refusals and from full pages that are smaller than asked for: a refused page is asked for in halves, and
+ * the size that is accepted then holds for all these streams. After an hour a page of twice that size is tried. If a page
+ * of the refused size was accepted since the last refusal, the entries are the reason, so only this page is read smaller.
  *
  * A page whose answer is too large to receive is read as several smaller pages with the same entries, down to one entry
  * each. An entry that is too large by itself appears in the page as malformed. So it is set aside and reported, and
@@ -30,7 +30,7 @@ type WithId = { readonly id: string };
 const FIRST_PAUSE_MS = 3_600_000;
 const LONGEST_PAUSE_MS = 24 * 3_600_000;
 
-/** Shared by all paged streams of a region. */
+/** Shared by all streams of a feed in a region. */
 export class PageReader {
   readonly #first: number;
   readonly #clock: Pick<Clock, 'monotonicMs'>;

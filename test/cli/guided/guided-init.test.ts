@@ -149,7 +149,7 @@ test('a mail server without encryption is asked about, and the mail arrives [lon
 
   const other = openFolder();
   const refused = await answer(other, ['', url, TOKEN, 'n', ...mail, 'n', 'n', '']);
-  expect(refused.asked).toMatch(/No test has arrived yet, .*: node .*main\.ts test-receiver ops/);
+  expect(refused.asked).toMatch(/No test has arrived yet, .*: \S*node .*main\.ts test-receiver ops/);
 });
 
 test('an existing configuration is left alone, before anything is asked', async () => {
