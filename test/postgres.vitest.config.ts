@@ -12,6 +12,8 @@ export default defineConfig({
   root: join(import.meta.dirname, '..'),
   test: {
     ...everyDay.test,
+    // Long ones, too.
+    testNamePattern: /./,
     include: [
       ...['first-stories', 'explain', 'digests'].map((name) => `test/acceptance/${name}.test.ts`),
       'test/acceptance/replicas/*.postgres.ts',
