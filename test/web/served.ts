@@ -116,7 +116,11 @@ export async function serve(options: Partial<WebOptions> = {}) {
   const post = <Body>(path: string, body: unknown, headers: Record<string, string> = {}) =>
     ask<Body>(path, { 'content-type': 'application/json', ...headers }, 'POST', JSON.stringify(body));
   /** As the form of a page sends it. */
-  const submit = (path: string, fields: Record<string, string>, headers: Record<string, string> = {}) =>
+  const submit = (
+    path: string,
+    fields: Record<string, string> | string[][],
+    headers: Record<string, string> = {},
+  ) =>
     ask(
       path,
       { 'content-type': 'application/x-www-form-urlencoded', origin: web.url, ...headers },

@@ -100,9 +100,13 @@ const digestOf = (text: string | Buffer) => createHash('sha256').update(text).di
 /** Whoever may write may also stop rules that start Birds, but not let them go on. */
 const STARTS_BIRDS = /^(?:\/fly|\/api\/v1\/(?:birds\/[^/]+\/[^/]+\/fly|actions\/resume))$/;
 
+/** What was chosen on a page is sent to pages that ask before they do anything. */
+const IS_ASKED = /^\/(?:acknowledge|silence)-preview$/;
+
 /** The scope that a request needs. It covers every route, even one that is added later. */
 export function scopeFor(method: string, path: string): Scope {
-  if (method !== 'GET' && method !== 'HEAD') return STARTS_BIRDS.test(path) ? 'fly' : 'write';
+  if (method !== 'GET' && method !== 'HEAD' && !IS_ASKED.test(path))
+    return STARTS_BIRDS.test(path) ? 'fly' : 'write';
   return path === '/metrics' ? 'metrics' : 'read';
 }
 

@@ -41,12 +41,12 @@ export function onlyBoundedBodies(): MiddlewareHandler {
   });
 }
 
-/** The requests that change something. */
+/** The requests that change something, or ask before they do. */
 const WRITES = [
   /^POST \/-\/reload$/,
   /^POST \/logout$/,
   /^POST \/slack\/interactivity$/,
-  /^POST \/(fly|silence|expire-silence|acknowledge|resolve|note|deliveries\/(retry|test)|notifications(\/remove)?)$/,
+  /^POST \/(fly|silence(-preview)?|expire-silence|acknowledge(-preview)?|resolve|note|deliveries\/(retry|test)|notifications(\/remove)?)$/,
   /^POST \/api\/v1\/(deliveries\/retry|alerts\/(acknowledge|resolve|note)|actions\/(pause|resume))$/,
   /^POST \/api\/v1\/birds\/[^/]+\/[^/]+\/fly$/,
   /^POST \/api\/v2\/(alerts|silences)$/,

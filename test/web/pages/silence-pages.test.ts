@@ -241,19 +241,25 @@ describe('the page for a silence', () => {
     const { ask, submit, silences, store, clock } = await withThree();
     const list = await ask('/alerts?region=eu');
     expect(list.body).toContain(
-      '<form id="chosen" class="chosen" action="acknowledge"><input type="hidden" name="back" value="region=eu">',
+      '<form id="chosen" class="chosen" method="post" action="acknowledge-preview"><input type="hidden" name="back" value="region=eu">',
     );
     for (const id of ['a/1', 'c/2', 'c/3'])
       expect(list.body).toContain(
         `<input type="checkbox" form="chosen" name="alert" value="${id}" aria-label="Choose`,
       );
-    const asked = '/acknowledge?back=region%3Deu&alert=a%2F1&alert=c%2F3';
-    const { body } = await ask(asked);
+    // As many as can be listed, so more than fit into an address.
+    const gone = Array.from({ length: 998 }, (_, at) => `${'0'.repeat(100)}${at}`);
+    const chosen = [['back', 'region=eu'], ...['a/1', 'c/3', ...gone].map((id) => ['alert', id])];
+    const { body } = await submit('/acknowledge-preview', chosen);
     expect(read(body)).toContain('Acknowledge these 2 alerts?');
     expect(await silences()).toEqual([]);
-    const nameless = await submit(asked, { author: '' });
+    expect(await store.transaction((tx) => tx.writes.page({ limit: 9 }))).toEqual({ writes: [] });
+    const nameless = await submit('/acknowledge', [...chosen, ['author', '']]);
     expect([nameless.status, read(nameless.body).includes('Your name is missing')]).toEqual([400, true]);
-    const { status, headers } = await submit(asked, { author: 'Anna' });
+    const shown = [...nameless.body.matchAll(/name="(alert|back)" value="([^"]*)"/g)];
+    const sent = [...shown.map(([, name, value]) => [name!, value!]), ['author', 'Anna']];
+    expect(sent).toHaveLength(4);
+    const { status, headers } = await submit('/acknowledge', sent);
     expect((await silences()).map(({ alertId }) => alertId).sort()).toEqual(['a/1', 'c/3']);
     expect([status, String(headers.location)]).toEqual([
       303,
@@ -270,7 +276,8 @@ describe('the page for a silence', () => {
       const alert = (await tx.alerts.find('c/3'))!;
       await tx.alerts.put([{ ...alert, state: 'resolved', endsAtUs: NOW_US }]);
     });
-    expect(read((await ask(asked)).body)).toContain('Acknowledge this alert?');
+    const again = await submit('/acknowledge-preview', chosen);
+    expect(read(again.body)).toContain('Acknowledge this alert?');
   });
 
   test('what another person has acknowledged before is not taken back with what was chosen besides', async () => {
@@ -290,7 +297,11 @@ describe('the page for a silence', () => {
 
   test('several that were chosen are silenced by what they share and what differs, and no other is', async () => {
     const { ask, submit, silences } = await withThree();
-    const { body } = await ask('/silence?back=&alert=c%2F2&alert=c%2F3');
+    const { body } = await submit('/silence-preview', [
+      ['back', ''],
+      ['alert', 'c/2'],
+      ['alert', 'c/3'],
+    ]);
     const [, matchers = ''] = /name="matchers"[^>]*>([^<]*)</.exec(body) ?? [];
     expect(matchers.replaceAll('&quot;', '"').split('\n')).toEqual([
       'alertname="FlightFailed"',

@@ -25,6 +25,7 @@ interface AcknowledgePage {
   readonly together: number;
   /** Where the form is sent, including which alert it is about. */
   readonly action: string;
+  readonly cancel: string;
   /** Whether the reader may see the other pages. */
   readonly hasHome: boolean;
   readonly author: string;
@@ -46,29 +47,35 @@ export function renderAcknowledgePage(at: Page, page: AcknowledgePage): Html {
 <main id="main" class="narrow">
 ${alert ? alertSheet(at, alert, page) : ''}
 ${isOpen && hasHome && page.acknowledgement ? undoForm(at, page.acknowledgement, page.together) : ''}
-${isOpen && !page.acknowledgement ? signatureForm(at, { ...page, why: acknowledge.why, button: acknowledge.button }) : ''}
+${isOpen && !page.acknowledgement ? signatureForm(at, { ...page, cancel: hasHome ? page.cancel : undefined, why: acknowledge.why, button: acknowledge.button }) : ''}
 </main>`,
   });
 }
 
-interface SeveralPage extends Pick<AcknowledgePage, 'action' | 'author' | 'comment' | 'problem'> {
+interface SeveralPage extends Pick<AcknowledgePage, 'author' | 'cancel' | 'comment' | 'problem'> {
   /** Those that fire, of what was chosen. */
   readonly alerts: readonly Alert[];
+  /** The query of the list in which they were chosen. */
+  readonly back: string | null;
 }
 
 export function renderAcknowledgeSeveral(at: Page, page: SeveralPage): Html {
   const { alerts, problem } = page;
   const { acknowledge } = at.words;
+  const hidden = [
+    ...alerts.map(({ id }): [string, string] => ['alert', id]),
+    ...(page.back === null ? [] : [['back', page.back] as const]),
+  ];
   const title = alerts.length === 0 ? acknowledge.nothing : acknowledge.questionOf(alerts.length);
   return frame({
     title: `nestwatch: ${acknowledge.title}`,
     tone: 'quiet',
     page: at,
     section: 'alerts',
-    body: html`${heading(at, { title, lead: alerts.length === 0 ? acknowledge.wasResolved : alerts.length === 1 ? acknowledge.lead : acknowledge.leadOfMany, problem })}
+    body: html`${heading(at, { title, lead: alerts.length === 0 ? acknowledge.areOver : alerts.length === 1 ? acknowledge.lead : acknowledge.leadOfMany, problem })}
 <main id="main" class="narrow">
 ${alerts.map((alert) => alertSheet(at, alert, { isOpen: true, lastEvent: undefined }))}
-${alerts.length === 0 ? '' : signatureForm(at, { ...page, why: acknowledge.why, button: acknowledge.button })}
+${alerts.length === 0 ? '' : signatureForm(at, { ...page, action: `${at.root}acknowledge`, hidden, why: acknowledge.why, button: acknowledge.button })}
 </main>`,
   });
 }
@@ -107,6 +114,7 @@ interface ResolvePage extends AlertSheet {
   /** Undefined if it is no longer known. */
   readonly alert: Alert | undefined;
   readonly action: string;
+  readonly cancel: string;
   readonly author: string;
   readonly comment: string;
   /** What has to be corrected first; empty for nothing. */

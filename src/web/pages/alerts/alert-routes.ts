@@ -137,22 +137,25 @@ function noteOf(c: Context, fields: URLSearchParams): WrittenNote {
 function addAcknowledging(pages: Hono, options: PagesOptions): void {
   const { store, silenceEditor, links, clock } = options;
 
-  async function showSeveral(c: Context, ids: readonly string[], by: Signature, problem: string) {
+  async function showSeveral(c: Context, ids: readonly string[], fields: URLSearchParams, problem: string) {
+    const { createdBy: author, comment } = signatureOf(c, fields);
     const alerts = await store.transaction(async (tx) => {
       const found = [];
       for (const id of ids) found.push(await tx.alerts.find(id));
       return found.flatMap((one) => (one?.state === 'firing' ? [one] : []));
     });
-    const form = { author: by.createdBy, comment: by.comment, problem, action: actionOf('acknowledge', c) };
-    return c.html(
-      renderAcknowledgeSeveral(pageOf(c, clock), { ...form, alerts }),
-      problem === '' ? 200 : 400,
-    );
+    const given = givenIn(c, fields);
+    const page = renderAcknowledgeSeveral(pageOf(c, clock), {
+      ...{ alerts, author, comment, problem, back: given.get('back') },
+      cancel: backTo(given) ?? 'alerts',
+    });
+    return c.html(page, problem === '' ? 200 : 400);
   }
 
-  async function show(c: Context, by: Signature, problem: string, code: 200 | 400): Promise<Response> {
-    const ids = chosenIn(c);
-    if (ids.length > 1) return showSeveral(c, ids, by, problem);
+  async function show(c: Context, fields: URLSearchParams, problem = ''): Promise<Response> {
+    const ids = chosenIn(c, fields);
+    if (ids) return showSeveral(c, ids, fields, problem);
+    const by = signatureOf(c, fields);
     const { id, startsAtUs } = requested(c, links, clock);
     const found = await readAlert(store, id, startsAtUs);
     const { alert } = found;
@@ -168,27 +171,30 @@ function addAcknowledging(pages: Hono, options: PagesOptions): void {
       acknowledgement,
       together: acknowledgement ? madeTogether(acknowledgement, silences).length : 0,
       action: actionOf('acknowledge', c),
+      cancel: backTo(givenIn(c, fields)) ?? alertPath(id),
       hasHome: c.req.query('link') === undefined,
     });
-    return c.html(page, code);
+    return c.html(page, problem === '' ? 200 : 400);
   }
 
-  pages.get('/acknowledge', (c) => show(c, signatureOf(c, new URLSearchParams()), '', 200));
+  pages.get('/acknowledge', (c) => show(c, new URLSearchParams()));
+  pages.post('/acknowledge-preview', async (c) => show(c, await fieldsOf(c)));
 
   pages.post('/acknowledge', async (c) => {
-    const by = signatureOf(c, await fieldsOf(c));
-    const ids = chosenIn(c);
+    const fields = await fieldsOf(c);
+    const by = signatureOf(c, fields);
+    const ids = chosenIn(c, fields);
     let done: string | undefined;
     const problem = await problemOf(c.get('words'), async () => {
       checkSignature(pageOf(c, clock).words, by);
-      const meant = ids.length > 1 ? ids.map((id) => ({ id })) : [requested(c, links, clock)];
+      const meant = ids ? ids.map((id) => ({ id })) : [requested(c, links, clock)];
       const result = await silenceEditor.acknowledge(meant, by);
       if (!result.ok) throw refuse(sentence(result.message));
       // Where nothing was acknowledged now, "Undo" would take back what somebody else did.
-      done = backTo(new URL(c.req.url).searchParams, result.write.length > 0 ? result.id : undefined);
+      done = backTo(givenIn(c, fields), result.write.length > 0 ? result.id : undefined);
     });
     if (problem === '') return c.redirect(done ?? actionOf('acknowledge', c), 303);
-    return show(c, by, problem, 400);
+    return show(c, fields, problem);
   });
 }
 
@@ -201,6 +207,7 @@ function addResolving(pages: Hono, { store, alertResolver, clock }: PagesOptions
       comment: by.comment,
       problem,
       action: actionOf('resolve', c),
+      cancel: backTo(new URL(c.req.url).searchParams) ?? alertPath(id),
     });
     return c.html(page, code);
   }
@@ -220,9 +227,16 @@ function addResolving(pages: Hono, { store, alertResolver, clock }: PagesOptions
   });
 }
 
-/** The ids of the alerts that were chosen. */
-function chosenIn(c: Context): readonly string[] {
-  return c.req.query('link') === undefined ? [...new Set(c.req.queries('alert') ?? [])] : [];
+/** The fields of a form, and what its address gives. */
+function givenIn(c: Context, fields: URLSearchParams): URLSearchParams {
+  return new URLSearchParams([...fields, ...new URL(c.req.url).searchParams]);
+}
+
+/** The ids of the alerts that were chosen; undefined if the address names a single one. */
+function chosenIn(c: Context, fields: URLSearchParams): readonly string[] | undefined {
+  if (c.req.query('link') !== undefined) return undefined;
+  const ids = new Set(givenIn(c, fields).getAll('alert'));
+  return ids.size > 1 || fields.has('alert') ? [...ids] : undefined;
 }
 
 /** The alert of a request, by a signed link or by its id. A link names the episode as well. */

@@ -94,8 +94,8 @@ export function renderAlertsPage(
 
 /** Appears once something is chosen. */
 function chosenBar({ root, words, back }: Page): Html {
-  return html`<form id="chosen" class="chosen" action="${root}acknowledge"><input type="hidden" name="back" value="${back}">
-<button class="main">${words.alerts.acknowledgeChosen}</button> <button formaction="${root}silence">${words.alerts.silenceChosen}</button></form>`;
+  return html`<form id="chosen" class="chosen" method="post" action="${root}acknowledge-preview"><input type="hidden" name="back" value="${back}">
+<button class="main">${words.alerts.acknowledgeChosen}</button> <button formaction="${root}silence-preview">${words.alerts.silenceChosen}</button></form>`;
 }
 
 /** Says what was done to what was chosen, and takes it back. */

@@ -11,7 +11,7 @@ import { birdPlace } from '../../service-place.ts';
 import type { PagesOptions } from '../../web-options.ts';
 import { checkSignature, fieldsOf, problemOf, signatureForm, signatureOf } from '../frame/form.ts';
 import { type Html, pageOf } from '../frame/page.ts';
-import { exactly, frame, heading, unknownPage } from '../frame/page-frame.ts';
+import { exactly, frame, heading, marked, unknownPage } from '../frame/page-frame.ts';
 import { birdTitle, flyQuery, inService, nestLink, said, saidStep } from '../frame/page-words.ts';
 
 const NAME_LENGTH = 200;
@@ -45,8 +45,8 @@ export function addFlying(pages: Hono, options: PagesOptions): void {
       lead: html`${nestLink(page, bird)} · <a href="${page.root}${birdPath(bird.region, bird.birdId)}"><bdi>${title}</bdi></a>${inService(page, serviceLinks(birdPlace(bird)).bird)}`,
       problem,
     })}
-<main id="main" class="narrow"><p>${why ?? lead}</p>
-${why === undefined ? signatureForm(page, { action: `fly?${flyQuery(asked)}`, ...fieldsBy(by), why: words.fly.why, button: proposed ? words.fly.approve : words.fly.button, hidden: { wish } }) : ''}
+<main id="main" class="narrow"><p>${why === undefined ? lead : marked(why)}</p>
+${why === undefined ? signatureForm(page, { action: `fly?${flyQuery(asked)}`, ...fieldsBy(by), why: words.fly.why, button: proposed ? words.fly.approve : words.fly.button, hidden: [['wish', wish]], cancel: birdPath(bird.region, bird.birdId) }) : ''}
 </main>`;
     const status = problem === '' ? 200 : 400;
     return c.html(

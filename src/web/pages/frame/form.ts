@@ -26,7 +26,8 @@ const YEAR_SECONDS = 31_536_000;
 /** The name of the authenticated person, or else the one that was typed, which the next forms begin with. */
 export function authorOf(c: Context, fields: URLSearchParams): string {
   const typed = (fields.get('author') ?? '').trim();
-  if (c.req.method !== 'POST') return signedBy(c.get('identity'), typed || (getCookie(c, NAME_COOKIE) ?? ''));
+  if (c.req.method !== 'POST' || !fields.has('author'))
+    return signedBy(c.get('identity'), typed || (getCookie(c, NAME_COOKIE) ?? ''));
   const author = signedBy(c.get('identity'), typed);
   if (author === typed && typed !== '' && typed.length <= MAX_AUTHOR_LENGTH) {
     setCookie(c, NAME_COOKIE, typed, { path: '/', maxAge: YEAR_SECONDS, sameSite: 'Lax', httpOnly: true });
@@ -72,6 +73,11 @@ export function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
+/** Beside the button that does what is asked. */
+export function cancelLink({ signature }: Words, to: string | undefined): Html | string {
+  return to === undefined ? '' : html` <a class="button" href="${to}">${signature.cancel}</a>`;
+}
+
 interface SignatureForm {
   /** Where the form is sent, including which alert it is about. */
   readonly action: string;
@@ -81,16 +87,18 @@ interface SignatureForm {
   readonly why: string;
   readonly button: string;
   /** Further fields that nobody sees. */
-  readonly hidden?: Readonly<Record<string, string>>;
+  readonly hidden?: readonly (readonly [name: string, value: string])[];
+  /** Where a person goes who does not want this; none for readers who may see no other page. */
+  readonly cancel: string | undefined;
 }
 
 export function signatureForm({ words }: Page, form: SignatureForm): Html {
-  const { action, author, comment, why, button, hidden = {} } = form;
-  return html`<form method="post" action="${action}" class="sheet fields">${Object.entries(hidden).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+  const { action, author, comment, why, button, hidden = [], cancel } = form;
+  return html`<form method="post" action="${action}" class="sheet fields">${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
 <label for="author">${words.signature.name}</label>
 <input id="author" name="author" value="${plainText(author, MAX_AUTHOR_LENGTH)}" required autocomplete="name" maxlength="${MAX_AUTHOR_LENGTH}">
 <label for="comment">${why} <span class="soft">${words.signature.optional}</span></label>
 <input id="comment" name="comment" value="${plainText(comment, MAX_COMMENT_LENGTH)}" autocomplete="off" maxlength="${MAX_COMMENT_LENGTH}">
-<div class="buttons"><button class="main">${button}</button></div>
+<div class="buttons"><button class="main">${button}</button>${cancelLink(words, cancel)}</div>
 </form>`;
 }

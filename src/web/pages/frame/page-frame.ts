@@ -101,8 +101,8 @@ export function heading({ root, words }: Page, { title, tone, lead, json, proble
   return html`<header>
 <div class="headline"><h1${tone ? html` class="text ${tone}"` : ''}>${title}</h1>
 ${json === undefined ? '' : html`<a class="small" href="${root}${json}">${words.frame.asJson}</a>`}</div>
-${lead ? html`<p class="lead">${lead}</p>` : ''}
-${problem ? html`<p class="notice" role="alert">${problem}</p>` : ''}
+${lead ? html`<p class="lead">${typeof lead === 'string' ? marked(lead) : lead}</p>` : ''}
+${problem ? html`<p class="notice" role="alert">${marked(problem)}</p>` : ''}
 </header>`;
 }
 

@@ -704,6 +704,7 @@ export const ENGLISH = {
   signature: {
     name: 'Your name',
     optional: '(optional)',
+    cancel: 'Cancel',
   },
 
   acknowledge: {
@@ -714,6 +715,7 @@ export const ENGLISH = {
     over: 'This alert is over',
     nothing: 'There is nothing left to acknowledge',
     done: (alerts: number): string => (alerts > 1 ? `Acknowledged ${alerts} alerts` : 'Acknowledged'),
+    areOver: 'What was chosen is over, or is no longer known.',
     wasResolved: 'It has been resolved since the message was sent.',
     endIsSent: 'People will be notified that it is resolved.',
     lead: 'Until it is resolved, there are no reminders and no messages about new events in it. People are notified when it resolves, and when it fires again.',

@@ -11,6 +11,7 @@ import {
 import { MatcherSyntaxError } from '../../../domain/matchers/matcher-syntax.ts';
 import { hidesFromUs, type Recurrences, type Silence } from '../../../domain/muting/silence.ts';
 import type { SilenceRequest } from '../../../domain/muting/silence-change.ts';
+import { alertPath } from '../../../http/page-path.ts';
 import { LIMITS } from '../../../limits.ts';
 import { SUBJECT_LABELS, usualLabels } from '../../../operator/act-on-alerts.ts';
 import type { RoutedAlert } from '../../../operator/read-alerts.ts';
@@ -21,7 +22,7 @@ import { parseInstant } from '../../../time/instant.ts';
 import { parseWallTime } from '../../../time/zone-format.ts';
 import { refuse } from '../../requests/query.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../../requests/silence-request.ts';
-import { authorOf, sentence } from '../frame/form.ts';
+import { authorOf, backTo, cancelLink, sentence } from '../frame/form.ts';
 import type { Html, Page } from '../frame/page.ts';
 import { exactly, frame, heading, marked } from '../frame/page-frame.ts';
 import { alertPlace, NAME_LENGTH, placeName, said } from '../frame/page-words.ts';
@@ -205,9 +206,13 @@ ${isUntilLanded ? html`<input type="hidden" name="until" value="${UNTIL_LANDED}"
 ${isUntilLanded ? '' : recurrenceFields(page, form)}
 <div class="buttons">
 <button class="main">${isUntilLanded ? words.acknowledge : words.make}</button>
-<button formmethod="get" formnovalidate>${words.show}</button>
+<button formaction="silence-preview" formnovalidate>${words.show}</button>${cancelLink(page.words, cancelPath(form))}
 </div>
 </form>`;
+}
+
+function cancelPath({ alert, back }: SilenceForm): string {
+  return back !== undefined ? backTo(new URLSearchParams({ back }))! : alert ? alertPath(alert) : 'silences';
 }
 
 function recurrenceFields({ words: { silence: words } }: Page, form: SilenceForm): Html {

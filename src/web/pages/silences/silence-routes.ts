@@ -121,9 +121,9 @@ export function addSilencing(pages: Hono, options: PagesOptions): void {
     return c.html(renderSilencesPage(page, view), problem ? 400 : 200);
   });
 
-  pages.get('/silence', async (c) => {
+  /** Nothing is silenced before somebody has seen what that mutes. */
+  async function ask(c: Context, given: URLSearchParams) {
     const page = pageOf(c, clock);
-    const given = new URL(c.req.url).searchParams;
     const typed = readSilenceForm(c, given, page.zone);
     const alert = typed.matchers === '' ? await alertOf(typed) : undefined;
     const several = await labelsOfSome(given.getAll('alert'));
@@ -139,7 +139,10 @@ export function addSilencing(pages: Hono, options: PagesOptions): void {
       firstHidingUs(page.words, form, page.nowUs, recurrences);
     });
     return c.html(await show(c, form, problem));
-  });
+  }
+
+  pages.get('/silence', (c) => ask(c, new URL(c.req.url).searchParams));
+  pages.post('/silence-preview', async (c) => ask(c, await fieldsOf(c)));
 
   pages.post('/silence', async (c) => {
     const page = pageOf(c, clock);
