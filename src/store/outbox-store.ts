@@ -68,7 +68,7 @@ export interface Delivery {
 
 /** A delivery with what it is about. */
 export interface ListedDelivery extends Delivery {
-  /** The summary of the first of its alerts that the store still has; empty for none. */
+  /** The summary of the first of its alerts that the store still has, or else what it is; empty if that is not known. */
   readonly about: string;
   /** How many other alerts it is about. */
   readonly aboutMore: number;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Event } from '../../../src/domain/alert/event.ts';
+import type { Digest } from '../../../src/domain/digest/digest.ts';
 import type { Notification } from '../../../src/domain/grouping/notification.ts';
 import type { DeliveryQuery, LinkedSpan } from '../../../src/store/outbox-store.ts';
 import type { Transaction } from '../../../src/store/store.ts';
@@ -128,13 +129,17 @@ export function describeOutboxEvents(subject: () => Subject, run: Run): void {
       }
       const all = await page({});
       expect(all.deliveries.map(({ about, aboutMore }) => [about, aboutMore])).toEqual([
-        ['', 0],
+        ['Events', 0],
         [alert('a').annotations.summary, 0],
       ]);
       const first = await page({ limit: 1 });
       const second = await page({ limit: 1, cursor: first.next });
       expect(second.deliveries.map(({ id }) => id)).toEqual(['1']);
       expect(second.next).toBeUndefined();
+      const digest = { name: 'the "night"', fromUs: 0, toUs: 1 } as unknown as Digest;
+      const report = { kind: 'digest', id: 'n3', receiver: 'r', createdAtUs: 1, digest } as const;
+      await run((tx) => tx.outbox.enqueue(report, [delivery('3', { receiver: 'boss' })]));
+      expect((await page({ receiver: 'boss' })).deliveries[0]!.about).toBe('Report the "night"');
       await expect(page({ cursor: 'x' })).rejects.toMatchObject({ code: 'usage' });
     });
   });

@@ -40,7 +40,7 @@ describe('the page of alerts', () => {
     const text = read(body);
     expect(text).toContain('8 active: 8 new, 0 known.');
     expect(text).toMatch(
-      /7 × Flight failed critical for 12 min (EU · Marketing \/ Bird of \S+ ){5}Request 0 timed out/,
+      /7 × Flight failed critical for 12 min (EU · Marketing \/ Bird of \S+ ){5}and 2 more Request 0 timed out/,
     );
     expect(text).toContain('The quota is used up');
     expect(links(body).filter((href) => href.startsWith('alerts/'))).toHaveLength(6);
@@ -161,6 +161,31 @@ describe('what is over', () => {
       .replaceAll('&amp;', '&');
     const all = links((await ask(`/${each}`)).body);
     expect(all.filter((href) => /^alerts\//.test(href))).toHaveLength(6);
+  });
+
+  test('still says who can act, and who had acknowledged it, unless that was taken back', async () => {
+    const { ask, store, submit, clock } = await serve();
+    for (const id of ['1', '2']) {
+      const ended = over(id, NOW_US + MINUTE, { error_type: 'PluginMisconfiguration', error: id });
+      await put(store, { ...ended, state: 'firing', endsAtUs: 0 });
+      await submit(`/acknowledge?alert=${id}`, { author: `Anna ${id}`, comment: 'on it' });
+    }
+    const silences = await store.transaction((tx) => tx.silences.list());
+    await submit('/expire-silence', { id: silences.find(({ alertId }) => alertId === '2')!.id });
+    clock.advance(2 * (MINUTE / 1000));
+    for (const id of ['1', '2']) {
+      const ended = over(id, NOW_US + MINUTE, { error_type: 'PluginMisconfiguration', error: id });
+      await store.transaction((tx) => tx.alerts.put([ended]));
+    }
+    const shown = read((await ask('/alerts?state=resolved')).body);
+    const page = read((await ask('/alerts/1')).body);
+    for (const text of [shown, page]) {
+      expect(text).toContain('To act: somebody who edits the Bird');
+      expect(text).toContain('cknowledged by Anna 1: on it');
+      expect(text).not.toContain('Undo');
+    }
+    expect(shown).not.toContain('Anna 2');
+    expect(read((await ask('/alerts/2')).body)).not.toContain('Acknowledged acknowledged by Anna 2');
   });
 
   test('has its message after the alert was deleted, from the Flight that failed', async () => {

@@ -43,7 +43,7 @@ describe('the page of deliveries', () => {
       aDelivery({ id: 'd-2', receiver: 'pager', state: 'dead', attempts: 9, lastError: 'HTTP 404' }),
     ]);
     const { body } = await ask('/deliveries');
-    expect(read(body)).toContain('pager email Given up 2 min ago 9 HTTP 404');
+    expect(read(body)).toContain('pager Events email Given up 2 min ago 9 HTTP 404');
     expect(links(body).filter((href) => href.startsWith('deliveries/'))).toEqual([
       'deliveries/d-2',
       'deliveries/d-1',
@@ -102,12 +102,15 @@ describe('the page of deliveries', () => {
   });
 
   test('a test message is queued for each integration, and an incident that it opens is ended', async () => {
-    const { submit, store, changes } = await serve(configured());
+    const { ask, submit, store, changes } = await serve(configured());
     const queued = () => store.transaction((tx) => tx.outbox.list({ limit: 10 }));
     const { status, headers } = await submit('/deliveries/test', { receiver: 'ops' });
     expect([status, headers.location]).toEqual([303, '../deliveries?receiver=ops']);
     expect((await queued()).map(({ integration }) => integration).sort()).toEqual(['email', 'webhook']);
     expect(changes).toHaveLength(1);
+    expect(read((await ask('/deliveries')).body)).toMatch(
+      /ops Sample: a Flight of Sample Bird failed in Sample Nest \(EU\) email Waiting/,
+    );
     await submit('/deliveries/test', { receiver: 'pager' });
     const [end, begin] = await queued();
     const found = await store.transaction((tx) => tx.outbox.find(end!.id));

@@ -43,7 +43,14 @@ export class DeliveryPages {
     );
     const end = rows.length > limit ? rows[limit - 1] : last;
     const shown = rows.slice(0, limit);
-    const about = await this.#alertsOf(shown.map(({ notification }) => notification));
+    const notifications = [...new Set(shown.map(({ notification }) => notification))];
+    const about = await this.#alertsOf(notifications);
+    const others = notifications.filter((one) => !about.has(one));
+    const texts = await this.#sql.rows<{ seq: number; beginning: string }>(
+      'SELECT seq, substr(body, 1, 4000) AS beginning FROM notification WHERE seq = ANY($1::bigint[])',
+      others,
+    );
+    for (const { seq, beginning } of texts) about.set(seq, { about: aboutOf(beginning), aboutMore: 0 });
     const deliveries = shown.map((row) => ({
       ...deliveryOf(row),
       ...(about.get(row.notification) ?? { about: '', aboutMore: 0 }),
@@ -55,7 +62,7 @@ export class DeliveryPages {
     const counted = await this.#sql.rows<{ notification: number; alert: number; total: number }>(
       `SELECT notification, min(alert) AS alert, count(*) AS total FROM notified_alert
        WHERE notification = ANY($1::bigint[]) GROUP BY notification`,
-      [...new Set(notifications)],
+      notifications,
     );
     const rows = await this.#sql.rows<AlertRow & { alert: number }>(
       'SELECT alert, body FROM alert WHERE alert = ANY($1::bigint[])',
@@ -96,4 +103,15 @@ export class DeliveryPages {
       );
     }
   }
+}
+
+/** What a notification is about whose alerts are not stored, by the beginning of its JSON; empty if that does not say. */
+function aboutOf(beginning: string): string {
+  const text = (before: string) => {
+    const [, found] = new RegExp(`${before}:("(?:[^"\\\\]|\\\\.)*")`).exec(beginning) ?? [];
+    return found === undefined ? '' : String(JSON.parse(found));
+  };
+  if (beginning.startsWith('{"kind":"forward"')) return 'Events';
+  if (beginning.startsWith('{"kind":"digest"')) return `Report ${text('"digest":\\{"name"')}`.trim();
+  return text('"summary"');
 }

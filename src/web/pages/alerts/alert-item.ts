@@ -5,6 +5,7 @@ import type { Event } from '../../../domain/alert/event.ts';
 import { fingerprint } from '../../../domain/alert/fingerprint.ts';
 import { whoActs } from '../../../domain/context/findings.ts';
 import { isEndedByProbe, isResolvable } from '../../../domain/evaluate/resolve-by-hand.ts';
+import type { Silence } from '../../../domain/muting/silence.ts';
 import { alertPath } from '../../../http/page-path.ts';
 import type { ShownAlert } from '../../../operator/read-alerts.ts';
 import { alertMessage } from '../frame/items.ts';
@@ -43,7 +44,7 @@ export function alertItem(page: Page, shown: ShownAlert, day: Html | string = ''
     places: [
       html`<li>${where(page, labels.region ?? '', alertPlace(labels))} <span class="small soft">${eventCount(page, alert, lastEvent)}</span></li>`,
     ],
-    about: html`${alertMessage(alert, lastEvent?.message)}${isOver ? '' : actsLine(alert)}
+    about: html`${alertMessage(alert, lastEvent?.message)}${actsLine(alert)}
 ${silence ? html`<p class="small soft"><bdi>${silenceWords(words, silence)}</bdi></p>` : ''}
 ${isInhibited ? html`<p class="small soft">${words.alerts.inhibitedWhy}</p>` : ''}`,
     actions: isOver ? '' : alertActions(page, shown),
@@ -88,11 +89,21 @@ export function choiceOf({ words, back }: Page, { id, labels, annotations }: Ale
 }
 
 /** Who can end it, as far as the type of its error says. */
-export function actsLine({ labels }: Alert): Html | string {
+export function actsLine({ labels }: Pick<Alert, 'labels'>): Html | string {
   const acts = whoActs(labels.error_type ?? '');
   return acts === undefined
     ? ''
     : html`<p class="small">${acts.charAt(0).toUpperCase()}${acts.slice(1)}.</p>`;
+}
+
+/** The acknowledgement that was not taken back before the episode ended. */
+export function acknowledgementOf(
+  { startsAtUs, endsAtUs, state }: Pick<Alert, 'startsAtUs' | 'endsAtUs' | 'state'>,
+  acknowledgements: readonly Silence[],
+  nowUs: number,
+): Silence | undefined {
+  const untilUs = state === 'firing' ? nowUs : endsAtUs;
+  return acknowledgements.find((one) => one.alertStartsAtUs === startsAtUs && one.endsAtUs > untilUs);
 }
 
 /** Whether it is acknowledged, silenced, inhibited or resolved. */

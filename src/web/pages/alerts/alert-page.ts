@@ -36,7 +36,7 @@ import {
   silenceWords,
 } from '../frame/page-words.ts';
 import { undoForm } from './acknowledge-page.ts';
-import { alertActions, endedBy, lasting, mutePills } from './alert-item.ts';
+import { acknowledgementOf, actsLine, alertActions, endedBy, lasting, mutePills } from './alert-item.ts';
 import { timeline } from './alert-timeline.ts';
 
 const TEXT_LENGTH = 2_000;
@@ -133,13 +133,15 @@ function flightLink({ root, words }: Page, event: Event | undefined): Html | str
 /** The last message, where it failed, and what is known about why now, with links to what says so. */
 function whySection(
   page: Page,
-  { findings }: AlertRecord,
+  { alert, findings }: AlertRecord,
   last: Event | undefined,
   message: string,
 ): Html | string {
   const { words } = page;
   const [scope, step] = [last?.attributes.scope, last?.attributes.step_id].map((one) => String(one ?? ''));
   const items = findings.flatMap((one) => ('text' in one ? [one] : []));
+  // Findings are looked for as long as it fires.
+  const acts = alert.state === 'firing' ? '' : actsLine(alert);
   if (!message && items.length === 0) return '';
   return html`<h2>${words.alert.reasons}</h2>
 <div class="sheet">${message ? html`<pre>${saidInLines(message, TEXT_LENGTH)}</pre>` : ''}
@@ -149,7 +151,7 @@ ${items.map(({ text, eventKey, alertId }) => {
   const clause = said(local.charAt(0).toUpperCase() + local.slice(1), TEXT_LENGTH);
   const path = eventKey === undefined ? alertId && alertPath(alertId) : eventPath(eventKey);
   return html`<li>${path === undefined ? clause : html`<a href="${page.root}${path}">${clause}</a>`}</li>`;
-})}</ul></div>`;
+})}${acts && html`<li>${acts}</li>`}</ul></div>`;
 }
 
 function oftenSection(page: Page, { alert, episodes }: AlertRecord, around: AlertSurroundings): Html {
@@ -191,16 +193,14 @@ function whoSection(
 ): Html {
   const { words } = page;
   const names = receivers.map((name) => plainText(name, NAME_LENGTH)).join(', ');
-  const acknowledged = acknowledgements.find(
-    ({ alertStartsAtUs, endsAtUs }) => alertStartsAtUs === alert.startsAtUs && endsAtUs > page.nowUs,
-  );
+  const acknowledged = acknowledgementOf(alert, acknowledgements, page.nowUs);
   const publish = changes.find(({ type }) => /\.(Published|Activated)$/.test(type));
   const more = members.length - NAMED_MEMBERS;
   const rows: [string, Html | string][] = [
     [
       words.alert.seenBy,
       acknowledged
-        ? html`<bdi>${silenceWords(words, acknowledged)}</bdi>${undoForm(page, acknowledged)}`
+        ? html`<bdi>${silenceWords(words, acknowledged)}</bdi>${alert.state === 'firing' ? undoForm(page, acknowledged) : ''}`
         : '',
     ],
     [words.alert.published, publish ? changeLine(page, publish) : ''],

@@ -6,7 +6,7 @@ import { fingerprint } from '../../../domain/alert/fingerprint.ts';
 import type { Episode } from '../../../domain/digest/digest.ts';
 import { formatMatcher, matchersOf } from '../../../domain/matchers/matcher.ts';
 import type { Muting } from '../../../domain/muting/muting.ts';
-import type { Silence } from '../../../domain/muting/silence.ts';
+import { acknowledgementsByAlert, type Silence } from '../../../domain/muting/silence.ts';
 import { alertPath } from '../../../http/page-path.ts';
 import {
   type FiringCounts,
@@ -31,9 +31,10 @@ import { messageLine } from '../frame/items.ts';
 import { type ListView, listPage, type Preset } from '../frame/list-page.ts';
 import type { Html, Page } from '../frame/page.ts';
 import { when, where } from '../frame/page-frame.ts';
-import { alertPlace, alertTitle, severityTone } from '../frame/page-words.ts';
+import { alertPlace, alertTitle, severityTone, silenceWords } from '../frame/page-words.ts';
 import { undoForm } from './acknowledge-page.ts';
 import {
+  acknowledgementOf,
   actsLine,
   alertItem,
   choiceOf,
@@ -57,6 +58,7 @@ interface WithEnds {
 /** Episodes of one kind, severity and error that ended, the latest first. */
 interface EndedCause {
   readonly episodes: readonly Episode[];
+  readonly acknowledgement: Silence | undefined;
   /** The newest message. */
   readonly message: string;
 }
@@ -271,7 +273,11 @@ function newestMessage({ words }: Page, latest: readonly ShownAlert[]): Html | s
 
 const SHOWN_PLACES = 5;
 
-function overItem(page: Page, { episodes, message }: EndedCause, given: URLSearchParams): Html {
+function overItem(
+  page: Page,
+  { episodes, acknowledgement, message }: EndedCause,
+  given: URLSearchParams,
+): Html {
   const { words } = page;
   const [latest] = episodes as readonly [Episode];
   const { alertname, labels } = latest;
@@ -294,7 +300,7 @@ function overItem(page: Page, { episodes, message }: EndedCause, given: URLSearc
       title: alertTitle(words, alertname),
       pills: html`<span class="pill quiet">${words.alerts.resolved}</span>`,
       stamp: html`${words.alerts.last} ${when(page, latest.endsAtUs)}`,
-      about: messageLine(message),
+      about: html`${messageLine(message)}${actsLine(latest)}${acknowledgement ? html`<p class="small soft"><bdi>${silenceWords(words, acknowledgement)}</bdi></p>` : ''}`,
       query: { state: 'resolved' },
     },
   );
@@ -323,10 +329,17 @@ function card(
     ...{ name: alertname, severity, cause, ...query },
   });
   each.delete('cursor');
+  const path = cause !== '' && !given.has('cause') ? `alerts?${each}` : undefined;
+  const more = alerts - shown.places.length;
+  const others =
+    path !== undefined && more > 0
+      ? [html`<li><a href="${page.root}${path}">${page.words.alerts.morePlaces(more)}</a></li>`]
+      : [];
   return problemCard(page, {
     ...shown,
+    places: [...shown.places, ...others],
     title: alerts > 1 ? `${alerts} × ${title}` : title,
-    ...(cause !== '' && !given.has('cause') && { path: `alerts?${each}` }),
+    ...(path !== undefined && { path }),
   });
 }
 
@@ -381,8 +394,14 @@ async function readOver(tx: Transaction, query: AskedAlerts): Promise<Listed<Ale
     JSON.stringify([alertname, severity, error]),
   );
   const items: AlertsEntry[] = [];
+  const silences = acknowledgementsByAlert(await tx.silences.list());
   for (const all of byCause.values()) {
-    items.push({ over: { episodes: all, message: await messageOfEpisode(tx, all[0]!) } });
+    const acknowledged = all.flatMap(
+      (one) =>
+        acknowledgementOf({ ...one, state: 'resolved' }, silences.get(one.alertId) ?? [], query.nowUs) ?? [],
+    );
+    const message = await messageOfEpisode(tx, all[0]!);
+    items.push({ over: { episodes: all, acknowledgement: acknowledged[0], message } });
     await tx.pause();
   }
   return { items, next };

@@ -140,6 +140,7 @@ thead th + th { text-align: right; padding: 0 0 .25rem .75rem; }
 tbody tr { border-top: 1px solid var(--line); }
 table.data { margin: 0; font-size: .9375rem; }
 .data th, .data td { padding: .55rem .75rem; text-align: left; vertical-align: baseline; }
+.data td { overflow-wrap: break-word; } .data bdi { overflow-wrap: anywhere; }
 .data th:first-child { padding-left: 1rem; } .data td:last-child { padding-right: 1rem; }
 .data tbody th { color: var(--ink); min-width: 11rem; }
 .data thead th { padding: .5rem .75rem .4rem; }

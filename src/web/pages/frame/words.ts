@@ -499,6 +499,7 @@ export const ENGLISH = {
     cause: 'Cause',
     sameCause: 'as shown',
     all: (what: string, count: number): string => `${what} all ${count}`,
+    morePlaces: (count: number): string => `and ${count} more`,
     choose: (what: string): string => `Choose ${what}`,
     acknowledgeChosen: 'Acknowledge chosen',
     silenceChosen: 'Silence chosen',
