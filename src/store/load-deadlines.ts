@@ -47,7 +47,7 @@ export async function loadDeadlines(
   for (const rule of rules) {
     const schedule = scheduleOf(rule, history.isWithin);
     const due = schedule
-      .between(Math.max(afterUs, knownUs), bird.deadlineUs, most)
+      .between(Math.max(afterUs, knownUs, bird.joinedUs), bird.deadlineUs, most)
       .filter(({ fromUs }) => fromUs >= knownUs);
     const flights = due[0] ? await history.flightsSince(due[0].fromUs) : [];
     const { id, timezone: zone, withinMs = 0 } = rule;

@@ -29,6 +29,7 @@ async function world(
   flights: readonly Partial<FlightRecord>[],
   status = 'active',
   hasFirstStatus = false,
+  own: { readonly statusSinceUs?: number; readonly newsSinceUs?: number } = {},
 ): Promise<void> {
   await store.transaction(async (tx) => {
     await tx.inventory.putNests([{ region: 'eu', nestId: '682', name: 'Marketing', present: true }]);
@@ -42,7 +43,7 @@ async function world(
           status,
           triggerType: 'scheduled',
         },
-        ...{ present: true, statusSinceUs: at(-240), hasFirstStatus },
+        ...{ present: true, statusSinceUs: at(-240), hasFirstStatus, ...own },
       },
     ]);
     const { stream } = await tx.streams.open('eu', 'flight', '148890');
@@ -108,6 +109,17 @@ test('a success in time meets it, and one of an earlier Flight does not', async 
   await pass(40);
   expect(await said()).toEqual([]);
   expect(outcomes).toEqual(['met']);
+});
+
+test('a Bird that comes to be watched later has only the deadlines after that', async () => {
+  await clock.advance(32 * MINUTE_MS);
+  await world([], 'active', true, { statusSinceUs: at(32), newsSinceUs: at(-38) });
+  const { pass, outcomes } = begin(rule('FlightOverdue', { landedBy: '*/10 * * * *' }));
+  await pass(7);
+  expect(outcomes).toEqual([]);
+  await pass(2);
+  expect(await said()).toEqual(['Not landed by 12:40 (UTC). It did not start.']);
+  expect(outcomes).toEqual(['missed']);
 });
 
 test('the Birds of the very first inventory are judged soon, not a minute later', async () => {

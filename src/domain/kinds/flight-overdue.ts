@@ -126,7 +126,7 @@ export const flightOverdue = defineKind({
       if (knownFromUs === undefined) return { nextUs: nowUs };
       // Up to here, what ended in time is known to be visible. All rules judge this far: the Bird has one mark for all.
       const shownUs = Math.min(nowUs, history.readAtUs) - VISIBLE_AFTER_US;
-      const judgedUs = Math.max(bird.deadlineUs, knownFromUs);
+      const judgedUs = Math.max(bird.deadlineUs, knownFromUs, bird.joinedUs);
       const next = schedule.after(Math.max(judgedUs, shownUs));
       // Of those before the first judgement only the last matters.
       const most = bird.deadlineUs === 0 ? 1 : MOST_LOOKED_AT;

@@ -30,6 +30,8 @@ export interface BirdToJudge {
   readonly statusSinceUs: number;
   /** It had this status when first seen, and may have had it long before. */
   readonly hasFirstStatus: boolean;
+  /** When it came to be watched, with an hour's margin once its first status has changed; 0 if it did so with its region. */
+  readonly joinedUs: number;
   /** The stream of its Flights; undefined before the first poll. */
   readonly stream: number | undefined;
   /** When its latest Flight started; 0 for none. */

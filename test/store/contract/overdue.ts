@@ -84,7 +84,8 @@ export function describeOverdue(run: Run): void {
           bird('1'),
           bird('2', { status: 'suspended' }),
           bird('3', { present: false }),
-          bird('4', { triggerType: 'event', hasFirstStatus: true }),
+          bird('4', { triggerType: 'event', hasFirstStatus: true, newsSinceUs: NOW_US - 60 * MINUTE_US }),
+          bird('5', { newsSinceUs: NOW_US - 60 * MINUTE_US }),
         ]);
         const stream = await openFlightsOf(tx, '1');
         await tx.streams.advanceCursor(stream, NOW_US - MINUTE_US);
@@ -99,11 +100,18 @@ export function describeOverdue(run: Run): void {
           triggerType: 'scheduled',
           statusSinceUs: NOW_US,
           hasFirstStatus: false,
+          joinedUs: 0,
           stream: expect.any(Number),
           lastStartUs: NOW_US - MINUTE_US,
         },
         expect.objectContaining({ status: 'suspended' }),
-        expect.objectContaining({ triggerType: 'event', stream: undefined, lastStartUs: 0 }),
+        expect.objectContaining({
+          triggerType: 'event',
+          stream: undefined,
+          lastStartUs: 0,
+          joinedUs: NOW_US,
+        }),
+        expect.objectContaining({ joinedUs: NOW_US - 60 * MINUTE_US }),
       ]);
     });
 
