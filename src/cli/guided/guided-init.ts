@@ -110,16 +110,19 @@ class Guide {
   }
 
   async #askRegion(taken: readonly string[]): Promise<RegionAnswers> {
+    const left = [...ADDRESSES.keys()].find((one) => !taken.includes(one));
+    let before: RegionAnswers | undefined;
     for (;;) {
-      const left = [...ADDRESSES.keys()].find((name) => !taken.includes(name));
-      const name = await this.#talk.ask('Name of the region', left);
+      const name = await this.#talk.ask('Name of the region', before?.name ?? left);
       if (taken.includes(name)) {
         this.#talk.say('There is already a region of that name.');
         continue;
       }
-      const baseUrl = await this.#talk.ask('Address of its REST interface', ADDRESSES.get(name));
+      const known = before?.name === name ? before.baseUrl : ADDRESSES.get(name);
+      const baseUrl = await this.#talk.ask('Address of its REST interface', known);
       const token = await this.#talk.askUnseen('API token of an organisation admin');
       const region = { name, baseUrl, tokenFile: this.#keep(`${name}-token`, token) };
+      before = region;
       const config = this.#load({ regions: [region], receiver: { kind: 'nobody' }, externalUrl: '' });
       if (config && (await this.#isReached(config))) return region;
       if (config && !(await this.#talk.confirm('Try again?', true))) return region;

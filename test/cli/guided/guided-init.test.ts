@@ -92,7 +92,7 @@ test('what does not work is reported with its reason, and asked again [long]', a
   const hook = await openHook(404, 204);
   const folder = openFolder();
   const { exit, asked } = await answer(folder, [
-    ...['eu', url, 'wrong', 'y', 'eu', url, TOKEN, 'n'],
+    ...['eu', url, 'wrong', 'y', '', '', TOKEN, 'n'],
     ...['4', hook.url, 'y', 'y', '4', hook.url, 'y', 'nonsense', ''],
   ]);
   expect(exit).toBe(0);
