@@ -302,6 +302,24 @@ describe('FlightsUnusual', () => {
     ]);
   });
 
+  test('a Bird is not judged for the hours before it came to be watched', async () => {
+    begin(rule('FlightsUnusual', { per: '1h', atLeast: 2 }));
+    await store.transaction((tx) =>
+      tx.inventory.putBirds([
+        {
+          ...{ region: 'eu', nestId: '682', birdId: '7', name: 'Newcomer', status: 'active', present: true },
+          ...{ triggerType: 'event', statusSinceUs: clock.nowUs() + 30 * MINUTE_US, hasFirstStatus: true },
+          newsSinceUs: clock.nowUs() - HOUR_US,
+        },
+      ]),
+    );
+    const ofNewcomer = async () => (await list('firing')).filter(({ labels }) => labels.bird === 'Newcomer');
+    await passUntil(THURSDAY_US + 13 * HOUR_US + MINUTE_US);
+    expect(await ofNewcomer()).toEqual([]);
+    await passUntil(THURSDAY_US + 14 * HOUR_US + MINUTE_US);
+    expect(await ofNewcomer()).toHaveLength(1);
+  });
+
   test('each period is judged once, also by a process that begins later [long]', async () => {
     const asked = rule('FlightsUnusual');
     begin(asked);

@@ -184,7 +184,7 @@ export const flightsUnusual = defineKind({
   },
 });
 
-type Status = Pick<BirdToJudge, 'status' | 'statusSinceUs' | 'hasFirstStatus'>;
+type Status = Pick<BirdToJudge, 'status' | 'statusSinceUs' | 'hasFirstStatus' | 'joinedUs'>;
 
 /** Counts the Flights of a period, and judges them by a rule. */
 export async function countFlights(
@@ -214,7 +214,9 @@ export async function countFlights(
   if (!isOver) return { ...judged, verdict: 'usual' };
   const blind = await blindSpan(history, period);
   if (blind) return { ...judged, verdict: 'blind', blind };
-  const isActive = bird.status === 'active' && (bird.hasFirstStatus || bird.statusSinceUs <= period.fromUs);
+  const { status, statusSinceUs, hasFirstStatus, joinedUs } = bird;
+  const activeUs = hasFirstStatus ? joinedUs : Math.max(joinedUs, statusSinceUs);
+  const isActive = status === 'active' && activeUs <= period.fromUs;
   const isFewer = count < least && (!learned || isFarBelow(count, medianOf(learned), rule.fewerThan));
   if (isFewer && !isActive) return { ...judged, verdict: 'inactive' };
   return { ...judged, verdict: isFewer ? 'fewer' : 'usual' };
