@@ -479,7 +479,7 @@ describe('deliveries', () => {
     expect(exit).toBe(0);
     expect(stdout.match(/^d\d/gm)).toEqual(['d3', 'd2', 'd1']);
     expect(stdout).toMatch(
-      /^d2 +ops +email +dead +3 +2026-07-02 11:58:00 UTC +- +2026-07-02 12:00:00 UTC +410 \[2J Gone$/m,
+      /^d2 +ops +email +dead +3 +2026-07-02 11:58:00 UTC +Events +2026-07-02 12:00:00 UTC +410 \[2J Gone$/m,
     );
     expect((await run('deliveries', '--dead')).stdout.match(/^d\d/gm)).toEqual(['d2']);
     expect((await run('deliveries', '--receiver', 'pager')).stdout.match(/^d\d/gm)).toEqual(['d3']);

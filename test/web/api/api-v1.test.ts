@@ -386,7 +386,7 @@ test('GET /api/v1/deliveries returns what was sent, to whom, when and why not', 
     next_attempt_at: '2026-07-02T11:58:00.000000Z',
     settled_at: null,
     last_error: 'HTTP 503',
-    about: '',
+    about: 'Events',
     about_more: 0,
   });
   expect(deliveries[1]).toMatchObject({ next_attempt_at: null, settled_at: '2026-07-02T12:00:00.000000Z' });
