@@ -59,7 +59,7 @@ describe('birds', () => {
     expect(stdout).toContain('durations  half within 4 min, 95 of 100 within 8 min');
     expect(stdout).toContain('cause      4 × Translation failed: the provider answered # …');
     expect(stdout).toMatch(
-      /^failed {5}2026-07-02 11:01:00 UTC, step translate: Translation failed: .* \(Flight f0\)$/m,
+      /^failed {5}2026-07-02 11:01:00 UTC, step Translate text: Translation failed: .* \(Flight f0\)$/m,
     );
     expect((await run('birds', 'show', '3')).stdout).toMatch(
       /^off {8}2026-07-02 11:59:00 UTC bird_log.Suspended by anna@example.com$/m,
@@ -129,12 +129,12 @@ describe('flights', () => {
     const { stdout } = await run('flights', 'bird=Translate blog', 'status=failed', '--limit', '1');
     expect(stdout).toMatch(/^STARTED +STATUS +TOOK +REGION +NEST +BIRD +FLIGHT +STEP +MESSAGE\n/);
     expect(stdout.split('\n')[1]).toMatch(
-      /^2026-07-02 11:00:00 UTC +failed +1 min +eu +Marketing +Translate blog +f0 +translate +Translation failed/,
+      /^2026-07-02 11:00:00 UTC +failed +1 min +eu +Marketing +Translate blog +f0 +Translate text +Translation failed/,
     );
     const one = await run('flights', 'show', 'f0');
     expect(one.exit).toBe(0);
     expect(one.stdout).toContain('f0: failed in eu / Marketing / Translate blog');
-    expect(one.stdout).toContain('step       translate');
+    expect(one.stdout).toContain('step       Translate text');
     expect(one.stdout).toContain('\n              at Poll (line 12)');
     expect(one.stdout).toContain('alert      a, firing');
     expect(one.stdout).toContain('eu/flight/f0/failed; nestwatch explain');

@@ -30,7 +30,11 @@ export async function putFlights(
         continue;
       }
       const endedAtUs = startedAtUs + tookUs;
-      const attributes = { flight_id: id, status, ...(status === 'failed' && { step_id: 'translate' }) };
+      const attributes = {
+        flight_id: id,
+        status,
+        ...(status === 'failed' && { step_id: 'translate', scope: 'Translate text' }),
+      };
       const event = anEvent({
         ...{ id: `${id}/${status}`, region, nestId, birdId, type: `flight.${status}` },
         ...{ occurredAtUs: endedAtUs, message, attributes },

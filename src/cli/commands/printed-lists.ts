@@ -76,12 +76,17 @@ export const FLIGHTS: List<Flight> = {
     NEST: (one) => shown(one.nest),
     BIRD: (one) => shown(one.bird || one.bird_id),
     FLIGHT: (one) => shown(one.flight_id),
-    STEP: (one) => shown(one.step_id ?? ''),
+    STEP: step,
     MESSAGE: (one) => shown(one.message),
   },
   least: ['STEP', 'TOOK', 'REGION', 'FLIGHT', 'NEST'],
   none: 'No Flights.\n',
 };
+
+/** Its name, or else its id; empty for none. */
+export function step({ scope, step_id: id }: Pick<Flight, 'scope' | 'step_id'>): string {
+  return shown(scope ?? id ?? '');
+}
 
 export function took({ duration_seconds: seconds }: { readonly duration_seconds: number | null }): string {
   return seconds === null ? '-' : durationWords(seconds * 1000, 'two units');

@@ -23,6 +23,7 @@ import {
   FLIGHTS,
   listText,
   readList,
+  step,
   took,
 } from './printed-lists.ts';
 
@@ -157,7 +158,7 @@ function birdLines(data: BirdReport): string[] {
     ...data.causes.map((one) => `cause      ${one.count} × ${shown(one.error) || 'without a message'}`),
     ...(failure
       ? [
-          `failed     ${shownTime(failure.ended_at)}${failure.step_id ? `, step ${shown(failure.step_id)}` : ''}: ${shown(failure.message) || 'without a message'} (Flight ${shown(failure.flight_id)})`,
+          `failed     ${shownTime(failure.ended_at)}${step(failure) && `, step ${step(failure)}`}: ${shown(failure.message) || 'without a message'} (Flight ${shown(failure.flight_id)})`,
         ]
       : []),
     ...data.log.slice(0, SHOWN_LOG).map((one) => `log        ${eventLine(one)}`),
@@ -219,7 +220,7 @@ function flightLines(data: FlightReport): string[] {
     `${shown(data.flight_id)}: ${shown(data.status)} in ${shown(place)}`,
     `started    ${shownTime(data.started_at)}`,
     ...(data.ended_at === null ? [] : [`ended      ${shownTime(data.ended_at)}, after ${took(data)}`]),
-    ...(data.step_id === null ? [] : [`step       ${shown(data.step_id)}`]),
+    ...(step(data) ? [`step       ${step(data)}`] : []),
     ...(message ? [`error      ${shownLines(message).replaceAll('\n', '\n           ')}`] : []),
     ...data.alerts.map((one) => `alert      ${shown(one.id)}, ${one.state}`),
     ...notified,
@@ -237,9 +238,9 @@ function logLines(log: FlightReport['log']): string[] {
   return [
     ...(log.older > 0 ? [`log        ${log.older} older entries are not shown`] : []),
     ...log.entries.map((one) => {
-      const step = one.step_id === null ? '' : `, step ${shown(one.step_id)}`;
+      const at = step(one) && `, step ${step(one)}`;
       const wentOn = one.went_on === null ? '' : `, ${shown(one.went_on)}`;
-      return `log        ${shownTime(one.at)} ${shown(one.level ?? one.type)}${step}${wentOn}: ${shown(one.message)}`;
+      return `log        ${shownTime(one.at)} ${shown(one.level ?? one.type)}${at}${wentOn}: ${shown(one.message)}`;
     }),
   ];
 }

@@ -116,7 +116,7 @@ describe('/birds/{region}/{id}', () => {
     expect(text).toContain(
       '4 succeeded, 4 failed. The dashed line is the median, 4 min. Each bar is a Flight',
     );
-    expect(text).toContain('Too Many Requests&quot; at Poll (line 12) 4 translate');
+    expect(text).toContain('Too Many Requests&quot; at Poll (line 12) 4 Translate text');
     expect(linksTo(body, 'Flight failed')).toEqual(['../../alerts/a']);
     expect(linksTo(body, 'all its events')).toEqual(['../../events?region=eu&amp;bird=148890']);
   });
@@ -199,7 +199,7 @@ describe('/flights/{region}/{id}', () => {
     const { status, text, body } = await page('/flights/eu/f0');
     expect(status).toBe(200);
     expect(text).toContain('Flight failed: Translate blog');
-    expect(text).toContain('Took 1 min Step translate');
+    expect(text).toContain('Took 1 min Step Translate text');
     expect(body).toContain('answered 429 &quot;Too Many Requests&quot;\n   at Poll (line 12)');
     expect(linksTo(body, 'Flight failed')).toEqual(['../../alerts/a']);
     expect(linksTo(body, 'email')).toEqual(['../../deliveries/d']);
