@@ -73,6 +73,22 @@ test('a publish in production is told once, and nothing else [long]', async () =
   expect(stage.mails).toHaveLength(2);
 });
 
+test('what happened before nestwatch watched the region is not told [long]', async () => {
+  const { stage, alerts } = await told({
+    rules: [CHANGED],
+    before(world) {
+      const { id } = world.addNest({ name: 'Production' });
+      const bird = world.addBird(id, { name: 'Old', triggerType: 'manual' });
+      world.appendBirdLog(bird.id, {
+        fields: { eventType: 'Published', ...BY },
+        createdAtUs: world.nowUs() - 600e6,
+      });
+    },
+  });
+  expect(stage.forwarded().filter((key) => key.includes('/bird_log/'))).toHaveLength(1);
+  expect(alerts()).toEqual([]);
+});
+
 test('two rules that fit the same event are two alerts with their own titles [long]', async () => {
   const all = rule('EventMatched', {
     title: 'Any change',
@@ -97,6 +113,25 @@ test('an end is told where that is written [long]', async () => {
   await stage.minutesPass(9);
   expect(alerts().map(({ status }) => status)).toEqual(['firing', 'resolved']);
   expect(stage.mails).toHaveLength(1);
+});
+
+test('a thousand renames at once are a thousand events, and one alert in one message [long]', async () => {
+  const { stage, world, alerts } = await told({
+    rules: [rule('EventMatched', { id: 'renamed', match: parseMatchers('type="inventory.bird_renamed"') })],
+    poll: { intervalMs: 600_000, maxIntervalMs: 3_600_000 },
+    before(eu) {
+      const nests = Array.from({ length: 10 }, (_, at) => eu.addNest({ name: `Customer ${at}` }));
+      for (let at = 0; at < 1_000; at += 1)
+        eu.addBird(nests[at % 10]!.id, { name: `Sync ${at}`, triggerType: 'manual' });
+    },
+  });
+  await stage.minutesPass(6);
+  for (const { id, name } of world.birds.values()) world.renameBird(id, `${name} again`);
+  await stage.minutesPass(12);
+  const keys = stage.forwarded().filter((key) => key.includes('/inventory/'));
+  expect([keys.length, new Set(keys).size]).toEqual([1_000, 1_000]);
+  expect(stage.received()).toHaveLength(1);
+  expect(alerts()).toMatchObject([{ labels: { rule: 'renamed' }, events_total: 1_000 }]);
 });
 
 test('cancelled Flights of a Nest are told at the fifth [long]', async () => {

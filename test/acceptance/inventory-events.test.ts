@@ -1,4 +1,7 @@
 /** What the inventory notices between two readings becomes an event, once; what only comes to be watched does not. */
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Event } from '../../src/domain/alert/event.ts';
 import { createMatcher } from '../../src/domain/matchers/matcher.ts';
@@ -243,6 +246,32 @@ test('what happened while the daemon did not run is noticed after its start, onc
     'User ann@example.com was deactivated',
     'ann@example.com is no longer a member of Customer 3',
   ]);
+});
+
+test('after a backup is restored, what happened since it was made is noticed again, and nothing else [long]', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'nestwatch-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const storePath = join(folder, 'store.db');
+  const stage = await stageOf({ storePath });
+  const { eu } = stage;
+  await stage.minutesPass(TWICE);
+  eu.renameBird(birdNamed(eu, 'Sync Customer 3').id, 'Before');
+  eu.setTrigger(birdNamed(eu, 'Before').id, 'scheduled');
+  await stage.minutesPass(TWICE);
+  await stage.restart(() => copyFileSync(storePath, join(folder, 'backup.db')));
+  const before = await messages(stage);
+  eu.renameBird(birdNamed(eu, 'Sync Customer 4').id, 'Since');
+  eu.removeMember(nestNamed(eu, 'Customer 4').id, ann(eu).id);
+  await stage.minutesPass(TWICE);
+  const since = await messages(stage);
+  expect([before.length, since.length]).toEqual([2, 4]);
+  await stage.restart(() => {
+    for (const ending of ['-wal', '-shm']) rmSync(`${storePath}${ending}`, { force: true });
+    copyFileSync(join(folder, 'backup.db'), storePath);
+  });
+  expect(await messages(stage)).toEqual(before);
+  await stage.minutesPass(2 * TWICE);
+  expect(await messages(stage)).toEqual(since);
 });
 
 test('members and Users are read only where somebody wants to be told of them [long]', async () => {

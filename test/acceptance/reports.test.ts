@@ -1,8 +1,17 @@
 /** Reports of the month that are mailed, with the whole daemon. */
 import { expect, onTestFinished, test } from 'vitest';
+import { createDigests } from '../../src/alerting/send-digests.ts';
 import { viewOf } from '../../src/channels/message/digest-view.ts';
 import { reportCsv } from '../../src/domain/digest/report-figures.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { NOTHING_CONFIGURED } from '../alerting/desk.ts';
+import { email } from '../channels/sample-notifications.ts';
+import { changed } from '../store/changed-transaction.ts';
+import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
 import { openStage } from './stage.ts';
+
+const EU = { region: 'eu', verifiedUntilUs: 0 };
 
 const NESTS = Array.from({ length: 20 }, (_, at) => `Customer ${at + 1}!`);
 
@@ -82,6 +91,72 @@ test('the members of each Nest get its own month, as the service counts it, and 
   );
   expect(suppressed.deliveries.map(({ lastError }) => lastError)).toContain('the Nest has no active members');
 });
+
+test.each(['before', 'after'])(
+  'after a crash %s the commit that queues the reports, each Nest has one, however often it starts again [long]',
+  async (moment) => {
+    const clock = createVirtualClock();
+    const inner = await openSqliteStore({ path: ':memory:', clock });
+    onTestFinished(() => inner.close());
+    await inner.transaction(async (tx) => {
+      const nests = NESTS.map((name, at) => ({ region: 'eu', nestId: String(at), name, present: true }));
+      await tx.inventory.regionSince('eu', TEST_START_US - 3_600e6);
+      await tx.inventory.putNests(nests);
+      await tx.inventory.putNestMembers(
+        nests.map(({ region, nestId }) => ({ region, nestId, addresses: [`m${nestId}@customer.example`] })),
+      );
+    });
+    const own = { name: 'monthly', cron: '0 * * * *', timezone: 'UTC', receiver: 'ops', skipEmpty: false };
+    const live = async (crashes: number, forMs: number) => {
+      const stop = new AbortController();
+      let isQueuing = false;
+      let left = crashes;
+      const store: Store = {
+        ...inner,
+        async transaction(work) {
+          const value = await inner.transaction(async (tx) => {
+            const done = await work(
+              changed(tx, {
+                outbox: {
+                  enqueue(...given) {
+                    isQueuing = true;
+                    return tx.outbox.enqueue(...given);
+                  },
+                },
+              }),
+            );
+            if (isQueuing && left > 0 && moment === 'before') throw new Error('killed');
+            return done;
+          });
+          if (!isQueuing || left === 0) return value;
+          left -= 1;
+          throw new Error('killed');
+        },
+      };
+      const ended = createDigests({
+        ...{ store, clock, report: () => stop.abort(), queued: () => {}, regions: () => [EU] },
+        config: {
+          ...NOTHING_CONFIGURED,
+          digests: [{ ...own, report: { isForEachNest: true, isToMembers: true, isCountsOnly: true } }],
+          receivers: [{ name: 'ops', integrations: [email({ to: [], toNestMembers: true })] }],
+        },
+      }).run(stop.signal);
+      await clock.advance(forMs);
+      stop.abort();
+      await clock.advance(1);
+      await ended;
+    };
+    const queued = async () => {
+      const { deliveries } = await inner.transaction((tx) => tx.outbox.page({ limit: 100 }));
+      return deliveries.map(({ notificationId }) => notificationId);
+    };
+    await live(1, 3_600_000);
+    expect(await queued()).toHaveLength(moment === 'before' ? 0 : NESTS.length);
+    for (let life = 0; life < 2; life += 1) await live(0, 600_000);
+    const ids = await queued();
+    expect([ids.length, new Set(ids).size]).toEqual([NESTS.length, NESTS.length]);
+  },
+);
 
 test('one report of all Nests has the figures and texts of the page [long]', async () => {
   const whole = { isForEachNest: false, isToMembers: false, isCountsOnly: false, minutesSaved: 30 };

@@ -26,8 +26,8 @@ export interface Checked {
   readonly said: Readonly<Record<string, number>>;
   /** Real events that had to arrive. */
   readonly events: number;
-  /** Events of the inventory. */
-  readonly noticed: number;
+  /** Events of the inventory by type, lists of it that lacked something, and steps of our clock. */
+  readonly noticed: Readonly<Record<string, number>>;
   /** Events accepted more than once under one id after an answer that was lost, which is unavoidable. */
   readonly unavoidable: number;
   /** From when an event could be read to when the lake had it, in milliseconds, for events that nothing delayed. */

@@ -95,6 +95,7 @@ export function beginLife(world: World, plan: RegionPlan, options: LifeOptions):
     often(life.future, (own) => future(world, own));
     often(life.inventory, (own) => inventoryChange(world, own));
     often(life.people, (own) => peopleChange(world, own));
+    often(life.returns, (own) => birdReturns(world, own));
   });
 }
 
@@ -275,6 +276,13 @@ function inventoryChange(world: World, random: Random): void {
     else if (bird.status === 'suspended') world.activate(bird.id);
     else world.publish(bird.id);
   });
+}
+
+function birdReturns(world: World, random: Random): void {
+  const deleted = [...world.birds.values()].filter(
+    ({ deletedAtUs, nestId }) => deletedAtUs !== undefined && world.nests.has(nestId),
+  );
+  if (deleted.length > 0 && present(world).length < MOST_BIRDS) world.restoreBird(pick(random, deleted).id);
 }
 
 function peopleChange(world: World, random: Random): void {

@@ -42,6 +42,8 @@ export interface RegionPlan {
   readonly behaviours: Partial<Behaviours>;
   readonly life: LifePlan;
   readonly outages: readonly PlannedOutage[];
+  /** The share of lists of the inventory that lack an item. */
+  readonly cutLists: number;
 }
 
 /** How often things happen in the whole region, per hour; 0 for never. */
@@ -65,6 +67,8 @@ export interface LifePlan {
   readonly inventory: number;
   /** People join and leave Nests, Users are deactivated, empty Nests come and go, triggers change. */
   readonly people: number;
+  /** Deleted Birds are listed again. */
+  readonly returns: number;
 }
 
 export interface PlannedOutage {
@@ -206,10 +210,12 @@ function newRegion(region: string, random: Random, safetyMs: number, isCalm: boo
       duplicates: rate(0.4, 6),
       malformed: rate(0.4, 6),
       future: rate(0.3, 2),
-      inventory: rate(0.5, 4),
+      inventory: rate(0.5, 8),
       people: isCalm ? 0 : 12 * seededRandom(seed ^ 0x9e091e)(),
+      returns: isCalm ? 0 : 4 * seededRandom(seed ^ 0x4e7042)(),
     },
     outages: has(0.5) ? newOutages(random, safetyMs, hours) : [],
+    cutLists: isCalm ? 0 : 0.2 * seededRandom(seed ^ 0xc0711575)(),
   };
 }
 

@@ -15,6 +15,7 @@ import { baseUrl, stageConfig } from '../acceptance/stage-config.ts';
 import { simulatorTransport } from '../simulator/simulator-transport.ts';
 import { createVirtualClock, TEST_START_US, type VirtualClock } from '../virtual-clock.ts';
 import { type Checked, check } from './checker.ts';
+import { type CutLists, createCutLists } from './inventory/cut-lists.ts';
 import { type Kept, type WatchedWorld, watchInventory, watchKept } from './inventory/inventory-history.ts';
 import { beginLife, endLife, landEverywhere } from './life.ts';
 import { createManners } from './manners.ts';
@@ -49,6 +50,8 @@ export interface Remains {
   /** The same worlds, and how their inventories were. */
   readonly inventories: readonly WatchedWorld[];
   readonly kept: Kept;
+  /** How many lists of the inventory lacked something. */
+  readonly cutLists: number;
   readonly receivers: Receivers;
   readonly store: Store;
   /** The times in which no daemon ran. */
@@ -101,6 +104,7 @@ export interface Scene {
   readonly worlds: readonly World[];
   readonly inventories: readonly WatchedWorld[];
   readonly kept: Kept;
+  readonly cuts: readonly CutLists[];
   readonly receivers: Receivers;
   readonly store: Store;
   readonly happenings: { readonly bugs: string[]; readonly alarms: Alarm[] };
@@ -139,6 +143,9 @@ export async function openScene(seed: number, plan: Plan, { watch }: RunOptions)
   }
   const receivers = createReceivers(clock, forked(random), plan.receivers);
   const { store, kept } = watchKept(await openSqliteStore({ path: ':memory:', clock }), () => clock.nowUs());
+  const cuts = plan.regions.map((region, at) =>
+    createCutLists(worlds[at]!, region, kept, seededRandom(region.seed ^ 0xc07)),
+  );
   const bugs: string[] = [];
   const alarms: Alarm[] = [];
   const complaints: string[] = [];
@@ -170,7 +177,13 @@ export async function openScene(seed: number, plan: Plan, { watch }: RunOptions)
         const inner = simulatorTransport({ [baseUrl(region)]: world });
         return {
           send: (request) =>
-            mortal.isDead() ? new Promise(() => {}) : mortal.answer(manners(inner, request)),
+            mortal.isDead()
+              ? new Promise(() => {})
+              : mortal.answer(
+                  manners(inner, request).then((response) =>
+                    cuts[worlds.indexOf(world)]!.answer(request, response),
+                  ),
+                ),
           close: inner.close,
         };
       },
@@ -191,7 +204,7 @@ export async function openScene(seed: number, plan: Plan, { watch }: RunOptions)
   }
 
   return {
-    ...{ plan, random, clock, worlds, inventories, kept, receivers, store, complaints, partsOf },
+    ...{ plan, random, clock, worlds, inventories, kept, cuts, receivers, store, complaints, partsOf },
     happenings: { bugs, alarms },
   };
 }
@@ -224,12 +237,13 @@ export async function passQuietTime({ plan, random, clock, worlds, receivers }: 
 /** Judges what the run has left behind. */
 export async function judge(
   seed: number,
-  { plan, worlds, inventories, kept, receivers, store, happenings, complaints, clock }: Scene,
+  { plan, worlds, inventories, kept, cuts, receivers, store, happenings, complaints, clock }: Scene,
   { lives, ...more }: Pick<Remains, 'down'> & { readonly lives: number; readonly moves?: number },
   inspect: RunOptions['inspect'],
 ): Promise<Outcome> {
   const remains: Remains = {
     ...{ plan, worlds, inventories, kept, receivers, store, happenings, complaints, ...more },
+    cutLists: cuts.reduce((sum, one) => sum + one.count(), 0),
     startedAtUs: TEST_START_US,
     endedAtUs: clock.nowUs(),
   };

@@ -74,6 +74,7 @@ async function many(): Promise<number> {
   const failed: Outcome[] = [];
   const takeoversMs: number[] = [];
   const said = new Map<string, number>();
+  const noticed = new Map<string, number>();
   const sums = { done: 0, events: 0, requests: 0, lives: 0, unavoidable: 0, virtualMs: 0 };
   const startedMs = performance.now();
   let toldMs = startedMs;
@@ -98,7 +99,8 @@ async function many(): Promise<number> {
       for (const key of ['events', 'requests', 'lives', 'unavoidable', 'virtualMs'] as const) {
         sums[key] += outcome[key];
       }
-      for (const [name, times] of Object.entries(outcome.said)) said.set(name, (said.get(name) ?? 0) + times);
+      addTo(said, outcome.said);
+      addTo(noticed, outcome.noticed);
       delays.add(outcome.delaysMs);
       takeoversMs.push(...takeoversOf(outcome));
       if (outcome.findings.length > 0) {
@@ -119,7 +121,8 @@ lost         ${found('lost')}
 invented     ${found('invented')}
 repeated     ${found('repeated')} (and ${sums.unavoidable} messages that were unavoidable, under the same id)
 unexplained  ${found('unexplained')}
-said         ${[...said].map(([name, times]) => `${name} ${times}`).join(', ') || 'nothing'}
+said         ${countsOf(said)}
+inventory    ${countsOf(noticed)}
 delay        p50 ${seconds(delays.quantile(0.5))}, p99 ${seconds(delays.quantile(0.99))}
 requests     ${sums.requests}
 speed        ${whole(speed())} times life on ${jobs} threads, ${whole(sums.virtualMs / processorMs())} on a whole core`);
@@ -129,6 +132,15 @@ speed        ${whole(speed())} times life on ${jobs} threads, ${whole(sums.virtu
     console.log(`\nseed ${seed}: ${names}\n  node test/simulation/simulate.ts --seed ${seed} ${options}`);
   }
   return failed.length === 0 ? 0 : 1;
+}
+
+function addTo(sums: Map<string, number>, counts: Readonly<Record<string, number>>): void {
+  for (const [name, times] of Object.entries(counts)) sums.set(name, (sums.get(name) ?? 0) + times);
+}
+
+function countsOf(sums: ReadonlyMap<string, number>): string {
+  const sorted = [...sums].toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return sorted.map(([name, times]) => `${name} ${times}`).join(', ') || 'nothing';
 }
 
 function takeoversOf(outcome: Outcome | ReplicaOutcome): readonly number[] {

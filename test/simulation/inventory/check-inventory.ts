@@ -55,18 +55,27 @@ function stepOf({ type, key, birdId, nestId, attributes }: Event): readonly [abo
   }
 }
 
-/** Returns how many there were. */
+/** Returns how many there were of each type, and how many lists lacked something. */
 export function checkInventory(
-  { inventories, kept, startedAtUs }: Remains,
+  { plan, inventories, kept, cutLists, startedAtUs }: Remains,
   seen: ReadonlyMap<string, Arrival>,
   find: Find,
-): number {
+): Record<string, number> {
   const keys = new Set(kept.events.map(({ key }) => key));
   for (const key of keys) if (!seen.has(key)) find('lost', 'lost inventory', `${key} was not forwarded`);
   for (const key of seen.keys())
     if (key.split('/')[1] === 'inventory' && !keys.has(key)) find('invented', 'never was', key);
   for (const inventory of inventories) checkRegion(inventory, kept, startedAtUs, find);
-  return keys.size;
+  const noticed: Record<string, number> = {
+    'lists that lacked something': cutLists,
+    'steps of our clock': plan.clockSteps.length,
+  };
+  for (const { type, message } of kept.events) {
+    const isBack = type === 'inventory.bird_created' && message.includes('is listed again');
+    const name = isBack ? 'bird_created again' : type.slice('inventory.'.length);
+    noticed[name] = (noticed[name] ?? 0) + 1;
+  }
+  return noticed;
 }
 
 function checkRegion({ world, histories }: WatchedWorld, kept: Kept, startedAtUs: number, find: Find): void {
