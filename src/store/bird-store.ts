@@ -109,12 +109,15 @@ export interface FlightEndsQuery {
 
 export type NestKey = Pick<NestOverview, 'region' | 'nestId'>;
 
-/** How Flights ended within half an hour. */
-export interface FlightEnds {
-  /** When the half hour began. */
-  readonly sinceUs: number;
+export interface EndCounts {
   readonly succeeded: number;
   readonly failed: number;
+}
+
+/** How Flights ended within half an hour. */
+export interface FlightEnds extends EndCounts {
+  /** When the half hour began. */
+  readonly sinceUs: number;
 }
 
 /** How the Flights of a Bird ended since an instant. */

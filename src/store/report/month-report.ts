@@ -14,6 +14,7 @@ import {
 import { successRatio } from '../../domain/statistics/flight-statistics.ts';
 import { exactZoneTime } from '../../text/instant-words.ts';
 import { type Period, periodsOf } from '../../time/zone-format.ts';
+import type { EndCounts } from '../bird-store.ts';
 import { episodeOf } from '../rows/alert-row.ts';
 import { HOUR_US, HOURS_KEPT } from '../rows/nest-hours.ts';
 import type { Store } from '../store.ts';
@@ -168,31 +169,20 @@ async function countFlights(
   const days: Period[] = [];
   for (let day = calendar.at(fromUs); day.fromUs < month.untilUs; day = calendar.at(day.untilUs))
     days.push(day);
-  const nests: { readonly labels: Labels; readonly days: readonly Counts[] }[] = [];
+  const nests: { readonly labels: Labels; readonly days: readonly EndCounts[] }[] = [];
   for (const region of regions) {
     for (const { nestId: nest_id, name: nest } of await store.transaction((tx) =>
       tx.inventory.nests(region),
     )) {
       if (nestId !== undefined && nest_id !== nestId) continue;
-      const own = { labels: { region, nest_id, nest }, days: days.map(() => ({ ...NONE })) };
-      let at = 0;
-      const of = { regions: [region], nestId: nest_id, sinceUs: fromUs };
-      for (const { sinceUs, ...ends } of await store.transaction((tx) => tx.birds.flightEnds(of))) {
-        while (at < days.length && days[at]!.untilUs <= sinceUs) at += 1;
-        if (at < days.length) add(own.days[at]!, ends);
-      }
-      nests.push(own);
+      const counts = await store.transaction((tx) => tx.birds.nestDays({ region, nestId: nest_id }, days));
+      nests.push({ labels: { region, nest_id, nest }, days: counts });
     }
   }
   return { days, nests };
 }
 
-interface Counts {
-  succeeded: number;
-  failed: number;
-}
-
-const NONE: Counts = { succeeded: 0, failed: 0 };
+const NONE = { succeeded: 0, failed: 0 };
 
 /** What belongs to no region concerns all. */
 function isOfRegion({ labels }: Episode, region: string | undefined): boolean {
@@ -204,13 +194,13 @@ function isOfNest(one: Episode, nestId: string | undefined): boolean {
   return nestId === undefined || one.labels.nest_id === nestId || impairsWatch(one);
 }
 
-function add<Sum extends Counts>(sum: Sum, { succeeded, failed }: Counts): Sum {
+function add<Sum extends typeof NONE>(sum: Sum, { succeeded, failed }: EndCounts): Sum {
   sum.succeeded += succeeded;
   sum.failed += failed;
   return sum;
 }
 
-function figuresOf(all: readonly Counts[]) {
+function figuresOf(all: readonly EndCounts[]) {
   const { succeeded, failed } = all.reduce(add, { ...NONE });
   return { flights: succeeded + failed, failed, success: successRatio({ succeeded, failed }) ?? Number.NaN };
 }

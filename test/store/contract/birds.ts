@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { BirdQuery, FlightQuery, NestQuery } from '../../../src/store/bird-store.ts';
 import type { BirdRecord } from '../../../src/store/sql/watched/nests-and-birds.ts';
 import type { Transaction } from '../../../src/store/store.ts';
+import { periodsOf } from '../../../src/time/zone-format.ts';
 import { alert, event, flight, HOSTILE_TEXTS, NOW_US, SECOND_US } from './sample-records.ts';
 import type { Run } from './subject.ts';
 
@@ -257,6 +258,32 @@ export function describeBirds(run: Run): void {
         [{ sinceUs: beganUs, succeeded: 1, failed: 0 }, late],
         [],
       ]);
+    });
+
+    test.each([
+      ['UTC', '2026-07-01'],
+      ['Asia/Kolkata', '2026-07-01'],
+      ['Europe/Amsterdam', '2026-03-27'],
+      ['Europe/Amsterdam', '2026-10-23'],
+    ])('are counted by day in %s from %s on, as the half hours say', async (zone, from) => {
+      const calendar = periodsOf('1d', zone);
+      const days = [calendar.at(Date.parse(`${from}T12:00Z`) * 1000)];
+      while (days.length < 5) days.push(calendar.at(days.at(-1)!.untilUs));
+      const [beginUs, endUs] = [days[0]!.fromUs, days[4]!.untilUs];
+      await run(async (tx) => {
+        for (let us = beginUs - HOUR_US, at = 0; us < endUs + HOUR_US; us += halfUs, at += 1)
+          await ended(tx, `${at}`, at % 3 === 0 ? 'failed' : 'succeeded', us);
+      });
+      const halves = await run((tx) =>
+        tx.birds.flightEnds({ regions: ['eu'], nestId: '1', sinceUs: beginUs - HOUR_US }),
+      );
+      const expected = days.map(({ fromUs, untilUs }) => {
+        const own = halves.filter(({ sinceUs }) => sinceUs >= fromUs && sinceUs < untilUs);
+        const failed = own.reduce((sum, one) => sum + one.failed, 0);
+        return { succeeded: own.length - failed, failed };
+      });
+      const nest = { region: 'eu', nestId: '1' };
+      expect(await run((tx) => tx.birds.nestDays(nest, days))).toEqual(expected);
     });
 
     test('are kept for 90 days, even if events are not', async () => {

@@ -1,8 +1,10 @@
 /** Reads Birds in pages, those in trouble first, then those that flew last; and Nests, the worst first. */
 import { foldedGuid } from '../../../text/short-names.ts';
+import type { Period } from '../../../time/zone-format.ts';
 import {
   type BirdOverview,
   type BirdQuery,
+  type EndCounts,
   type FlightEnds,
   type FlightEndsQuery,
   type NestKey,
@@ -246,7 +248,35 @@ export class BirdPages {
       endsOf(byNest.get(JSON.stringify([region, nestId])) ?? [], sinceUs),
     );
   }
+
+  async nestDays({ region, nestId }: NestKey, days: readonly Period[]): Promise<EndCounts[]> {
+    const counts = days.map(() => ({ succeeded: 0, failed: 0 }));
+    for (let from = 0, to = 0; from < days.length; from = to) {
+      const { fromUs } = days[from]!;
+      // Days of 24 hours are counted together, with one at their end that may be longer or shorter.
+      do to += 1;
+      while (to < days.length && lengthUs(days[to - 1]!) === 24 * HOUR_US);
+      const rows = await this.#sql.rows<EndCounts & { readonly day: number }>(
+        `SELECT (half - CAST($3 AS BIGINT)) / 48 AS day, sum(succeeded)::bigint AS succeeded, sum(failed)::bigint AS failed FROM (
+           SELECT region, nest_id, hour, 2 * hour AS half, succeeded - late_succeeded AS succeeded,
+             failed - late_failed AS failed FROM nest_hour
+           UNION ALL SELECT region, nest_id, hour, 2 * hour + 1, late_succeeded, late_failed FROM nest_hour) AS halves
+         WHERE region = $1 AND nest_id = $2 AND hour >= $5 AND half >= $3 AND half < $4 GROUP BY 1`,
+        ...[region, nestId, halfOf(fromUs), halfOf(days[to - 1]!.untilUs), Math.floor(fromUs / HOUR_US)],
+      );
+      for (const { day, succeeded, failed } of rows) {
+        const one = counts[Math.min(from + day, to - 1)]!;
+        one.succeeded += succeeded;
+        one.failed += failed;
+      }
+    }
+    return counts;
+  }
 }
+
+const lengthUs = ({ fromUs, untilUs }: Period) => untilUs - fromUs;
+/** The number of the first half hour, counted from 1970, that begins then or later. */
+const halfOf = (us: number) => Math.ceil(us / (HOUR_US / 2));
 
 /** A row of `nest_hour`; `late` and `late_bad` ended in its second half. */
 type HourRow = Readonly<Record<'hour' | 'succeeded' | 'failed' | 'late' | 'late_bad', number>>;

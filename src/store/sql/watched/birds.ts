@@ -1,7 +1,9 @@
 import type { Event } from '../../../domain/alert/event.ts';
+import type { Period } from '../../../time/zone-format.ts';
 import type {
   BirdOverview,
   BirdQuery,
+  EndCounts,
   FlightCounts,
   FlightEnds,
   FlightEndsQuery,
@@ -71,6 +73,8 @@ export function createBirds(sql: Sql, events: SqlEvents) {
     /** The same of each of these Nests, in their order. */
     nestEnds: (nests: readonly NestKey[], sinceUs: number): Promise<FlightEnds[][]> =>
       birds.nestEnds(nests, sinceUs),
+    /** The same of a Nest on each of these days, which follow each other; a half hour is of the day on which it begins. */
+    nestDays: (nest: NestKey, days: readonly Period[]): Promise<EndCounts[]> => birds.nestDays(nest, days),
     /** The Nests of a region in which a Flight failed since then, give or take an hour. */
     async nestsFailingSince(region: string, sinceUs: number): Promise<string[]> {
       const rows = await sql.rows<{ nest_id: string }>(

@@ -164,20 +164,22 @@ export class EventPages {
   }
 
   /** The streams of the requested Birds and Nests; undefined if none is requested. */
-  async #birdStreams({ region, nest, bird }: EventQuery): Promise<number[] | undefined> {
+  async #birdStreams(query: EventQuery): Promise<number[] | undefined> {
+    const { region, nest, bird } = query;
     if (nest === undefined && bird === undefined) return undefined;
     const birds = new Conditions(this.#sql)
       .addNest('bird.nest_id', 'nest.folded', nest)
       .addBird('bird.bird_id', 'bird.folded', bird);
     if (region !== undefined) birds.add('bird.region = ?', region);
+    const feed = feedOf(query);
+    if (feed !== undefined) birds.add('stream.feed = ?', feed);
     const rows = await this.#sql.composed<{ readonly stream: number }>(
       `SELECT stream.stream FROM bird JOIN stream USING (region, bird_id)
          LEFT JOIN nest ON nest.region = bird.region AND nest.nest_id = bird.nest_id ${birds.where}`,
       ...birds.parameters,
     );
-    return [...rows, ...(bird === undefined ? await this.#nestStreams(region, nest) : [])].map(
-      ({ stream }) => stream,
-    );
+    const ofNests = bird === undefined && (feed ?? 'inventory') === 'inventory';
+    return [...rows, ...(ofNests ? await this.#nestStreams(region, nest) : [])].map(({ stream }) => stream);
   }
 
   #nestStreams(region: string | undefined, nest: string | undefined) {
@@ -196,14 +198,17 @@ export function ofNest(nestId: string): string {
   return `nest/${nestId}`;
 }
 
-function addKind(
-  where: Conditions,
-  ofStream: string,
-  { region, feed, type, name, severity, text }: EventQuery,
-): void {
-  // A type begins with its feed, so rows of other feeds need not be read.
-  const ofFeed = feed ?? EVENT_FEEDS.find((one) => type?.startsWith(`${one}.`));
-  if (region !== undefined || ofFeed !== undefined) {
+/** A type begins with its feed, so rows of other feeds need not be read. */
+function feedOf({ feed, type }: EventQuery): string | undefined {
+  return feed ?? EVENT_FEEDS.find((one) => type?.startsWith(`${one}.`));
+}
+
+function addKind(where: Conditions, ofStream: string, query: EventQuery): void {
+  const { region, type, nest, bird, name, severity, text } = query;
+  const ofFeed = feedOf(query);
+  // The streams of Birds and Nests were chosen by these.
+  const isChosen = nest !== undefined || bird !== undefined;
+  if (!isChosen && (region !== undefined || ofFeed !== undefined)) {
     where.add(
       `${ofStream} IN (SELECT stream.stream FROM stream
          WHERE stream.region = coalesce(?::text, stream.region) AND stream.feed = coalesce(?::text, stream.feed))`,
