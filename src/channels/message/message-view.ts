@@ -104,7 +104,7 @@ const OWN_ANNOTATIONS = new Set([
 ]);
 const OWN_LABELS = new Set([
   ...['alertname', 'severity', 'region', 'nest', 'nest_id', 'bird', 'bird_id', 'flight_id', 'type'],
-  ...['entity_type', 'entity_id', 'entity_name', 'error', 'error_type', 'novelty'],
+  ...['entity_type', 'entity_id', 'entity_name', 'error', 'error_type', 'novelty', 'reason'],
 ]);
 
 export function mailView(notification: GroupNotification, externalUrl: string): MailView {

@@ -5,6 +5,7 @@ import type { Ending, Labels } from '../alert/alert.ts';
 import type { Event } from '../alert/event.ts';
 import type { Digest } from '../digest/digest.ts';
 import type { SentReport } from '../digest/report-figures.ts';
+import { kindOf } from '../kinds/kinds.ts';
 import type { GroupSort } from './group.ts';
 
 /** Why a group notifies now. */
@@ -175,7 +176,7 @@ export function summaryWords({ fromUs, toUs, events, kinds }: Summary): string[]
     `${howMany(events, 'event')} ${when} could be read only much later. ${that}.`,
     ...kinds.map(
       (kind) =>
-        `${kind.alertname}: ${howMany(kind.events, 'event')} of ${howMany(kind.alerts, 'alert')}, ${kind.firing === 0 ? 'all over' : `${kind.firing} still open`}.`,
+        `${kindOf(kind.alertname)?.words.firing ?? kind.alertname}: ${howMany(kind.events, 'event')} of ${howMany(kind.alerts, 'alert')}, ${kind.firing === 0 ? 'all over' : `${kind.firing} still open`}.`,
     ),
   ];
 }

@@ -29,7 +29,7 @@ export const connectionDisconnected = defineKind({
     superseded: 'Connection given up',
   },
   runbook: {
-    look: 'which Nest, and which connection (`entity_name`). All Birds that use it fail.',
+    look: 'which Nest, and which connection. All Birds that use it fail.',
     act: 'reconnect it in the service. The service does not report when a connection is back, so resolve the alert on its page or with `nestwatch alerts resolve`.',
   },
   parameters: { ...lasting(), ...resolvedAfter(93_600_000) },

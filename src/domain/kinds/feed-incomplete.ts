@@ -20,7 +20,7 @@ export const feedIncomplete = defineKind({
     hasOwnDescription: true,
   },
   runbook: {
-    look: 'which feed, since when, and how many (`nestwatch_entries_missing_total`).',
+    look: 'which feed, since when, and how many.',
     act: "compare with the service's own pages for that time. nestwatch keeps asking and resolves the alert when nothing is missing any more.",
   },
   parameters: {},

@@ -96,7 +96,7 @@ export const regionDown = defineKind({
   resolves: 'it answers again',
   words: { firing: 'Region down', still: 'Region still down', over: 'Region up again' },
   runbook: {
-    look: "the reason in the alert (`unreachable`, `timeout`, `unavailable`); the service's own status page; whether another machine reaches `base_url`.",
+    look: "the reason in the alert (`unreachable`, `timeout`, `unavailable`); the service's own status page; whether another machine reaches its address.",
     act: 'if only this machine cannot reach it, check DNS, proxy, firewall and certificates. Otherwise wait: nothing is lost as long as the service keeps its entries.',
   },
   parameters: lasting(60_000),
@@ -149,7 +149,7 @@ export const feedBehind = defineKind({
   resolves: 'every stream is read often enough again',
   words: { firing: 'Reading behind', still: 'Reading still behind', over: 'Reading caught up' },
   runbook: {
-    look: 'the reason. `nestwatch_api_rate_limit` against the number of Birds; failing requests (`nestwatch_api_requests_failed_total`).',
+    look: 'the reason: the service allows too few requests for so many Birds, or many of them fail.',
     act: 'raise `requests_per_second` if the service allows it, or `poll.max_interval`, or leave Nests out with `nests.exclude`.',
   },
   parameters: lasting(300_000),

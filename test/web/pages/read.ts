@@ -1,3 +1,5 @@
+import { ALERT_KINDS } from '../../../src/domain/kinds/kinds.ts';
+
 /** What a person reads: the page without markup, with white space collapsed. */
 export function read(page: string): string {
   const body = page
@@ -10,4 +12,18 @@ export function read(page: string): string {
     .replace(/&amp;/g, '&')
     .replace(/\s+/g, ' ')
     .replace(/ ([.,:])/g, '$1');
+}
+
+const CODES = [
+  /#/g,
+  /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g,
+  /\b[A-Z]+_[A-Z_]+\b/g,
+  /\b[a-z]+_[a-z_]+\b/g,
+  /\b(?:flight|bird_log|notification|inventory|action)\.[A-Za-z]\w+/g,
+  new RegExp(`\\b(?:${ALERT_KINDS.join('|')}|Plugin[A-Z]\\w+)\\b`, 'g'),
+];
+
+/** What only programs should read: patterns of errors, ids of 36 signs, names of kinds, events, reasons and system errors. */
+export function codesIn(text: string): string[] {
+  return CODES.flatMap((code) => text.match(code) ?? []);
 }

@@ -113,7 +113,7 @@ export const flightFailed = defineKind({
     events: 'failure',
   },
   runbook: {
-    look: 'the message in the alert comes from the failed step; the label `error` is its stable part. The same `error` in many Birds points to something they share: a connection, a quota, a system that is down. `nestwatch_flight_failures_total` counts failures by cause.',
+    look: 'the message comes from the failed step. The same error in many Birds points to something they share: a connection, a quota, a system that is down.',
     act: 'fix what the message names, then start the Bird again. Where failures are expected, give the rule a `threshold`, `consecutive` or `ratio`.',
   },
   parameters: PARAMETERS,

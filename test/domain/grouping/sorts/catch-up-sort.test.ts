@@ -228,8 +228,8 @@ describe('the summary', () => {
     expect(summaryTitle(flushed.summary!)).toBe('Caught up: 50 events of 4 alerts, 3 still open');
     expect(summaryWords(flushed.summary!)).toEqual([
       '50 events from 2 Jul 2026, 02:00 UTC to 2 Jul 2026, 05:20 UTC could be read only much later. They are counted here instead of being sent one by one.',
-      'FlightFailed: 49 events of 3 alerts, 2 still open.',
-      'BirdDeactivated: 1 event of 1 alert, 1 still open.',
+      'Flight failed: 49 events of 3 alerts, 2 still open.',
+      'Bird deactivated: 1 event of 1 alert, 1 still open.',
     ]);
   });
 
