@@ -105,14 +105,19 @@ function kindOf(identity: string): string {
   return identity.slice(0, identity.indexOf(':'));
 }
 
-/** Its kind, its number among all integrations of its receiver, and whom it reaches: `webhook 3 (hook.example.com)`. */
-export function numberedName(integration: Integration, index: number): string {
-  return `${integration.kind} ${index + 1} (${channelOf(integration).destination(integration)})`;
+/** Its kind, and its number among its receiver's of that kind: `webhook 2`. */
+export function numberedKind(integrations: readonly Integration[], one: Integration): string {
+  return `${one.kind} ${integrations.filter(({ kind }) => kind === one.kind).indexOf(one) + 1}`;
+}
+
+/** The same, and whom it reaches: `webhook 2 (hook.example.com)`. */
+export function numberedName(integrations: readonly Integration[], one: Integration): string {
+  return `${numberedKind(integrations, one)} (${channelOf(one).destination(one)})`;
 }
 
 /** The name of one of a receiver's `integrations`: its kind alone if the receiver has no other of that kind. */
 export function integrationName(integrations: readonly Integration[], one: Integration): string {
-  return sameKind(integrations, one.kind) > 1 ? numberedName(one, integrations.indexOf(one)) : one.kind;
+  return sameKind(integrations, one.kind) > 1 ? numberedName(integrations, one) : one.kind;
 }
 
 /** How many integrations are of this kind. */

@@ -62,15 +62,15 @@ test('names the one webhook of two that accepts nothing, by its host, and no oth
   await accepts(A);
   await fails(B, 'HTTP 503');
   expect(await alerts()).toEqual([
-    ['Receiver ops accepts nothing through webhook 3 (b.example)', 'webhook 3 (b.example): HTTP 503'],
+    ['Receiver ops accepts nothing through webhook 2 (b.example)', 'webhook 2 (b.example): HTTP 503'],
   ]);
-  expect(await failing()).toEqual(['webhook 3 (b.example) among 3']);
+  expect(await failing()).toEqual(['webhook 2 (b.example) among 3']);
   // It names the others once they fail as well, or instead.
   await fails(A, 'HTTP 500');
   expect(await alerts()).toEqual([['Receiver ops accepts nothing through webhook', 'HTTP 503']]);
   await accepts(B);
   expect(await alerts()).toEqual([
-    ['Receiver ops accepts nothing through webhook 2 (a.example)', 'webhook 2 (a.example): HTTP 500'],
+    ['Receiver ops accepts nothing through webhook 1 (a.example)', 'webhook 1 (a.example): HTTP 500'],
   ]);
   await accepts(A);
   expect(await alerts()).toEqual([]);

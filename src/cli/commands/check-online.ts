@@ -1,4 +1,5 @@
 /** Tests what a configuration names, and finds out what nestwatch would watch, before it does. */
+import { numberedKind } from '../../channels/integration-identity.ts';
 import { channelOf } from '../../channels/registry.ts';
 import type { Config } from '../../config/config.ts';
 import type { PollConfig } from '../../config/sections/poll-section.ts';
@@ -59,9 +60,9 @@ export async function* checkOnline(edge: Edge, config: Config): AsyncGenerator<O
   const outcomes = new Map<string, Promise<Tried>>();
   const listed = new Set<string>();
   for (const { name, integrations } of config.receivers) {
-    for (const [index, integration] of integrations.entries()) {
+    for (const integration of integrations) {
       const probe = channelOf(integration).probe(integration);
-      const what = `receiver ${name}, ${probe.server ?? `${integration.kind} ${index + 1}`}`;
+      const what = `receiver ${name}, ${probe.server ?? numberedKind(integrations, integration)}`;
       const tried = outcomes.get(probe.key) ?? outcome(() => probe.run().then(() => ({})), integration);
       outcomes.set(probe.key, tried);
       // Several addresses of one receiver usually use the same mail server.

@@ -44,9 +44,10 @@ export async function testReceiver(edge: Edge, name: string, options: TestReceiv
   const receiver = receiverOf(config, name);
   if (options.dryRun) return printSamples(edge, config, receiver, options);
   const all: Taken[] = [];
-  await sendSamples(edge, config, receiver, options.resolved, (integration, position, taken) => {
+  await sendSamples(edge, config, receiver, options.resolved, (integration, taken) => {
     all.push({ integration: integration.kind, to: whereOf(integration), ...taken });
-    if (!options.json) edge.stdout.write(`${numberedName(integration, position)}: ${sentWords(taken)}\n`);
+    if (!options.json)
+      edge.stdout.write(`${numberedName(receiver.integrations, integration)}: ${sentWords(taken)}\n`);
   });
   if (options.json) edge.stdout.write(jsonText(all));
   const isFine = all.every(({ outcome }) => outcome === 'accepted' || outcome === 'left_out');
@@ -59,7 +60,7 @@ export async function sendSamples(
   config: Config,
   { name, integrations }: Receiver,
   isResolved: boolean,
-  say: (integration: Integration, position: number, taken: Sent) => void,
+  say: (integration: Integration, taken: Sent) => void,
 ): Promise<void> {
   const notification = sampleNotification(name, isResolved, edge.clock.nowUs());
   const channels = openChannels({
@@ -70,7 +71,7 @@ export async function sendSamples(
   try {
     for (const [position, integration] of integrations.entries()) {
       if (traitsOf(integration).nestMembers?.beside.length === 0) {
-        say(integration, position, await triedForMembers(integration));
+        say(integration, await triedForMembers(integration));
         continue;
       }
       const attempt = { id: `${notification.id}-${position}`, receiver: name, position };
@@ -81,7 +82,7 @@ export async function sendSamples(
         notification,
         linksFrom(integration, config.web),
       );
-      say(integration, position, takenAs(outcome));
+      say(integration, takenAs(outcome));
     }
   } finally {
     await closeChannels(channels);
@@ -96,13 +97,13 @@ function printSamples(
   { resolved, json }: { readonly resolved: boolean; readonly json: boolean },
 ): number {
   const notification = sampleNotification(receiver.name, resolved, edge.clock.nowUs());
-  const samples = receiver.integrations.map((integration, position) => {
+  const samples = receiver.integrations.map((integration) => {
     const { text, templateError } = channelOf(integration).preview(
       integration,
       notification,
       linksFrom(integration, config.web),
     );
-    return { integration, position, text, templateError };
+    return { integration, text, templateError };
   });
   if (json) {
     const all = samples.map(({ integration, text, templateError }) => ({
@@ -113,8 +114,8 @@ function printSamples(
     }));
     edge.stdout.write(jsonText(all));
   }
-  for (const { integration, position, text, templateError } of json ? [] : samples) {
-    edge.stderr.write(`${numberedName(integration, position)}:\n`);
+  for (const { integration, text, templateError } of json ? [] : samples) {
+    edge.stderr.write(`${numberedName(receiver.integrations, integration)}:\n`);
     edge.stdout.write(`${text}\n`);
     if (templateError !== undefined) edge.stderr.write(`${templateError}\n`);
   }

@@ -187,7 +187,7 @@ class Guide {
   async #tryToSend(config: Config): Promise<string | undefined> {
     const receiver = config.receivers.find(({ name }) => name === RECEIVER)!;
     let refused: string | undefined;
-    await sendSamples(this.#edge, config, receiver, false, (_integration, _position, taken) => {
+    await sendSamples(this.#edge, config, receiver, false, (_integration, taken) => {
       if (taken.outcome !== 'accepted') refused = taken.detail;
       this.#talk.say(`The test was ${sentWords(taken)}.`);
     });

@@ -143,10 +143,10 @@ receivers:
     expect(stdout.split('\n').slice(1)).toEqual([
       `${file}: regions.eu: good: 2 Birds in 1 Nest, each is read about every 30 s`,
       `${file}: receiver ops, mail server 127.0.0.1:${smtpPort}: good`,
-      `${file}: receiver ops, webhook 3: good`,
-      `${file}: receiver ops, slack 4: good`,
+      `${file}: receiver ops, webhook 1: good`,
+      `${file}: receiver ops, slack 1: good`,
       `${file}: receiver lake, mail server 127.0.0.1:${smtpPort}: good`,
-      `${file}: receiver lake, webhook 2: good`,
+      `${file}: receiver lake, webhook 1: good`,
       '',
     ]);
     expect(exit).toBe(0);
@@ -204,8 +204,8 @@ rules:
       'regions.eu: searchNests of eu: the service answered 401. The token was refused',
     );
     expect(stdout).toMatch(new RegExp(`mail server 127.0.0.1:${smtpPort}: .*535`));
-    expect(stdout).toMatch(/receiver ops, webhook 3: .*ECONNREFUSED/);
-    expect(stdout).toMatch(/receiver ops, slack 4: .*ECONNREFUSED/);
+    expect(stdout).toMatch(/receiver ops, webhook 1: .*ECONNREFUSED/);
+    expect(stdout).toMatch(/receiver ops, slack 1: .*ECONNREFUSED/);
     expect(stdout).not.toMatch(/wr0ng|refus3d|\/key/);
   });
 
@@ -228,10 +228,10 @@ rules:
     expect(JSON.parse(stdout)).toEqual([
       { file, what: 'regions.eu', works: false, message: expect.stringContaining('401') },
       tried(`receiver ops, mail server 127.0.0.1:${smtpPort}`),
-      tried('receiver ops, webhook 3'),
-      tried('receiver ops, slack 4'),
+      tried('receiver ops, webhook 1'),
+      tried('receiver ops, slack 1'),
       tried(`receiver lake, mail server 127.0.0.1:${smtpPort}`),
-      tried('receiver lake, webhook 2'),
+      tried('receiver lake, webhook 1'),
     ]);
   });
 

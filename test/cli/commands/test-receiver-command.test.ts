@@ -96,12 +96,12 @@ describe('test-receiver', () => {
     expect(stdout.replaceAll(/127\.0\.0\.1:\d+/g, 'HOST').split('\n')).toEqual([
       'email 1 (a@example.com by HOST): accepted',
       'email 2 (members of a Nest by HOST): not sent: the server takes mails; this one goes to the members of a Nest alone',
-      'webhook 3 (HOST): accepted',
-      'webhook 4 (HOST): accepted',
-      'slack 5 (HOST): accepted',
-      'msteamsv2 6 (HOST): accepted',
-      'pagerduty 7 (HOST): accepted',
-      'alertmanager 8 (HOST): accepted',
+      'webhook 1 (HOST): accepted',
+      'webhook 2 (HOST): accepted',
+      'slack 1 (HOST): accepted',
+      'msteamsv2 1 (HOST): accepted',
+      'pagerduty 1 (HOST): accepted',
+      'alertmanager 1 (HOST): accepted',
       '',
     ]);
     expect(posts.map(({ path }) => path)).toEqual([
@@ -132,8 +132,8 @@ describe('test-receiver', () => {
     const { run } = await setUp(400);
     const { exit, stdout } = await run('test-receiver', 'all');
     expect(exit).toBe(4);
-    expect(stdout).toMatch(/slack 5 \(.*\): not accepted: HTTP 400: said no to \[secret\]\n/);
-    expect(stdout).toMatch(/pagerduty 7 \(.*\): accepted/);
+    expect(stdout).toMatch(/slack 1 \(.*\): not accepted: HTTP 400: said no to \[secret\]\n/);
+    expect(stdout).toMatch(/pagerduty 1 \(.*\): accepted/);
     expect(stdout).not.toContain('routing-canary');
   });
 
