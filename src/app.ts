@@ -36,7 +36,7 @@ import { tableChanges } from './store/versions/table-changes.ts';
 import { exactTime } from './text/instant-words.ts';
 import type { Clock } from './time/clock.ts';
 import { VERSION } from './version.ts';
-import { createSigner } from './web/access/sessions.ts';
+import type { createOidc } from './web/access/oidc.ts';
 import { openFilesAllowed } from './web/connections.ts';
 import { type Door, openDoor, type Web } from './web/server.ts';
 
@@ -257,6 +257,8 @@ async function assemble(
   }
 
   const lookUp = createLookUp({ ask: lookup, clock });
+  const login = { key: secret(linkKey), ended: new Set(), clock, report: reportOutside };
+  const webOf = (of: typeof setup) => openWebParts(of, browsers, login);
   const setupOf = (of: Config) => openSetup(of, secret(linkKey), clock, report, { lookUp, browsers });
   const setup = setupOf(config);
   const daemon = createDaemon({
@@ -281,7 +283,7 @@ async function assemble(
     metrics.follow(configuredOf(next));
     await daemon.follow(following);
     await metrics.keepRegions(configuredOf(next).regions);
-    web?.follow({ ...webOf(following, browsers), presses: await openPresses(following) });
+    web?.follow(await webOf(following));
     options.applied?.(next);
   }
 
@@ -292,9 +294,7 @@ async function assemble(
 
   try {
     const served = door.serve({
-      signer: createSigner(secret(linkKey)),
-      ...webOf(setup, browsers),
-      presses: await openPresses(setup),
+      ...(await webOf(setup)),
       openFiles: openFilesAllowed(),
       store: promptStore,
       isShared: replica !== undefined,
@@ -380,21 +380,27 @@ function configuredOf({ regions, receivers, rules }: Config) {
   return { regions: regions.map((region) => region.name), acting, receivers, rules };
 }
 
-/** The parts of a configuration that the page and the APIs show. */
-function webOf({ config, links }: Setup & { readonly links: AcknowledgeLinks }, { keys }: Browsers) {
+/** The parts of a configuration that the page and the APIs show. What few configurations need is loaded only for them. */
+async function openWebParts(
+  { config, links, channels: { slack } }: Setup & { readonly links: AcknowledgeLinks },
+  { keys }: Browsers,
+  login: Parameters<typeof createOidc>[2],
+) {
   const { receivers, web } = config;
   const messages = createDeliveryMessages(receivers, web.externalUrl, randomUUID);
   const serviceLinks = createServiceLinks(config.regions);
   const browsers = { publicKey: keys.publicKey, receivers: browserReceivers(receivers) };
-  return { config: web, alerting: config, links, serviceLinks, messages, browsers };
-}
-
-/** Most configurations have no buttons that act, and then nothing about them is loaded. */
-async function openPresses({ config: { receivers }, channels: { slack } }: Setup) {
-  const isUsed = receivers.some(({ integrations }) => integrations.some(hasButtons));
-  if (!slack?.answer || !isUsed) return undefined;
-  const { createSlackPresses } = await import('./channels/slack/slack-press.ts');
-  return createSlackPresses(receivers, slack.answer);
+  const parts = { config: web, alerting: config, links, serviceLinks, messages, browsers };
+  const oidc = web.access?.oidc;
+  const hasPresses = receivers.some(({ integrations }) => integrations.some(hasButtons));
+  return {
+    ...parts,
+    oidc: oidc && (await import('./web/access/oidc.ts')).createOidc(oidc, web.externalUrl, login),
+    presses:
+      hasPresses && slack?.answer
+        ? (await import('./channels/slack/slack-press.ts')).createSlackPresses(receivers, slack.answer)
+        : undefined,
+  };
 }
 
 function notAgain(): never {

@@ -7,10 +7,10 @@
 import {
   type Action,
   type ActionRule,
-  type Seen,
+  type Plan,
   WISH_LASTS_US,
+  whyNotStarted,
   withheld,
-  withheldBy,
 } from '../domain/action/action.ts';
 import type { Alert } from '../domain/alert/alert.ts';
 import { placeOf } from '../domain/alert/labels.ts';
@@ -21,118 +21,143 @@ import type { Silence } from '../domain/muting/silence.ts';
 import { ended } from '../domain/muting/silence-change.ts';
 import { putActions } from '../store/alerts/put-actions.ts';
 import type { Transaction } from '../store/store.ts';
+import { howMany } from '../text/duration-words.ts';
+import { plainText } from '../text/plain-text.ts';
 import { uuidOf } from '../text/uuid-of.ts';
 import { NOTHING, type Step } from './step-runner.ts';
 
 const HOUR_US = 3_600_000_000;
 const LAPSES_US = 4 * HOUR_US;
 const MOST_ACTIONS = 50;
+const NAME_CODE_POINTS = 120;
+/** If so many Birds fail with the same error, the cause is not the Bird's own. */
+const SHARED_BY = 3;
 
-/** Plans what the newest failure of each of these alerts asks for. */
-export async function planActions(
-  tx: Transaction,
-  rules: readonly ActionRule[],
-  alerts: readonly Alert[],
-  nowUs: number,
-): Promise<void> {
-  if (rules.length === 0) return;
-  for (const alert of alerts) {
-    if (alert.alertname !== flightFailed.name || alert.state !== 'firing') continue;
-    const rule = rules.find(({ match }) => matchesAll(match, alert.labels));
-    const [last] = rule ? await tx.alerts.events(alert.id, 0, 1, alert.lastSeq) : [];
-    if (!rule || last?.event.type !== 'flight.failed') continue;
-    const { event } = last;
-    const attempt = await nextAttempt(tx, alert, rule);
-    const dueAtUs = attempt > rule.atMost ? nowUs : nowUs + rule.waitMs * 1000;
-    const { atMost, approvals, isDryRun } = rule;
-    const action: Action = {
-      ...{ ...placeOf(event), id: uuidOf(rule.name, event.key), name: 'fly_again', state: 'planned', by: [] },
-      ...{ rule: rule.name, comment: '', reason: '', wantedAtUs: nowUs, askedAtUs: 0, settledAtUs: 0 },
-      failedFlightId: String(event.attributes.flight_id ?? ''),
-      plan: {
-        ...{ alertId: alert.id, alertStartsAtUs: alert.startsAtUs, dueAtUs },
-        ...{ attempt, atMost, approvals, isDryRun },
-      },
-    };
-    const isNew = await tx.actions.add(action);
-    if (isNew && attempt === 1 && rule.holdMs > 0 && !rule.isDryRun)
-      await tx.silences.put([holdOf(action, rule, nowUs)]);
-  }
+/** The rules in force, and the regions in which they may act. */
+export type Acting = ReturnType<typeof createActing>;
+
+interface ActingConfig {
+  readonly actions?: readonly ActionRule[];
+  readonly regions: readonly { readonly name: string; readonly fly?: true }[];
 }
 
-/** Decides what is due, ends what nobody approved, and what need not be held back any more. */
-export async function decideActions(
-  tx: Transaction,
-  rules: readonly ActionRule[],
-  regions: readonly string[],
-  nowUs: number,
-): Promise<Step & { readonly wanted: readonly string[]; readonly nextUs: number }> {
-  const happenings: Step['happenings'][number][] = [];
-  const wanted: string[] = [];
-  let nextUs = Infinity;
-  for (const region of regions) {
-    for (const action of await tx.actions.open(region)) {
-      const { plan, state } = action;
-      if (!plan || (state !== 'planned' && state !== 'proposed')) continue;
-      const atUs = state === 'planned' ? plan.dueAtUs : action.wantedAtUs + LAPSES_US;
-      if (nowUs < atUs) {
-        nextUs = Math.min(nextUs, atUs);
-        continue;
+export function createActing({ actions: rules = [], regions }: ActingConfig) {
+  /** When something is to be decided next, on our clock. */
+  let nextUs = 0;
+  return {
+    nextUs: () => nextUs,
+
+    /** Rules that are gone may have left something to decide. */
+    isDeciding: () => rules.length > 0 || nextUs < Number.POSITIVE_INFINITY,
+
+    /** Plans what the newest failure of each of these alerts asks for. */
+    async plan(tx: Transaction, alerts: readonly Alert[], nowUs: number): Promise<void> {
+      for (const alert of alerts) {
+        if (alert.alertname !== flightFailed.name || alert.state !== 'firing') continue;
+        const rule = rules.find(({ match }) => matchesAll(match, alert.labels));
+        const [last] = rule ? await tx.alerts.events(alert.id, 0, 1, alert.lastSeq) : [];
+        if (!rule || last?.event.type !== 'flight.failed') continue;
+        const { event } = last;
+        const { atMost, approvals, isDryRun } = rule;
+        const attempt = await nextAttempt(tx, alert, rule);
+        const dueAtUs = attempt > atMost ? nowUs : nowUs + rule.waitMs * 1000;
+        const action: Action = {
+          ...{
+            ...placeOf(event),
+            id: uuidOf(rule.name, event.key),
+            name: 'fly_again',
+            state: 'planned',
+            by: [],
+          },
+          ...{ rule: rule.name, comment: '', reason: '', wantedAtUs: nowUs, askedAtUs: 0, settledAtUs: 0 },
+          failedFlightId: String(event.attributes.flight_id ?? ''),
+          plan: {
+            ...{ alertId: alert.id, alertStartsAtUs: alert.startsAtUs, dueAtUs },
+            ...{ attempt, atMost, approvals, isDryRun },
+          },
+        };
+        if (!(await tx.actions.add(action))) continue;
+        nextUs = Math.min(nextUs, dueAtUs);
+        if (attempt === 1 && rule.holdMs > 0 && !isDryRun)
+          await tx.silences.put([holdOf(action, rule, nowUs)]);
       }
-      const decided =
-        state === 'planned' ? await decide(tx, rules, action, nowUs) : { ...action, ...withheld('lapsed') };
-      const isOver = decided.state === 'withheld';
-      const next = { ...decided, ...(isOver ? { settledAtUs: nowUs } : { wantedAtUs: nowUs }) };
-      if (await putActions(tx, [next])) nextUs = nowUs;
-      if (isOver) {
-        happenings.push({ what: 'action', region, action: action.name, outcome: 'withheld', id: action.id });
-      } else if (decided.state === 'wanted') {
-        wanted.push(region);
-        const done = `fly again ${region}/${action.birdId}`;
-        await tx.writes.add({
-          ...{ who: action.rule, by: 'rule', from: '', action: done, asked: '', status: 202, atUs: nowUs },
-        });
-      } else nextUs = Math.min(nextUs, nowUs + LAPSES_US);
-    }
-  }
-  await releaseHolds(tx, nowUs);
-  return { ...NOTHING, happenings, wanted, nextUs };
+    },
+
+    /**
+     * Decides what is due, ends what nobody approved, and what need not be held back any more. Adds to `wanted` the regions
+     * in which a Bird is to be started.
+     */
+    async decide(tx: Transaction, wanted: Set<string>, nowUs: number): Promise<Step> {
+      const happenings: Step['happenings'][number][] = [];
+      let untilUs = Number.POSITIVE_INFINITY;
+      for (const region of regions.flatMap(({ name, fly }) => (fly ? [name] : []))) {
+        for (const action of await tx.actions.open(region)) {
+          const { id, name, rule, birdId, plan, state } = action;
+          if (!plan || (state !== 'planned' && state !== 'proposed')) continue;
+          const atUs = state === 'planned' ? plan.dueAtUs : action.wantedAtUs + LAPSES_US;
+          // After a decision it looks again: the next one may have become due.
+          untilUs = Math.min(untilUs, Math.max(nowUs, atUs));
+          if (nowUs < atUs) continue;
+          const against =
+            state === 'proposed' ? withheld('lapsed') : await reasonAgainst(tx, rules, action, plan, nowUs);
+          const isApproved = action.by.length >= plan.approvals;
+          const next: Action = against
+            ? { ...action, ...against, settledAtUs: nowUs }
+            : { ...action, state: isApproved ? 'wanted' : 'proposed', wantedAtUs: nowUs };
+          await putActions(tx, [next]);
+          if (against) {
+            happenings.push({ what: 'action', region, action: name, outcome: 'withheld', id });
+          } else if (isApproved) {
+            wanted.add(region);
+            const done = `fly again ${region}/${birdId}`;
+            await tx.writes.add({
+              ...{ who: rule, by: 'rule', from: '', action: done, asked: '', status: 202, atUs: nowUs },
+            });
+          }
+        }
+      }
+      await releaseHolds(tx, nowUs);
+      nextUs = untilUs;
+      return { ...NOTHING, happenings };
+    },
+  };
 }
 
-async function decide(
+/** The first guard rail that withholds it. */
+async function reasonAgainst(
   tx: Transaction,
   rules: readonly ActionRule[],
-  action: Action,
+  { region, birdId, rule: ruleName, failedFlightId }: Action,
+  { alertId, alertStartsAtUs, attempt }: Plan,
   nowUs: number,
-): Promise<Action> {
-  const { region, birdId } = action;
-  const plan = action.plan!;
-  const alert = await tx.alerts.find(plan.alertId);
-  const rule = rules.find(
-    ({ name, match }) => name === action.rule && alert && matchesAll(match, alert.labels),
-  );
+) {
+  const alert = await tx.alerts.find(alertId);
+  const rule = rules.find(({ name, match }) => name === ruleName && alert && matchesAll(match, alert.labels));
+  if (!rule) return withheld('rule_gone');
+  if (alert?.state !== 'firing' || alert.startsAtUs !== alertStartsAtUs) return withheld('over');
+  const paused = await tx.actions.paused();
+  if (paused) return withheld('paused', `by ${plainText(paused.by, NAME_CODE_POINTS) || 'somebody'}`);
+  const bird = await tx.birds.find(region, birdId);
+  const why = bird ? whyNotStarted(bird) : 'The Bird is no longer known.';
+  if (why !== undefined) return { ...withheld('not_startable'), reason: why };
+  if (attempt > rule.atMost) return withheld('at_most', howMany(rule.atMost, 'time'));
   const flights = await tx.birds.latestFlights(region, birdId, MOST_ACTIONS);
-  const failed = flights.find(({ flightId }) => flightId === action.failedFlightId);
-  const error = alert?.labels.error ?? '';
-  const watch = (await tx.alerts.ofScopes([region, 'all/watch'])).find(
+  if (flights.some(({ status }) => status === 'active')) return withheld('in_air');
+  if (flights[0]?.status === 'cancelled') return withheld('cancelled');
+  const failed = flights.find(({ flightId }) => flightId === failedFlightId);
+  const sinceUs = failed?.startedAtUs || alertStartsAtUs;
+  if ((await tx.birds.changes(region, birdId, sinceUs, nowUs, 1)).length > 0) return withheld('changed');
+  const { error = '' } = alert.labels;
+  const alike = error === '' ? 0 : (await tx.alerts.failingWith([region], error, 1)).birds;
+  if (alike >= SHARED_BY) return withheld('shared_cause', `${alike} in all`);
+  const impaired = (await tx.alerts.ofScopes([region, 'all/watch'])).find(
     ({ state, alertname }) => state === 'firing' && kindOf(alertname)?.impairsWatch === true,
   );
-  const startedAtUs = failed?.startedAtUs || plan.alertStartsAtUs;
+  if (impaired) return withheld('impaired', impaired.alertname);
   const recent = await tx.actions.since(region, nowUs - HOUR_US - WISH_LASTS_US);
-  const seen: Seen = {
-    isFiring: alert?.state === 'firing' && alert.startsAtUs === plan.alertStartsAtUs,
-    pausedBy: (await tx.actions.paused())?.by,
-    bird: await tx.birds.find(region, birdId),
-    lastStatus: flights.find(({ status }) => status !== 'active')?.status ?? '',
-    isInAir: flights.some(({ status }) => status === 'active'),
-    isChanged: (await tx.birds.changes(region, birdId, startedAtUs, nowUs, 1)).length > 0,
-    failingAlike: error === '' ? 0 : (await tx.alerts.failingWith([region], error, 1)).birds,
-    impairedBy: watch?.alertname ?? '',
-    attempt: plan.attempt,
-    withinHour: recent.filter((one) => one.rule === action.rule && isStart(one, nowUs - HOUR_US)).length,
-  };
-  const next = action.by.length < plan.approvals ? 'proposed' : 'wanted';
-  return { ...action, ...(withheldBy(rule, seen) ?? { state: next }) };
+  const within = recent.filter((one) => one.rule === ruleName && isStart(one, nowUs - HOUR_US)).length;
+  if (within >= rule.perHour) return withheld('per_hour', howMany(within, 'time'));
+  return rule.isDryRun ? withheld('dry_run') : undefined;
 }
 
 /** Whether the service was asked after that, or will be. */

@@ -38,7 +38,7 @@ import { applyFacts, writeDecision } from '../store/alerts/change-alerts.ts';
 import type { AlertingWork } from '../store/sql/alerted/groups.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { type Clock, createBell, sleep } from '../time/clock.ts';
-import { decideActions } from './act-by-rule.ts';
+import type { Acting } from './act-by-rule.ts';
 import { watchDeliveries } from './delivery-health.ts';
 import { fallBack } from './fallback.ts';
 import { releaseHeldBack } from './flush/gathered-groups.ts';
@@ -125,9 +125,9 @@ export function createAlerting(options: AlertingOptions) {
   const { flightsReadUs = () => undefined, watchFacts = () => NO_FACTS, serviceAheadUs = () => 0 } = options;
   const { lookEveryMs: longestMs = LONGEST_WAIT_MS } = options;
   let heard = NO_FACTS;
-  const { rules, timeIntervals, poll, objectives = [], actions = [] } = config;
-  /** When an action is to be decided next, on our clock. */
-  let actionsUs = Number.POSITIVE_INFINITY;
+  const { rules, timeIntervals, poll, objectives = [] } = config;
+  /** Present, and loaded, if a region may be acted on. */
+  let acting: Acting | undefined;
   let objectivesMs = Number.NEGATIVE_INFINITY;
   const judging = {
     rules,
@@ -168,24 +168,16 @@ export function createAlerting(options: AlertingOptions) {
         judgeObjectives(tx, objectives, names, rules, clock.nowUs()),
       );
     }
-    if (isActing()) await decideAll();
+    await decideActions();
     if (watchFacts() !== heard) await steps.run('watchHealth', watchHealth);
     if (clock.monotonicMs() - allStepsMs >= EVERY_STEP_MS || steps.isResting()) return ALL_WORK;
     return work();
   }
 
-  /** Rules that are gone may have left something to decide. */
-  const isActing = () => actions.length > 0 || actionsUs < Number.POSITIVE_INFINITY;
-
-  async function decideAll(): Promise<void> {
-    const regions = config.regions.filter(({ fly }) => fly).map(({ name }) => name);
+  async function decideActions(): Promise<void> {
     const wanted = new Set<string>();
-    await steps.run('decideActions', async (tx) => {
-      const decided = await decideActions(tx, actions, regions, clock.nowUs());
-      actionsUs = decided.nextUs;
-      for (const region of decided.wanted) wanted.add(region);
-      return decided;
-    });
+    if (acting?.isDeciding())
+      await steps.run('decideActions', (tx) => acting!.decide(tx, wanted, clock.nowUs()));
     for (const region of wanted) options.act?.(region);
   }
 
@@ -195,12 +187,13 @@ export function createAlerting(options: AlertingOptions) {
   /** What a new configuration changes. */
   async function begin(): Promise<void> {
     await store.transaction((tx) => tx.faults.begin(clock.nowUs()));
+    if (config.regions.some(({ fly }) => fly))
+      acting = (await import('./act-by-rule.ts')).createActing(config);
     await steps.run('endRemovedRegions', resolveRemovedRegions);
     await steps.run('endRemovedRules', (tx) => endRemovedRules(tx, rules, clock.nowUs()));
     const routes = routesAsText(config);
     if (routes === undefined || routes !== options.routed?.by) await reroute();
     if (options.routed) options.routed.by = routes;
-    if (config.regions.some(({ fly }) => fly)) await decideAll();
     await steps.run('releaseHeldBack', (tx) => releaseHeldBack(tx, config.receivers));
     // A storm may be under way, and each step would wait for the store behind it.
     allStepsMs = clock.monotonicMs();
@@ -257,10 +250,11 @@ export function createAlerting(options: AlertingOptions) {
    * in a summary. Both share a transaction, so that a group with `group_wait: 0s` is written once.
    */
   async function joinAndFlush(tx: Transaction, growth: Growth, everyGroup: boolean): Promise<Step> {
-    const taken = [await joinGroups(tx, config, maxAgeUs, growth, clock.nowUs())];
+    const joining = { ...config, acting };
+    const taken = [await joinGroups(tx, joining, maxAgeUs, growth, clock.nowUs())];
     while (!taken.at(-1)!.isAll && taken.length < MOST_JOINS) {
       await tx.pause();
-      taken.push(await joinGroups(tx, config, maxAgeUs, growth, clock.nowUs()));
+      taken.push(await joinGroups(tx, joining, maxAgeUs, growth, clock.nowUs()));
     }
     const { isAll = false, done, untilUs: joinedUntilUs } = taken.at(-1)!;
     const steps: Step[] = [...taken];
@@ -295,8 +289,7 @@ export function createAlerting(options: AlertingOptions) {
           const judgeMs = Math.min(overdue.nextMs(), regions.nextMs()) - clock.monotonicMs();
           const objectiveMs =
             objectives.length > 0 ? objectivesMs + OBJECTIVES_EVERY_MS - clock.monotonicMs() : judgeMs;
-          if (isActing()) await decideAll();
-          const dueUs = Math.min(nextUs(todo), actionsUs);
+          const dueUs = Math.min(nextUs(todo), acting?.nextUs() ?? Infinity);
           const waitMs = Math.min((dueUs - clock.nowUs()) / 1000, judgeMs, objectiveMs);
           // The work of a resting step stays due. Without a shortest wait this loop would spin.
           const leastMs = steps.isResting() ? STORE_PAUSE_MS : 0;

@@ -12,7 +12,7 @@ import type { Suppression } from '../domain/muting/suppression.ts';
 import type { Route } from '../domain/routing/route.ts';
 import { toldBy } from '../store/load-muting.ts';
 import type { Transaction } from '../store/store.ts';
-import { planActions } from './act-by-rule.ts';
+import type { Acting } from './act-by-rule.ts';
 import { receiverOf } from './flush/gathered-groups.ts';
 import { acknowledgeIncidents } from './incidents.ts';
 import { NOTHING, type Step, setAlertAside, type Tally } from './step-runner.ts';
@@ -25,6 +25,10 @@ interface Joined extends Step {
   readonly untilUs: number;
 }
 
+interface JoinConfig extends Pick<Config, 'route' | 'receivers'> {
+  readonly acting?: Acting | undefined;
+}
+
 /** How many alerts joined each group, by the group's key. */
 export type Growth = Map<string, number>;
 
@@ -35,7 +39,7 @@ export type Growth = Map<string, number>;
  */
 export async function joinGroups(
   tx: Transaction,
-  config: Pick<Config, 'route' | 'receivers' | 'actions'>,
+  config: JoinConfig,
   maxAgeUs: (region: string) => number,
   growth: Growth,
   nowUs: number,
@@ -64,12 +68,12 @@ export async function joinGroups(
 async function join(
   tx: Transaction,
   alerts: readonly Alert[],
-  { route: root, receivers, actions = [] }: Pick<Config, 'route' | 'receivers' | 'actions'>,
+  { route: root, receivers, acting }: JoinConfig,
   maxAgeUs: (region: string) => number,
   growth: Growth,
   nowUs: number,
 ): Promise<Tally> {
-  await planActions(tx, actions, alerts, nowUs);
+  await acting?.plan(tx, alerts, nowUs);
   const ids = alerts.map((alert) => alert.id);
   const notPending = alerts.filter((alert) => alert.state !== 'pending');
   const members = Map.groupBy(await tx.groups.membersOfAlerts(ids), (member) => member.alertId);

@@ -4,11 +4,19 @@
  *
  * Stops here: everything that the service answers to `flyBird`. It becomes an outcome with a reason for people.
  */
-import { type Action, eventOf, STARTS_WITHIN_US, WISH_LASTS_US } from '../domain/action/action.ts';
+import {
+  type Action,
+  type ActionOutcome,
+  sayAction,
+  WISH_LASTS_US,
+  wantedBy,
+} from '../domain/action/action.ts';
+import type { Event } from '../domain/alert/event.ts';
 import { codeOf, isStoreFailure, NestwatchError } from '../errors.ts';
 import { dayAndSecond } from '../text/instant-words.ts';
 import { plainText } from '../text/plain-text.ts';
 import { createBell, sleep } from '../time/clock.ts';
+import { formatInstant } from '../time/instant.ts';
 import type { IntakeParts } from './parts.ts';
 import type { Schedule } from './schedule/schedule.ts';
 import { flightsName } from './stream-name.ts';
@@ -23,12 +31,7 @@ interface FlyingOptions extends Pick<IntakeParts, 'region' | 'store' | 'commit' 
   readonly aheadUs: () => number;
 }
 
-export interface Flying {
-  /** Looks for wishes at once. */
-  wake(): void;
-  /** Runs until `signal` aborts. A request under way is finished first. */
-  run(signal: AbortSignal): Promise<void>;
-}
+export type Flying = ReturnType<typeof createFlying>;
 
 /** How often wishes are looked for, if a wake was lost; and, while a new Flight is looked for, that. */
 const LOOK_MS = 30_000;
@@ -37,6 +40,8 @@ const STORE_PAUSE_MS = 5_000;
 
 /** The service's clock is known to the second, from two answers. */
 const CLOCK_MARGIN_US = 2_000_000;
+/** The new Flight starts within this time after it was asked for. */
+const STARTS_WITHIN_US = 120_000_000;
 /** Flights may become visible this much later than they started. */
 const LATE_US = 30_000_000;
 /** A Bird whose Flights cannot be read for this long is not waited for. */
@@ -57,7 +62,7 @@ const LOST: Settled = {
   reason: 'nestwatch stopped, or lost its store, before it noted the answer',
 };
 
-export function createFlying(options: FlyingOptions): Flying {
+export function createFlying(options: FlyingOptions) {
   const { region, client, store, commit, clock, report, schedule, hinted, flightsReadUs, aheadUs } = options;
   const bell = createBell(clock);
 
@@ -93,9 +98,8 @@ export function createFlying(options: FlyingOptions): Flying {
     const seeks = { afterUs, untilUs: atServiceUs + STARTS_WITHIN_US };
     const asked: Action = { ...wanted, state: 'asked', askedAtUs: nowUs, seeks };
     // From here on nobody asks for it again, whatever happens.
-    await commit({ region, actions: [asked], noticed: [eventOf(asked, 'asked', dayAndSecond)] });
-    const settled = await ask(asked);
-    await settle(asked, settled);
+    await commit({ region, actions: [asked], noticed: [eventOf(asked, 'asked')] });
+    await settle(asked, await ask(asked));
     schedule.hint(flightsName(birdId), clock.monotonicMs());
     hinted();
   }
@@ -116,14 +120,9 @@ export function createFlying(options: FlyingOptions): Flying {
   /** A refusal is told at once; the others together with the new Flight. While the store refuses, this tries again. */
   async function settle(action: Action, settled: Settled): Promise<void> {
     const { seeks, ...rest } = action;
-    const isOver = settled.state === 'refused';
-    const next: Action = {
-      ...rest,
-      ...(seeks && !isOver && { seeks }),
-      ...settled,
-      settledAtUs: clock.nowUs(),
-    };
-    const noticed = isOver || !seeks ? [eventOf(next, settled.state, dayAndSecond)] : [];
+    const isSought = seeks !== undefined && settled.state !== 'refused';
+    const next: Action = { ...rest, ...(isSought && { seeks }), ...settled, settledAtUs: clock.nowUs() };
+    const noticed = isSought ? [] : [eventOf(next, settled.state)];
     for (;;) {
       try {
         await commit({ region, actions: [next], noticed });
@@ -147,15 +146,17 @@ export function createFlying(options: FlyingOptions): Flying {
     const endUs = askedAtUs + STARTS_WITHIN_US + LATE_US;
     const isVain = (flightsReadUs(birdId) ?? 0) > endUs || clock.nowUs() > askedAtUs + SEEKS_AT_MOST_US;
     if (!isFound && !isVain) return false;
-    const { flightId, startedAtUs } = next ?? { flightId: '', startedAtUs: 0 };
-    const found: Action = { ...rest, ...(isFound && { newFlight: { flightId, startedAtUs } }) };
-    await commit({ region, actions: [found], noticed: [eventOf(found, state, dayAndSecond)] });
+    const newFlight = isFound && { flightId: next.flightId, startedAtUs: next.startedAtUs };
+    const found: Action = { ...rest, ...(newFlight && { newFlight }) };
+    await commit({ region, actions: [found], noticed: [eventOf(found, state)] });
     return true;
   }
 
   return {
+    /** Looks for wishes at once. */
     wake: () => bell.ring(),
-    async run(signal) {
+    /** Runs until `signal` aborts. A request under way is finished first. */
+    async run(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
         let waitMs = STORE_PAUSE_MS;
         try {
@@ -165,6 +166,27 @@ export function createFlying(options: FlyingOptions): Flying {
         }
         await bell.wait(waitMs, signal);
       }
+    },
+  };
+}
+
+/** The event that says what has just become of an action. */
+function eventOf(action: Action, what: 'asked' | ActionOutcome): Event {
+  const { id, region, nestId, nest, birdId, bird, name, newFlight, failedFlightId } = action;
+  // What it says stays true when the service has answered.
+  const said: Action = what === 'asked' ? { ...action, state: 'wanted' } : action;
+  const occurredAtUs = what === 'asked' ? action.askedAtUs : action.settledAtUs;
+  return {
+    ...{ key: `${region}/action/${id}/${what}`, region, feed: 'action', type: `action.${what}` },
+    ...{ occurredAt: formatInstant(occurredAtUs), occurredAtUs, observedAtUs: occurredAtUs },
+    ...{ nestId, nest, birdId, bird, message: sayAction(said, dayAndSecond) },
+    attributes: {
+      ...{ action: name, action_id: id, initiator: wantedBy(action) },
+      ...(action.rule !== '' && { rule: action.rule }),
+      ...(action.comment !== '' && { comment: action.comment }),
+      ...(action.reason !== '' && { reason: action.reason }),
+      ...(failedFlightId !== '' && { failed_flight_id: failedFlightId }),
+      ...(newFlight && { flight_id: newFlight.flightId, started_at: formatInstant(newFlight.startedAtUs) }),
     },
   };
 }

@@ -10,7 +10,7 @@ import { type Bell, createBell, sleep } from '../time/clock.ts';
 import { AuditRound } from './audit/audit-round.ts';
 import { createFeeds } from './feeds.ts';
 import { createFlightTails, type FlightTails } from './flights/flight-logs.ts';
-import { createFlying, type Flying } from './fly-again.ts';
+import type { Flying } from './fly-again.ts';
 import { HealthWatch, LagWatch } from './health-watch.ts';
 import { Inventory } from './inventory/inventory.ts';
 import { createMemberBook } from './inventory/inventory-reading.ts';
@@ -63,8 +63,8 @@ export class RegionIntake {
   readonly #bell: Bell;
   readonly #schedule: Schedule;
   readonly #tails: FlightTails;
-  /** Absent unless the region may be acted on. */
-  readonly #flying: Flying | undefined;
+  /** Present, and loaded, while it runs in a region that may be acted on. */
+  #flying: Flying | undefined;
   readonly #health: HealthWatch;
   readonly #lag: LagWatch;
   readonly #rate: KeptRate;
@@ -93,14 +93,6 @@ export class RegionIntake {
     const nestOf = (birdId: string) => this.inventory.nestOf(birdId);
     this.#tails = createFlightTails({ ...parts, nestOf, pageSize: feeds.pageSize });
     this.streams = new Streams({ ...parts, feeds, audits: this.audits });
-    this.#flying = options.region.fly
-      ? createFlying({
-          ...parts,
-          hinted: () => this.#bell.ring(),
-          flightsReadUs: (birdId) => this.streams.flightsReadUs(birdId),
-          aheadUs: () => this.serviceClock.aheadUs(),
-        })
-      : undefined;
     this.#health = new HealthWatch(parts);
     this.polls = new Polls({
       ...parts,
@@ -145,10 +137,22 @@ export class RegionIntake {
     this.#client.onHealthChange((health) => this.#healthChanged(health));
     this.polls.followInventory();
     const watching = once ? undefined : this.#watch(signal);
-    const flying = once ? undefined : this.#flying?.run(signal);
+    const flying = once || !this.#options.region.fly ? undefined : this.#fly(signal);
     const polling = await this.#pollAll(signal, once);
     await Promise.all([...polling, watching, flying]);
     if (once) await this.reads.keep().catch((error) => this.#reportTrouble(error));
+  }
+
+  async #fly(signal: AbortSignal): Promise<void> {
+    const { createFlying } = await import('./fly-again.ts');
+    this.#flying = createFlying({
+      ...this.#options,
+      ...{ region: this.#options.region.name, client: this.#client, schedule: this.#schedule },
+      hinted: () => this.#bell.ring(),
+      flightsReadUs: (birdId) => this.streams.flightsReadUs(birdId),
+      aheadUs: () => this.serviceClock.aheadUs(),
+    });
+    await this.#flying.run(signal);
   }
 
   /** Restores the state of earlier runs. If the store fails this is retried, except with `once`. */

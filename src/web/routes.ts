@@ -13,7 +13,6 @@ import { LIMITS } from '../limits.ts';
 import { createAlertResolver, createNoteWriter, createSilenceEditor } from '../operator/act-on-alerts.ts';
 import type { Store } from '../store/store.ts';
 import { createAdmission } from './access/admission.ts';
-import { createOidc } from './access/oidc.ts';
 import { addOrigins, addRefusals, answerRefusal, onlyBoundedBodies } from './access/refusals.ts';
 import { createAlertmanagerApi } from './api/alertmanager-api.ts';
 import { createApi } from './api/api-v1.ts';
@@ -81,12 +80,10 @@ export function createApp(options: WebOptions, state: ServerState, push: Push): 
     const { impairments } = health;
     app.route('/public', createPublicPages(publicStatus, { ...options, impairments, store: publicStore }));
   }
-  const { access, externalUrl } = options.config;
-  const oidc = access?.oidc && createOidc({ ...options, config: access.oidc, externalUrl });
-  const admission = createAdmission({ ...options, oidc });
+  const admission = createAdmission(options);
   const recurrences = createRecurrences();
   const silenceEditor = createSilenceEditor({ ...options, recurrences });
-  const { presses } = options;
+  const { oidc, presses } = options;
   // Slack signs its requests, so they need neither an origin nor a token.
   if (presses)
     app.post('/slack/interactivity', onlyBoundedBodies(), async (c) => {

@@ -24,7 +24,10 @@ export interface Web {
   hear(happening: Happening): void;
   /** Answers by another configuration from now on. The address that it listens on does not change. */
   follow(
-    configured: Pick<WebOptions, 'config' | 'alerting' | 'links' | 'serviceLinks' | 'messages' | 'presses'>,
+    configured: Pick<
+      WebOptions,
+      'config' | 'alerting' | 'links' | 'serviceLinks' | 'messages' | 'oidc' | 'presses'
+    >,
   ): void;
   /** Accepts no more requests. Resolves when those in progress have ended or were cut off after `CLOSE_GRACE_MS`. */
   close(): Promise<void>;

@@ -18,7 +18,7 @@ import type { DeadlineConfig } from '../store/load-deadlines.ts';
 import type { ClaimedDelivery, Delivery } from '../store/outbox-store.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
-import type { Signer } from './access/sessions.ts';
+import type { Oidc } from './access/oidc.ts';
 import type { Push } from './push.ts';
 
 /** Renders all metrics, in parts. Rejects only before the first part. */
@@ -44,8 +44,8 @@ export interface WebOptions {
   /** What impairs the watch. */
   readonly impairments: () => Promise<HealthAnswer>;
   readonly links: AcknowledgeLinks;
-  /** Signs the cookies of people who are logged in. */
-  readonly signer: Signer;
+  /** Present if people log in at an identity provider. */
+  readonly oidc?: Oidc | undefined;
   readonly serviceLinks: ServiceLinks;
   readonly browsers: BrowserOptions;
   readonly messages: DeliveryMessages;

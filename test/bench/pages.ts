@@ -16,7 +16,6 @@ import { secret } from '../../src/secret.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { systemClock } from '../../src/time/clock.ts';
-import { createSigner } from '../../src/web/access/sessions.ts';
 import { openWeb } from '../../src/web/server.ts';
 import { createLoopMeter } from '../hostile/loop-meter.ts';
 import { anAlertingConfig, aStatus } from '../web/sample.ts';
@@ -64,7 +63,6 @@ async function measure(store: Store): Promise<Measured[]> {
       store,
       clock,
       alerting: anAlertingConfig(),
-      signer: createSigner(secret('k')),
       links: createAcknowledgeLinks(secret('k'), ''),
       browsers: { publicKey: '', receivers: new Map() },
     },

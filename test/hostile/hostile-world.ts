@@ -29,7 +29,6 @@ import { createWorld, type World } from '../../src/simulator/world/world.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Random } from '../../src/time/clock.ts';
-import { createSigner } from '../../src/web/access/sessions.ts';
 import { openWeb, type Web } from '../../src/web/server.ts';
 import { baseUrl } from '../acceptance/stage-config.ts';
 import { NOTHING } from '../observe/scraped.ts';
@@ -244,7 +243,6 @@ class HostileWorld {
       impairments: () => this.#life.daemon.health(),
       links,
       browsers: { publicKey: '', receivers: new Map() },
-      signer: createSigner(secret('a key')),
       flightLog: (place) => this.#life.daemon.flightLog(place),
       serviceLinks: createServiceLinks(config.regions),
       messages: createDeliveryMessages(

@@ -5,7 +5,7 @@ import { createAcknowledgeLinks } from '../../src/operator/acknowledge-link.ts';
 import type { Happening } from '../../src/report.ts';
 import { secret } from '../../src/secret.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { createSigner } from '../../src/web/access/sessions.ts';
+import { createOidc } from '../../src/web/access/oidc.ts';
 import { openWeb } from '../../src/web/server.ts';
 import type { WebOptions } from '../../src/web/web-options.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
@@ -49,7 +49,6 @@ export async function serve(options: Partial<WebOptions> = {}) {
       impairments: [],
       space: { used: 1_000_000, free: 2_000_000, whole: 3_000_000 },
     }),
-    signer: createSigner(secret('a key')),
     browsers: { publicKey: '', receivers: new Map() },
     links: createAcknowledgeLinks(secret('a key'), 'http://watch.example.com/nestwatch'),
     flightLog: async () => ({
@@ -77,7 +76,10 @@ export async function serve(options: Partial<WebOptions> = {}) {
     report: (one) => reported.push(one),
     ...options,
   };
-  const web = await openWeb(used);
+  const { externalUrl, access } = used.config;
+  const login = { key: secret('a key'), ended: new Set(), clock, report: used.report };
+  const oidc = access?.oidc && createOidc(access.oidc, externalUrl, login);
+  const web = await openWeb({ ...used, oidc });
   let isClosed = false;
   const close = async () => {
     if (isClosed) return;

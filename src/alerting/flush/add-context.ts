@@ -4,7 +4,7 @@
  * every try of a delivery says the same. Nothing is asked of the service.
  */
 import type { ServiceLinks } from '../../config/sections/region-links.ts';
-import { sayFlown, whyNotStarted } from '../../domain/action/action.ts';
+import { type Action, sayAction, whyNotStarted } from '../../domain/action/action.ts';
 import type { Alert, Labels } from '../../domain/alert/alert.ts';
 import {
   annotationsOf,
@@ -66,49 +66,46 @@ export async function withContext(
       annotations: { ...addressesOf(alert, serviceLinks), ...annotations, ...alert.annotations },
     });
   }
-  return withFlyAgain(tx, await withFlown(tx, found, mayFly), mayFly);
+  return withFlying(tx, found, mayFly);
 }
 
-/** What nestwatch did about the failures of these episodes, or why not. */
-async function withFlown(
+/**
+ * What nestwatch did about failed Flights, or why not; and, if only one alert fires, that its Bird can be started again: a
+ * message about several has no room for it.
+ */
+async function withFlying(
   tx: Transaction,
   alerts: readonly NotifiedAlert[],
   mayFly: About['mayFly'],
 ): Promise<readonly NotifiedAlert[]> {
+  const isFailed = ({ labels }: NotifiedAlert) =>
+    labels.alertname === flightFailed.name && mayFly(labels.region ?? '');
+  const [only, another] = alerts.filter((one) => one.status === 'firing' && isFailed(one));
   let left = MOST_ALERTS;
   const found: NotifiedAlert[] = [];
   for (const alert of alerts) {
-    const { region = '', bird_id: birdId = '', alertname } = alert.labels;
-    const isMeant = alertname === flightFailed.name && left > 0 && mayFly(region);
+    const { region = '', bird_id: birdId = '' } = alert.labels;
+    const isMeant = left > 0 && isFailed(alert);
     if (isMeant) left -= 1;
     const [action] = isMeant ? await tx.actions.ofBird(region, birdId, 1) : [];
-    if (!action || action.wantedAtUs < alert.startsAtUs) {
-      found.push(alert);
-      continue;
-    }
-    const flight = action.newFlight && (await tx.birds.findFlight(region, action.newFlight.flightId));
-    const hasHelped = alert.status === 'resolved' && flight?.status === 'succeeded';
-    const said = hasHelped ? 'recovered after flying again' : sayFlown(action, flight, dayAndTime);
-    found.push({ ...alert, annotations: { [FLOWN_AGAIN]: said, ...alert.annotations } });
+    const flown = action && action.wantedAtUs >= alert.startsAtUs && (await sayFlown(tx, action, alert));
+    const bird = isMeant && alert === only && !another ? await tx.birds.find(region, birdId) : undefined;
+    const isStartable = bird && whyNotStarted(bird) === undefined;
+    found.push({
+      ...alert,
+      ...(flown && { annotations: { [FLOWN_AGAIN]: flown, ...alert.annotations } }),
+      ...(isStartable && { flyAgain: String(alert.events[0]?.attributes.flight_id ?? '') }),
+    });
   }
   return found;
 }
 
-/** Only a message about one alert has room for what can be done about it. */
-async function withFlyAgain(
-  tx: Transaction,
-  alerts: readonly NotifiedAlert[],
-  mayFly: About['mayFly'],
-): Promise<readonly NotifiedAlert[]> {
-  const firing = alerts.filter(
-    ({ status, labels }) => status === 'firing' && labels.alertname === flightFailed.name,
-  );
-  const [{ labels: { region = '', bird_id: birdId = '' } = {}, events = [] } = {}] = firing;
-  if (firing.length !== 1 || !mayFly(region)) return alerts;
-  const bird = await tx.birds.find(region, birdId);
-  if (!bird || whyNotStarted(bird) !== undefined) return alerts;
-  const flyAgain = String(events[0]?.attributes.flight_id ?? '');
-  return alerts.map((one) => (one === firing[0] ? { ...one, flyAgain } : one));
+async function sayFlown(tx: Transaction, action: Action, { status }: NotifiedAlert): Promise<string> {
+  const { region, newFlight } = action;
+  const flight = newFlight && (await tx.birds.findFlight(region, newFlight.flightId));
+  if (status === 'resolved' && flight?.status === 'succeeded') return 'recovered after flying again';
+  const said = sayAction({ ...action, comment: '' }, dayAndTime, flight);
+  return said.charAt(0).toLowerCase() + said.slice(1);
 }
 
 /** Most messages hold all events of an episode, which then need not be read again. */

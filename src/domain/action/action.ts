@@ -13,15 +13,12 @@
  *
  * A Bird has at most one action that is open.
  */
-import { howMany } from '../../text/duration-words.ts';
 import { plainText } from '../../text/plain-text.ts';
-import { formatInstant } from '../../time/instant.ts';
-import type { Event } from '../alert/event.ts';
 import type { Place } from '../alert/fact.ts';
 import type { Matcher } from '../matchers/matcher.ts';
 
 export const ACTION_OUTCOMES = ['done', 'refused', 'unknown', 'withheld'] as const;
-type ActionOutcome = (typeof ACTION_OUTCOMES)[number];
+export type ActionOutcome = (typeof ACTION_OUTCOMES)[number];
 /** Why a rule did not do it, in words: a guard rail, nobody approved it in time, or a person did it first. */
 export const GUARDS = {
   rule_gone: 'the rule was gone, or fitted no more',
@@ -55,7 +52,7 @@ export interface Action extends Place {
   readonly rule: string;
   /** Why it is wanted, in a person's words; may be empty. */
   readonly comment: string;
-  /** What a rule decides by; absent for a person's wish. */
+  /** Absent for a person's wish. */
   readonly plan?: Plan;
   /** The guard rail that withheld it. */
   readonly guard?: Guard;
@@ -87,7 +84,8 @@ export interface ActionRule {
   readonly isDryRun: boolean;
 }
 
-interface Plan {
+/** What a rule decides by. */
+export interface Plan {
   readonly alertId: string;
   /** The episode of that alert. */
   readonly alertStartsAtUs: number;
@@ -101,9 +99,6 @@ interface Plan {
 
 /** A wish that could not be asked of the service for this long is refused: nobody expects it any more. */
 export const WISH_LASTS_US = 120_000_000;
-
-/** The new Flight starts within this time after it was asked for. */
-export const STARTS_WITHIN_US = 120_000_000;
 
 export function isOpen({ state, seeks }: Action): boolean {
   return ['planned', 'proposed', 'wanted', 'asked'].includes(state) || seeks !== undefined;
@@ -128,26 +123,37 @@ export function whyNotStarted({ status, triggerType, present }: StartedBird): st
 }
 
 /** Who or what wanted it: `ann`, `ann and bob`, `rule app-did-not-respond`. */
-function wantedBy({ by, rule }: Action): string {
+export function wantedBy({ by, rule }: Action): string {
   const people = by.map((name) => plainText(name, NAME_CODE_POINTS)).filter((name) => name !== '');
   const parts = [...(rule === '' ? [] : [`rule ${plainText(rule, NAME_CODE_POINTS)}`]), ...people];
   return parts.length === 0 ? 'somebody' : parts.join(' and ');
 }
 
-/** How it stands, as sentences. `at` writes an instant. */
-export function sayAction(action: Action, at: (us: number) => string): string {
-  const { state, wantedAtUs, askedAtUs, newFlight, seeks, comment } = action;
-  const by = `by ${wantedBy(action)}${action.plan ? ` (${action.plan.attempt} of ${action.plan.atMost})` : ''}`;
+/** A Flight as far as it is known. */
+interface NewFlight {
+  readonly status: string;
+  /** 0 while it is in the air. */
+  readonly endedAtUs: number;
+}
+
+/** How it stands, as sentences. `at` writes an instant. `flight`: the new one, where its end is to be told as well. */
+export function sayAction(action: Action, at: (us: number) => string, flight?: NewFlight): string {
+  const { state, plan, wantedAtUs, askedAtUs, newFlight, seeks, comment } = action;
+  const who = `by ${wantedBy(action)}`;
+  const by = `${who}${plan ? ` (${plan.attempt} of ${plan.atMost})` : ''}`;
   const reason = plainText(action.reason, SENTENCE_CODE_POINTS);
   const why = comment === '' ? '' : ` Why: ${plainText(comment, SENTENCE_CODE_POINTS)}`;
-  const started = newFlight
+  const seen = newFlight
     ? ` A Flight started at ${at(newFlight.startedAtUs)}`
     : seeks
-      ? ' Its Flight is not seen yet.'
-      : ' No Flight was seen to start within 2 minutes.';
+      ? ' Its Flight is not seen yet'
+      : ' No Flight was seen to start within 2 minutes';
+  const end = flight?.endedAtUs
+    ? `: ${plainText(flight.status, NAME_CODE_POINTS)} at ${at(flight.endedAtUs)}`
+    : `.${seen}`;
   switch (state) {
     case 'planned':
-      return action.plan?.isDryRun
+      return plan?.isDryRun
         ? `Would be flown again ${by}, but for \`dry_run\`.`
         : `Will be flown again ${by}.`;
     case 'proposed':
@@ -157,97 +163,17 @@ export function sayAction(action: Action, at: (us: number) => string): string {
     case 'asked':
       return `The service is being asked to fly it again since ${at(askedAtUs)}, ${by}.${why}`;
     case 'done':
-      return `Flown again at ${at(askedAtUs)} ${by}.${newFlight ? `${started}.` : started}${why}`;
+      return `Flown again at ${at(askedAtUs)} ${by}${end}.${why}`;
     case 'unknown':
-      return `Asked at ${at(askedAtUs)} ${by}; ${reason}.${newFlight ? `${started}, probably this one.` : started}${why}`;
+      return `Asked at ${at(askedAtUs)} ${by}; ${reason}.${seen}${newFlight ? ', probably this one' : ''}.${why}`;
     case 'refused':
       return `Not flown again at ${at(action.settledAtUs)} ${by}: ${reason}${why}`;
     case 'withheld':
-      return `Not flown again ${by}: ${reason}`;
+      return `Not flown again ${who}: ${reason}`;
   }
 }
 
-/** What was done about a failure, as a clause; `flight` is the new one, as far as it is known. */
-export function sayFlown(
-  action: Action,
-  flight: { readonly status: string; readonly endedAtUs: number } | undefined,
-  at: (us: number) => string,
-): string {
-  const words = sayAction({ ...action, comment: '' }, at);
-  const first = words.slice(0, words.indexOf('.'));
-  const isEnded = flight !== undefined && flight.endedAtUs > 0;
-  const end = isEnded ? `: ${plainText(flight.status, NAME_CODE_POINTS)} at ${at(flight.endedAtUs)}` : '';
-  const clause = action.state === 'done' && action.newFlight ? `${first}${end}` : words;
-  return clause.charAt(0).toLowerCase() + clause.slice(1);
-}
-
-/** The event that says what has just become of an action. */
-export function eventOf(action: Action, what: 'asked' | ActionOutcome, at: (us: number) => string): Event {
-  const { id, region, nestId, nest, birdId, bird, name, newFlight, failedFlightId } = action;
-  // What it says stays true when the service has answered.
-  const said: Action = what === 'asked' ? { ...action, state: 'wanted' } : action;
-  const occurredAtUs = what === 'asked' ? action.askedAtUs : action.settledAtUs;
-  return {
-    ...{ key: `${region}/action/${id}/${what}`, region, feed: 'action', type: `action.${what}` },
-    ...{ occurredAt: formatInstant(occurredAtUs), occurredAtUs, observedAtUs: occurredAtUs },
-    ...{ nestId, nest, birdId, bird, message: sayAction(said, at) },
-    attributes: {
-      ...{ action: name, action_id: id, initiator: wantedBy(action) },
-      ...(action.rule !== '' && { rule: action.rule }),
-      ...(action.comment !== '' && { comment: action.comment }),
-      ...(action.reason !== '' && { reason: action.reason }),
-      ...(failedFlightId !== '' && { failed_flight_id: failedFlightId }),
-      ...(newFlight && { flight_id: newFlight.flightId, started_at: formatInstant(newFlight.startedAtUs) }),
-    },
-  };
-}
-
-// Decides whether a rule may start a Bird again now: a closed list of guard rails, each with its reason for people.
-
-/** What is known when a rule decides. */
-export interface Seen {
-  /** Whether the episode for which it was planned still lasts. */
-  readonly isFiring: boolean;
-  /** Who paused all rules; undefined if nobody did. */
-  readonly pausedBy: string | undefined;
-  readonly bird: Parameters<typeof whyNotStarted>[0] | undefined;
-  /** The status of the Bird's last Flight. */
-  readonly lastStatus: string;
-  readonly isInAir: boolean;
-  readonly isChanged: boolean;
-  /** How many Birds of the region fail with the same error. */
-  readonly failingAlike: number;
-  /** What impairs the watch of the region; empty for nothing. */
-  readonly impairedBy: string;
-  /** 1 for the first of this episode. */
-  readonly attempt: number;
-  /** How often this rule started Birds of the region within the last hour. */
-  readonly withinHour: number;
-}
-
-/** With so many Birds the cause is not the Bird's own. */
-const SHARED_BY = 3;
-
-type Withheld = Required<Pick<Action, 'guard' | 'reason'>> & { readonly state: 'withheld' };
-
-/** `detail` is for people. */
-export function withheld(guard: Guard, detail = ''): Withheld {
-  return { state: 'withheld', guard, reason: `${GUARDS[guard]}${detail && ` (${detail})`}.` };
-}
-
-export function withheldBy(rule: ActionRule | undefined, seen: Seen): Withheld | undefined {
-  const { pausedBy, bird, attempt, failingAlike, impairedBy, withinHour } = seen;
-  if (!rule) return withheld('rule_gone');
-  if (!seen.isFiring) return withheld('over');
-  if (pausedBy !== undefined) return withheld('paused', `by ${plainText(pausedBy, 120) || 'somebody'}`);
-  const why = bird ? whyNotStarted(bird) : 'The Bird is no longer known.';
-  if (why !== undefined) return { ...withheld('not_startable'), reason: why };
-  if (attempt > rule.atMost) return withheld('at_most', howMany(rule.atMost, 'time'));
-  if (seen.isInAir) return withheld('in_air');
-  if (seen.lastStatus === 'cancelled') return withheld('cancelled');
-  if (seen.isChanged) return withheld('changed');
-  if (failingAlike >= SHARED_BY) return withheld('shared_cause', `${failingAlike} in all`);
-  if (impairedBy !== '') return withheld('impaired', impairedBy);
-  if (withinHour >= rule.perHour) return withheld('per_hour', howMany(withinHour, 'time'));
-  return rule.isDryRun ? withheld('dry_run') : undefined;
+/** What an action that was withheld is like. `detail` is for people. */
+export function withheld(guard: Guard, detail = '') {
+  return { state: 'withheld', guard, reason: `${GUARDS[guard]}${detail && ` (${detail})`}.` } as const;
 }

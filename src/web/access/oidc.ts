@@ -4,17 +4,18 @@
  */
 import type { Context, Hono } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
-import type { Configuration } from 'openid-client';
+import * as client from 'openid-client';
 import type { OidcConfig } from '../../config/sections/oidc-section.ts';
 import type { Scope } from '../../config/sections/scopes.ts';
 import { NestwatchError } from '../../errors.ts';
+import { readSignedText, signedText } from '../../http/signed-text.ts';
 import type { Report } from '../../report.ts';
+import type { Secret } from '../../secret.ts';
 import { plainText } from '../../text/plain-text.ts';
 import type { Clock } from '../../time/clock.ts';
 import { MAX_AUTHOR_LENGTH } from '../requests/silence-request.ts';
 import type { Identity } from './identify.ts';
 import { answerRefusal } from './refusals.ts';
-import type { Signer } from './sessions.ts';
 
 const LOGIN_COOKIE = 'nestwatch_login';
 const SESSION_COOKIE = 'nestwatch_session';
@@ -24,31 +25,43 @@ const TIMEOUT_SECONDS = 10;
 const DISCOVERED_MS = 600_000;
 const MAX_SAID = 300;
 
-interface OidcOptions {
-  readonly config: OidcConfig;
-  readonly externalUrl: string;
-  readonly signer: Signer;
+/** Sessions that are remembered as ended. */
+const MOST_ENDED = 10_000;
+
+interface OidcParts {
+  /** Signs the cookies. */
+  readonly key: Secret;
+  /** The sessions whose people logged out, across configurations. Other processes do not know them. */
+  readonly ended: Set<unknown>;
   readonly clock: Clock;
   readonly report: Report;
 }
 
-export interface Oidc {
-  /** Undefined for who is not logged in. */
-  identityOf(c: Context): Identity | undefined;
-  /** The page on which somebody logs in and comes back to this one. */
-  loginPath(c: Context): string;
-  addRoutes(app: Hono): void;
-}
+export type Oidc = ReturnType<typeof createOidc>;
 
-export function createOidc({ config, externalUrl, signer, clock, report }: OidcOptions): Oidc {
+export function createOidc(
+  config: OidcConfig,
+  externalUrl: string,
+  { key, ended, clock, report }: OidcParts,
+) {
   const { pathname, protocol } = new URL(`${externalUrl}/`);
   const callback = `${externalUrl}/login/callback`;
   const cookie = { path: pathname, httpOnly: true, secure: protocol === 'https:', sameSite: 'Lax' } as const;
-  let discovered: { readonly provider: Configuration; readonly untilMs: number } | undefined;
+  let discovered: { readonly provider: client.Configuration; readonly untilMs: number } | undefined;
 
-  async function provider(): Promise<Configuration> {
+  /** Cookies are signed, so that nobody can make one; any replica accepts them until their time is over. */
+  function setSigned(c: Context, name: string, content: object, forMs: number): void {
+    const signed = signedText(key, name, { ...content, untilUs: clock.nowUs() + forMs * 1000 });
+    setCookie(c, name, signed, { ...cookie, maxAge: Math.floor(forMs / 1000) });
+  }
+
+  function signedIn(c: Context, name: string): Readonly<Record<string, unknown>> | undefined {
+    const read = readSignedText<Record<string, unknown>>(key, name, getCookie(c, name) ?? '');
+    return read && clock.nowUs() < Number(read.untilUs) ? read : undefined;
+  }
+
+  async function provider(): Promise<client.Configuration> {
     if (discovered && clock.monotonicMs() < discovered.untilMs) return discovered.provider;
-    const client = await import('openid-client');
     const issuer = new URL(config.issuer);
     const secret = config.clientSecret?.reveal();
     // Only an address of this machine may lack encryption.
@@ -65,13 +78,11 @@ export function createOidc({ config, externalUrl, signer, clock, report }: OidcO
   }
 
   async function begin(c: Context): Promise<Response> {
-    const client = await import('openid-client');
     const parts = {
       state: client.randomState(),
       nonce: client.randomNonce(),
       verifier: client.randomPKCECodeVerifier(),
       to: localPath(c.req.query('to')),
-      untilUs: clock.nowUs() + LOGIN_MS * 1000,
     };
     const address = client.buildAuthorizationUrl(await provider(), {
       redirect_uri: callback,
@@ -81,15 +92,14 @@ export function createOidc({ config, externalUrl, signer, clock, report }: OidcO
       code_challenge: await client.calculatePKCECodeChallenge(parts.verifier),
       code_challenge_method: 'S256',
     });
-    setCookie(c, LOGIN_COOKIE, signer.sign('login', parts), { ...cookie, maxAge: LOGIN_MS / 1000 });
+    setSigned(c, LOGIN_COOKIE, parts, LOGIN_MS);
     return c.redirect(address.href, 303);
   }
 
   async function finish(c: Context): Promise<Response> {
-    const begun = signer.read('login', getCookie(c, LOGIN_COOKIE), clock.nowUs());
+    const begun = signedIn(c, LOGIN_COOKIE);
     deleteCookie(c, LOGIN_COOKIE, cookie);
     if (!begun) return answerRefusal(c, 400, `${NOT_BEGUN} ${externalUrl}/`);
-    const client = await import('openid-client');
     const { search } = new URL(c.req.url);
     const tokens = await client.authorizationCodeGrant(await provider(), new URL(callback + search), {
       expectedState: String(begun.state),
@@ -108,9 +118,7 @@ export function createOidc({ config, externalUrl, signer, clock, report }: OidcO
     const scopes = scopesOf(config, said.get(config.groupsClaim));
     const who = plainText(String(name), MAX_AUTHOR_LENGTH);
     if (scopes.length === 0) return answerRefusal(c, 403, `${who} is in no group that may do anything here.`);
-    const untilUs = clock.nowUs() + config.sessionMs * 1000;
-    const session = signer.sign('session', { name: who, scopes, id: begun.state, untilUs });
-    setCookie(c, SESSION_COOKIE, session, { ...cookie, maxAge: Math.floor(config.sessionMs / 1000) });
+    setSigned(c, SESSION_COOKIE, { name: who, scopes, id: begun.state }, config.sessionMs);
     return c.redirect(externalUrl + localPath(begun.to), 303);
   }
 
@@ -129,24 +137,31 @@ export function createOidc({ config, externalUrl, signer, clock, report }: OidcO
     }
   };
 
-  const sessionOf = (c: Context) => signer.read('session', getCookie(c, SESSION_COOKIE), clock.nowUs());
+  function sessionOf(c: Context) {
+    const session = signedIn(c, SESSION_COOKIE);
+    return session && !ended.has(session.id) ? session : undefined;
+  }
 
   return {
-    identityOf(c) {
+    /** Undefined for who is not logged in. */
+    identityOf(c: Context): Identity | undefined {
       const session = sessionOf(c);
       if (!session) return undefined;
       return { name: String(session.name), by: 'oidc', scopes: new Set(session.scopes as Scope[]) };
     },
-    loginPath(c) {
+    /** The page on which somebody logs in and comes back to this one. */
+    loginPath(c: Context): string {
       const { pathname: path, search } = new URL(c.req.url);
       return `${externalUrl}/login?${new URLSearchParams({ to: path + search })}`;
     },
-    addRoutes(app) {
+    addRoutes(app: Hono): void {
       app.get('/login', guarded(begin));
       app.get('/login/callback', guarded(finish));
       app.post('/logout', (c) => {
         const session = sessionOf(c);
-        if (session) signer.end(session);
+        const [oldest] = ended;
+        if (ended.size >= MOST_ENDED) ended.delete(oldest);
+        if (session) ended.add(session.id);
         deleteCookie(c, SESSION_COOKIE, cookie);
         return c.text(`You are logged out. To log in again: ${externalUrl}/\n`);
       });
