@@ -39,7 +39,7 @@ export interface Channel<I extends Integration = Integration> {
   /** Whom an integration reaches, for people to read: addresses or a host, never a secret. */
   destination(integration: I): string;
   /** What an integration would be sent. Sends nothing. */
-  preview(integration: I, notification: GroupNotification, externalUrl: string): Preview;
+  preview(integration: I, notification: GroupNotification, externalUrl: string): Promise<Preview>;
   probe(integration: I): Probe;
   /** Asks which of these members of Nests it would not reach. Present if it can notify members. */
   leftOut?(integration: I, members: readonly string[]): Promise<readonly LeftOut[]>;

@@ -44,7 +44,12 @@ export interface PostRequest {
 interface PostChannel<I extends PostIntegration>
   extends Omit<Channel<I>, 'destination' | 'preview' | 'probe' | 'open'> {
   /** What is posted and where, or why nothing is. */
-  request(integration: I, notification: Readable, externalUrl: string, nowUs: number): PostRequest | string;
+  request(
+    integration: I,
+    notification: Readable,
+    externalUrl: string,
+    nowUs: number,
+  ): PostRequest | string | Promise<PostRequest | string>;
   /** Judges the body of a 2xx answer, for services that refuse messages there. */
   judge?(body: string): Outcome;
   /** Reads from the body of a refusal how many seconds to wait, for services that have it there. */
@@ -67,8 +72,10 @@ export function postChannel<I extends PostIntegration>(service: PostChannel<I>):
     ...own,
     destination: ({ url }) => hostOf(url),
     probe: ({ url, http }) => probeAddress(url, http),
-    preview: (integration, notification, externalUrl) =>
-      previewOf(integration, request(integration, notification, externalUrl, notification.createdAtUs)),
+    async preview(integration, notification, externalUrl) {
+      const { createdAtUs } = notification;
+      return previewOf(integration, await request(integration, notification, externalUrl, createdAtUs));
+    },
     open: (options) => openPosts(service, options),
   };
 }
@@ -96,7 +103,7 @@ function openPosts<I extends PostIntegration>(
   return {
     async send(integration, _attempt, notification, externalUrl) {
       if (notification.kind === 'forward') return { kind: 'nothing', why: ONLY_CLOUDEVENTS };
-      const wanted = request(integration, notification, externalUrl, nowUs());
+      const wanted = await request(integration, notification, externalUrl, nowUs());
       return typeof wanted === 'string' ? { kind: 'nothing', why: wanted } : post(integration, wanted);
     },
     close: sender.close,

@@ -32,15 +32,15 @@ export function createDeliveryMessages(
  * The message as it would be sent, without secrets, by the notification and the present configuration. Undefined if the
  * notification is not about a group, or if the integration is no longer configured.
  */
-function messageOf(
+async function messageOf(
   { delivery, notification }: ClaimedDelivery,
   receivers: readonly Receiver[],
   externalUrl: string,
-): string | undefined {
+): Promise<string | undefined> {
   const receiver = receivers.find(({ name }) => name === delivery.receiver);
   const integration = integrationOf(receiver, delivery, notification);
   if (!integration || notification.kind !== 'group') return undefined;
-  return channelOf(integration).preview(integration, notification, externalUrl).text;
+  return (await channelOf(integration).preview(integration, notification, externalUrl)).text;
 }
 
 interface TestOptions {

@@ -121,7 +121,7 @@ export type NameOf = (delivery: Delivery) => string;
 interface DeliveryMessages {
   readonly nameOf: NameOf;
   /** The message as it is sent; undefined if it cannot be shown. */
-  messageOf(claimed: ClaimedDelivery): string | undefined;
+  messageOf(claimed: ClaimedDelivery): Promise<string | undefined>;
   /** A test notification for each integration of a receiver; none if the receiver notifies nobody or is unknown. */
   testsOf(receiver: string, nowUs: number): { notification: GroupNotification; deliveries: Delivery[] }[];
 }

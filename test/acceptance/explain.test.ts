@@ -52,7 +52,11 @@ async function explain(key: string, change: Partial<ApiOptions['alerting']> = {}
     externalUrl: 'http://nestwatch.example',
     serviceLinks: () => ({}),
     flightLog: async () => ({ refused: '' }),
-    messages: { nameOf: ({ integration }) => integration, messageOf: () => undefined, testsOf: () => [] },
+    messages: {
+      nameOf: ({ integration }) => integration,
+      messageOf: async () => undefined,
+      testsOf: () => [],
+    },
     silenceEditor: createSilenceEditor({
       store: stage.store,
       clock: stage.clock,

@@ -77,7 +77,11 @@ async function measure(store: Store): Promise<Measured[]> {
     reload: async () => ({ mistakes: [], needsRestart: [] }),
     flightLog: async () => ({ refused: '' }),
     serviceLinks: () => ({}),
-    messages: { nameOf: ({ integration }) => integration, messageOf: () => undefined, testsOf: () => [] },
+    messages: {
+      nameOf: ({ integration }) => integration,
+      messageOf: async () => undefined,
+      testsOf: () => [],
+    },
     newId: () => '',
     changed: () => {},
     probe: () => {},

@@ -88,13 +88,13 @@ function accepting(kind: string): Answer {
 }
 
 /** The body for a notification, without sending it. */
-function bodyOf(
+async function bodyOf(
   kind: string,
   notification: Parameters<ReturnType<typeof channelOf>['preview']>[1],
   more = '',
 ) {
   const { integration } = configured(kind, 'https://s.example', more);
-  return channelOf({ kind }).preview(integration, notification, PAGE).text;
+  return (await channelOf({ kind }).preview(integration, notification, PAGE)).text;
 }
 
 const HEADLINE = 'Translate blog failed';
@@ -279,9 +279,9 @@ describe('all of them', () => {
     },
   );
 
-  test.each(KINDS)('%s: a preview and a printed integration show no secrets', (kind) => {
+  test.each(KINDS)('%s: a preview and a printed integration show no secrets', async (kind) => {
     const { integration } = configured(kind, 'https://s.example');
-    expect(bodyOf(kind, group())).not.toContain(CANARY);
+    expect(await bodyOf(kind, group())).not.toContain(CANARY);
     expect(JSON.stringify(integration)).not.toContain(CANARY);
   });
 
@@ -297,9 +297,9 @@ describe('all of them', () => {
     expect(arrived[0]!.body).toContain('In short');
   });
 
-  test.each(CHATS)('%s shows times in the zone of its readers', (kind) => {
-    expect(bodyOf(kind, group())).toContain('11:56 UTC');
-    const local = bodyOf(kind, group(), 'timezone: Europe/Amsterdam');
+  test.each(CHATS)('%s shows times in the zone of its readers', async (kind) => {
+    expect(await bodyOf(kind, group())).toContain('11:56 UTC');
+    const local = await bodyOf(kind, group(), 'timezone: Europe/Amsterdam');
     expect(local).toContain('13:56 CEST');
     expect(local).not.toContain('UTC');
   });
@@ -368,26 +368,29 @@ const LIMITS: Readonly<Record<string, (body: ReturnType<typeof JSON.parse>) => v
 const RUNS = amountOf('chats: notifications of each kind', 60, 15);
 
 describe('whatever a notification is made of', () => {
-  test.each(KINDS)('%s accepts it [long]', (kind) => {
+  test.each(KINDS)('%s accepts it [long]', async (kind) => {
     const limits = LIMITS[kind]!;
-    fc.assert(
-      fc.property(anyGroupNotification, (notification) => {
-        const text = bodyOf(kind, notification);
+    await fc.assert(
+      fc.asyncProperty(anyGroupNotification, async (notification) => {
+        const text = await bodyOf(kind, notification);
         limits(JSON.parse(text));
         expect(text).not.toMatch(/\\ud[89a-f]/i);
       }),
       { numRuns: RUNS },
     );
-    limits(JSON.parse(bodyOf(kind, storm())));
+    limits(JSON.parse(await bodyOf(kind, storm())));
   });
 
-  test.each(CHATS)('%s: nothing from outside mentions anybody, is a link, or leaves its block', (kind) => {
-    for (const hostile of HOSTILE) {
-      const labels = { ...alert().labels, bird: hostile, nest: hostile };
-      const events = [failedFlight(1, { message: hostile, bird: hostile })];
-      const text = bodyOf(kind, group({ alerts: [alert({ labels, events })] }));
-      expect(text).not.toMatch(/@everyone|@channel|<[!@]|https:\/\/evil/);
-      expect([0, 2]).toContain(text.split('```').length - 1);
-    }
-  });
+  test.each(CHATS)(
+    '%s: nothing from outside mentions anybody, is a link, or leaves its block',
+    async (kind) => {
+      for (const hostile of HOSTILE) {
+        const labels = { ...alert().labels, bird: hostile, nest: hostile };
+        const events = [failedFlight(1, { message: hostile, bird: hostile })];
+        const text = await bodyOf(kind, group({ alerts: [alert({ labels, events })] }));
+        expect(text).not.toMatch(/@everyone|@channel|<[!@]|https:\/\/evil/);
+        expect([0, 2]).toContain(text.split('```').length - 1);
+      }
+    },
+  );
 });

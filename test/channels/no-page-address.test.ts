@@ -24,29 +24,27 @@ const SAMPLES = [
 ];
 
 /** What each channel sends for all samples, by its kind. */
-function sent(web: string): Map<string, string> {
+async function sent(web: string): Promise<Map<string, string>> {
   const config = load(`${REGION}${web}${RECEIVERS}`);
-  return new Map(
-    config.receivers[0]!.integrations.map((integration) => {
-      const channel = CHANNELS.find(({ kind }) => kind === integration.kind)!;
-      const address = linksFrom(integration, config.web);
-      return [
-        integration.kind,
-        SAMPLES.map((one) => channel.preview(integration, one, address).text).join('\n'),
-      ];
-    }),
-  );
+  const bodies = new Map<string, string>();
+  for (const integration of config.receivers[0]!.integrations) {
+    const channel = CHANNELS.find(({ kind }) => kind === integration.kind)!;
+    const address = linksFrom(integration, config.web);
+    const previews = SAMPLES.map((one) => channel.preview(integration, one, address));
+    bodies.set(integration.kind, (await Promise.all(previews)).map(({ text }) => text).join('\n'));
+  }
+  return bodies;
 }
 
 describe('without web.external_url', () => {
-  test.each(['email', 'slack', 'msteamsv2', 'pagerduty'])('%s has no links', (kind) => {
-    const text = sent('').get(kind)!;
+  test.each(['email', 'slack', 'msteamsv2', 'pagerduty'])('%s has no links', async (kind) => {
+    const text = (await sent('')).get(kind)!;
     expect(text).not.toMatch(/127\.0\.0\.1|localhost|"\/alerts|Open nestwatch|Silence/);
     expect(text.length).toBeGreaterThan(200);
   });
 
-  test('a mail says why, as text and as HTML', () => {
-    const mail = sent('').get('email')!;
+  test('a mail says why, as text and as HTML', async () => {
+    const mail = (await sent('')).get('email')!;
     expect(mail).toContain(
       'You get this because receiver ops of nestwatch gets the alerts that no more specific route matches. Links to nestwatch are missing because web.external_url is not set.',
     );
@@ -61,16 +59,16 @@ describe('without web.external_url', () => {
     );
   });
 
-  test('programs get the address of this machine, which they may be able to reach', () => {
-    const bodies = sent('');
+  test('programs get the address of this machine, which they may be able to reach', async () => {
+    const bodies = await sent('');
     expect(bodies.get('webhook')).toContain('http://127.0.0.1:9465');
     expect(bodies.get('alertmanager')).toContain('http://127.0.0.1:9465/alerts');
     expect(JSON.stringify(digestBody(digestNotification(), 'http://127.0.0.1:9465'))).toContain('9465');
   });
 });
 
-test('with web.external_url all link to the page, even on this machine', () => {
-  for (const [kind, text] of sent('web: { external_url: "http://127.0.0.1:9465" }\n')) {
+test('with web.external_url all link to the page, even on this machine', async () => {
+  for (const [kind, text] of await sent('web: { external_url: "http://127.0.0.1:9465" }\n')) {
     expect([kind, text.includes('http://127.0.0.1:9465')]).toEqual([kind, true]);
     expect(text).not.toContain('until web.external_url');
   }

@@ -71,7 +71,7 @@ export async function serve(options: Partial<WebOptions> = {}) {
     probe: (region) => probes.push(region),
     act: (region) => acted.push(region),
     reload: async () => ({ mistakes: [], needsRestart: [] }),
-    messages: { nameOf: ({ integration }) => integration, messageOf: () => undefined, testsOf: () => [] },
+    messages: { nameOf: ({ integration }) => integration, messageOf: async () => undefined, testsOf: () => [] },
     clock,
     report: (one) => reported.push(one),
     ...options,

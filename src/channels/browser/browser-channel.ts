@@ -81,7 +81,7 @@ export const browserChannel: Channel<BrowserIntegration> = {
     return (path) => readBrowser(check, path, readHttp(path));
   },
   destination: () => 'subscribed browsers',
-  preview: (integration, notification, externalUrl) => ({
+  preview: async (integration, notification, externalUrl) => ({
     text: JSON.stringify(shown(integration, notification, externalUrl, notification.id), null, 2),
   }),
   // Most browsers use this one. Which are used is known only to the daemon.

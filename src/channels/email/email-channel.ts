@@ -16,7 +16,7 @@ export const emailChannel: Channel<EmailIntegration> = {
   traits: ({ to, toNestMembers }) => (toNestMembers ? { nestMembers: { beside: to } } : {}),
   destination: ({ to, smarthost }) =>
     `${to.join(', ') || 'members of a Nest'} by ${formatHostPort(smarthost)}`,
-  preview(integration, notification, externalUrl) {
+  async preview(integration, notification, externalUrl) {
     const { subject, text, html, headers, templateError } = mailMessage(
       notification,
       externalUrl,

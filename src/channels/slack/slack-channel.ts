@@ -18,7 +18,7 @@ import type { Integration } from '../receiver.ts';
 import { judgeWebhook } from './slack-answer.ts';
 import { type SlackApp, sendAsApp } from './slack-app.ts';
 import { slackBody } from './slack-body.ts';
-import { buttonValues, type SlackButtons } from './slack-buttons.ts';
+import type { SlackButtons } from './slack-buttons.ts';
 
 export interface SlackIntegration extends PostIntegration, ReaderZone {
   readonly kind: 'slack';
@@ -124,8 +124,8 @@ const webhooks = postChannel<SlackIntegration>({
     return (path) => readSlack(check, path, shared);
   },
   judge: judgeWebhook,
-  request(integration, notification, externalUrl) {
-    const { body, templateError } = messageOf(integration, notification, externalUrl);
+  async request(integration, notification, externalUrl) {
+    const { body, templateError } = await messageOf(integration, notification, externalUrl);
     return { url: integration.url.reveal(), body, templateError };
   },
 });
@@ -141,7 +141,7 @@ export const slackChannel: Channel<SlackIntegration> = {
         if (!integration.app || notification.kind === 'forward') {
           return own.send(integration, attempt, notification, externalUrl);
         }
-        const { body, templateError } = messageOf(integration, notification, externalUrl);
+        const { body, templateError } = await messageOf(integration, notification, externalUrl);
         const outcome = await sendAsApp(
           sender,
           { ...integration, app: integration.app },
@@ -163,12 +163,12 @@ export const slackChannel: Channel<SlackIntegration> = {
   },
 };
 
-function messageOf(integration: SlackIntegration, notification: Readable, externalUrl: string) {
-  const { title, text, timezone } = integration;
+async function messageOf(integration: SlackIntegration, notification: Readable, externalUrl: string) {
+  const { title, text, timezone, buttons, channel } = integration;
   const { texts, notes, error } = renderTexts({ title, text }, notification, externalUrl);
   const values =
-    integration.buttons && notification.kind === 'group'
-      ? buttonValues(integration.buttons, integration.channel, notification)
+    buttons && notification.kind === 'group'
+      ? (await import('./slack-buttons.ts')).buttonValues(buttons, channel, notification)
       : undefined;
   const body = slackBody(notification, externalUrl, integration, texts, notes, timezone, values);
   return { body, templateError: error };

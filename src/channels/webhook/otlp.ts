@@ -5,9 +5,14 @@
  */
 import { createHash } from 'node:crypto';
 import type { Event } from '../../domain/alert/event.ts';
+import { NestwatchError } from '../../errors.ts';
+import { openAuthorizedTransport } from '../../http/authorized-transport.ts';
+import type { HttpSettings } from '../../http/http-settings.ts';
+import { type Secret, secretsIn, withoutSecrets } from '../../secret.ts';
 import { howMany } from '../../text/duration-words.ts';
 import { plainText } from '../../text/plain-text.ts';
 import type { Outcome } from '../channel.ts';
+import type { WebhookMessage } from './webhook-channel.ts';
 
 const RESULTS = new Map([
   ['flight.succeeded', 'success'],
@@ -17,9 +22,21 @@ const RESULTS = new Map([
 const INTERNAL = 1;
 const ERROR = 2;
 const MESSAGE_CODE_POINTS = 2_000;
+const MAX_ANSWER_BYTES = 65_536;
+const MAX_WORDS = 200;
 
-/** A request of `ExportTraceServiceRequest`; undefined if no Flight ended in these events. */
-export function tracesOf(events: readonly Event[]): object | undefined {
+/** A request of `ExportTraceServiceRequest` for each batch of events in which a Flight ended. */
+export function traceMessages(batches: readonly (readonly Event[])[]): WebhookMessage[] {
+  return batches
+    .flatMap((batch) => tracesOf(batch) ?? [])
+    .map((traces) => ({
+      contentType: 'application/json',
+      body: JSON.stringify(traces),
+      judge: judgeTraces,
+    }));
+}
+
+function tracesOf(events: readonly Event[]): object | undefined {
   const spans = events.flatMap((event) => {
     const result = RESULTS.get(event.type);
     return result === undefined ? [] : [spanOf(event, result)];
@@ -39,14 +56,13 @@ function spanOf(event: Event, result: string) {
   const message = plainText(event.message, MESSAGE_CODE_POINTS);
   const hash = createHash('sha256').update(`${region}/${flightId}`).digest('hex');
   const isFailed = result === 'failure';
-  const end = nanoseconds(occurredAtUs);
   return {
     traceId: hash.slice(0, 32),
     spanId: hash.slice(32, 48),
     name: `RUN ${bird}`,
     kind: INTERNAL,
     startTimeUnixNano: nanoseconds(Math.min(startUs, occurredAtUs)),
-    endTimeUnixNano: end,
+    endTimeUnixNano: nanoseconds(occurredAtUs),
     attributes: attributes({
       'cicd.pipeline.name': bird,
       'cicd.pipeline.run.id': flightId,
@@ -57,12 +73,7 @@ function spanOf(event: Event, result: string) {
       'nestwatch.bird_id': birdId,
       'nestwatch.step': String(own.scope ?? own.step_id ?? ''),
     }),
-    ...(isFailed && {
-      status: { code: ERROR, message },
-      events: [
-        { timeUnixNano: end, name: 'exception', attributes: attributes({ 'exception.message': message }) },
-      ],
-    }),
+    ...(isFailed && { status: { code: ERROR, message } }),
   };
 }
 
@@ -76,7 +87,7 @@ function attributes(values: Readonly<Record<string, string>>) {
 }
 
 /** A collector may accept a part. It does not say which, and must not be sent the same again. */
-export function judgeTraces(body: string): Outcome {
+function judgeTraces(body: string): Outcome {
   const { rejectedSpans = 0, errorMessage = '' } = partialSuccessOf(body);
   if (!(Number(rejectedSpans) > 0)) return { kind: 'accepted' };
   const recipient = howMany(Number(rejectedSpans), 'span');
@@ -90,5 +101,28 @@ function partialSuccessOf(body: string): { rejectedSpans?: unknown; errorMessage
     return answer?.partialSuccess ?? {};
   } catch {
     return {};
+  }
+}
+
+/** A collector accepts a request without spans, and answers one that comes to a wrong path or without rights. */
+export async function probeCollector(
+  url: Secret,
+  http: HttpSettings | undefined,
+  timeoutMs: number,
+): Promise<void> {
+  // A token that was just made has not expired.
+  const nowUs = () => 0;
+  const options = { connections: 1, timeoutMs, maxBodyBytes: MAX_ANSWER_BYTES, http, nowUs };
+  const transport = openAuthorizedTransport(options);
+  const address = url.reveal();
+  const headers = { 'content-type': 'application/json' };
+  try {
+    const body = JSON.stringify({ resourceSpans: [] });
+    const { status, body: said } = await transport.send({ method: 'POST', url: address, headers, body });
+    if (status >= 200 && status < 300) return;
+    const words = plainText(withoutSecrets(said, secretsIn({ url, http })), MAX_WORDS);
+    throw new NestwatchError('rejected', `${new URL(address).pathname} answered ${status}: ${words}`);
+  } finally {
+    await transport.close();
   }
 }

@@ -7,20 +7,16 @@ import { readTemplate, refuseTemplates } from '../../document/read-template.ts';
 import { refused } from '../../document/refused-key.ts';
 import { duration, twins, words } from '../../document/value-shape.ts';
 import type { LeftOut, Notification } from '../../domain/grouping/notification.ts';
-import { NestwatchError } from '../../errors.ts';
-import { openAuthorizedTransport } from '../../http/authorized-transport.ts';
 import type { HttpSettings } from '../../http/http-settings.ts';
 import { mistakeInHttpUrl } from '../../http/web-address.ts';
-import { type Secret, secretsIn, withoutSecrets } from '../../secret.ts';
+import type { Secret } from '../../secret.ts';
 import type { Template } from '../../templates/liquid.ts';
-import { plainText } from '../../text/plain-text.ts';
 import {
   type Channel,
   type ChannelOptions,
   ONLY_CLOUDEVENTS,
   type OpenChannel,
   type Outcome,
-  type Probe,
 } from '../channel.ts';
 import { alertmanagerBody } from '../message/alertmanager-body.ts';
 import { renderTexts } from '../message/render-texts.ts';
@@ -28,7 +24,6 @@ import { hostOf, openSender, probeAddress } from '../post-channel.ts';
 import type { Integration } from '../receiver.ts';
 import { cloudEventBatches, digestEvent, eventBatches } from './cloudevents.ts';
 import { digestBody } from './digest-json.ts';
-import { judgeTraces, tracesOf } from './otlp.ts';
 
 const WORDS = [
   'JSON, signed as described by [Standard Webhooks](https://www.standardwebhooks.com) if `secret` is set.',
@@ -81,9 +76,13 @@ export const webhookChannel: Channel<WebhookIntegration> = {
     ...(maxAlerts > 0 && { maxAlerts }),
   }),
   destination: ({ url }) => hostOf(url),
-  probe: (integration) => (integration.format === 'otlp' ? probeTraces : probeAddressOf)(integration),
-  preview(integration, notification, externalUrl) {
-    const messages = webhookMessages(integration, notification, externalUrl);
+  probe({ url, http, timeoutMs, format }) {
+    if (format !== 'otlp') return probeAddress(url, http);
+    const run = async () => (await import('./otlp.ts')).probeCollector(url, http, timeoutMs);
+    return { key: `${url.reveal()} otlp`, run };
+  },
+  async preview(integration, notification, externalUrl) {
+    const messages = await messagesOf(integration, notification, externalUrl);
     if (typeof messages === 'string') return { text: messages };
     const [templateError] = messages.flatMap((message) => message.templateError ?? []);
     const text = messages.map(({ body }) => JSON.stringify(JSON.parse(body), null, 2)).join('\n');
@@ -118,35 +117,6 @@ function readWebhook(check: Check, path: Path, readHttp: HttpReader): WebhookInt
     maxAlerts: webhook.max_alerts,
   };
 }
-
-const probeAddressOf = ({ url, http }: WebhookIntegration) => probeAddress(url, http);
-
-/** A collector accepts a request without spans, and answers one that comes to a wrong path or without rights. */
-function probeTraces({ url, http, timeoutMs }: WebhookIntegration): Probe {
-  return {
-    key: `${url.reveal()} otlp`,
-    async run() {
-      // A token that was just made has not expired.
-      const nowUs = () => 0;
-      const options = { connections: 1, timeoutMs, maxBodyBytes: MAX_ANSWER_BYTES, http, nowUs };
-      const transport = openAuthorizedTransport(options);
-      const address = url.reveal();
-      const headers = { 'content-type': 'application/json' };
-      try {
-        const body = JSON.stringify({ resourceSpans: [] });
-        const { status, body: said } = await transport.send({ method: 'POST', url: address, headers, body });
-        if (status >= 200 && status < 300) return;
-        const words = plainText(withoutSecrets(said, secretsIn({ url, http })), MAX_WORDS);
-        throw new NestwatchError('rejected', `${new URL(address).pathname} answered ${status}: ${words}`);
-      } finally {
-        await transport.close();
-      }
-    },
-  };
-}
-
-const MAX_ANSWER_BYTES = 65_536;
-const MAX_WORDS = 200;
 
 /** The template and the format that requires it must be given together. */
 function checkFormat(check: Check, path: Path): void {
@@ -193,7 +163,7 @@ export function openWebhooks(options: ChannelOptions): OpenChannel<WebhookIntegr
       contentType: message.contentType,
       body: message.body,
       integration,
-      judge: integration.format === 'otlp' ? judgeTraces : undefined,
+      judge: message.judge,
       headers: {
         'webhook-id': id,
         'webhook-timestamp': String(timestamp),
@@ -205,7 +175,7 @@ export function openWebhooks(options: ChannelOptions): OpenChannel<WebhookIntegr
 
   return {
     async send(integration, attempt, notification, externalUrl) {
-      const messages = webhookMessages(integration, notification, externalUrl);
+      const messages = await messagesOf(integration, notification, externalUrl);
       if (typeof messages === 'string') return { kind: 'nothing', why: messages };
       const leftOut: LeftOut[] = [];
       for (const [index, message] of messages.entries()) {
@@ -231,24 +201,32 @@ export function openWebhooks(options: ChannelOptions): OpenChannel<WebhookIntegr
 const NO_DIGEST_TEMPLATE =
   'templates are for alerts: digests are sent only in the formats alertmanager and cloudevents';
 
-interface WebhookMessage {
+export interface WebhookMessage {
   readonly contentType: string;
   readonly body: string;
+  /** Judges a successful answer; absent if its status says enough. */
+  readonly judge?: (body: string) => Outcome;
   readonly templateError?: string;
 }
 
-/** What to post, or why there is nothing. */
+/** What to post, or why there is nothing. Traces are loaded where they are asked for. */
+async function messagesOf(
+  integration: WebhookIntegration,
+  notification: Notification,
+  externalUrl: string,
+): Promise<WebhookMessage[] | string> {
+  if (integration.format !== 'otlp') return webhookMessages(integration, notification, externalUrl);
+  if (notification.kind === 'digest') return 'a digest is no trace';
+  const messages = (await import('./otlp.ts')).traceMessages(eventBatches(notification));
+  return messages.length === 0 ? 'no Flight ended in it' : messages;
+}
+
+/** The same for the other formats. */
 export function webhookMessages(
   { format, template, maxAlerts }: WebhookIntegration,
   notification: Notification,
   externalUrl: string,
 ): WebhookMessage[] | string {
-  if (format === 'otlp') {
-    if (notification.kind === 'digest') return 'a digest is no trace';
-    const batches = eventBatches(notification).flatMap((batch) => tracesOf(batch) ?? []);
-    if (batches.length === 0) return 'no Flight ended in it';
-    return batches.map((batch) => ({ contentType: 'application/json', body: JSON.stringify(batch) }));
-  }
   if (format === 'cloudevents') {
     const batches =
       notification.kind === 'digest' ? [[digestEvent(notification)]] : cloudEventBatches(notification);

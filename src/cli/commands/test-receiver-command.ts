@@ -90,21 +90,19 @@ export async function sendSamples(
 }
 
 /** Prints what each integration would send, with its address. If a template fails, it exits with 2. */
-function printSamples(
+async function printSamples(
   edge: Edge,
   config: Config,
   receiver: Receiver,
   { resolved, json }: { readonly resolved: boolean; readonly json: boolean },
-): number {
+): Promise<number> {
   const notification = sampleNotification(receiver.name, resolved, edge.clock.nowUs());
-  const samples = receiver.integrations.map((integration) => {
-    const { text, templateError } = channelOf(integration).preview(
-      integration,
-      notification,
-      linksFrom(integration, config.web),
-    );
-    return { integration, text, templateError };
-  });
+  const samples = await Promise.all(
+    receiver.integrations.map(async (integration) => {
+      const address = linksFrom(integration, config.web);
+      return { integration, ...(await channelOf(integration).preview(integration, notification, address)) };
+    }),
+  );
   if (json) {
     const all = samples.map(({ integration, text, templateError }) => ({
       integration: integration.kind,
@@ -136,7 +134,11 @@ interface RenderOptions {
 const EXTERNAL_URL = 'http://127.0.0.1:9465';
 
 /** Prints what a receiver's integrations, or one template, render for a sample. Sends nothing. */
-export function render(edge: Edge, receiver: string | undefined, options: RenderOptions): number {
+export async function render(
+  edge: Edge,
+  receiver: string | undefined,
+  options: RenderOptions,
+): Promise<number> {
   if ((receiver === undefined) === (options.template === undefined)) {
     throw new NestwatchError('usage', 'name a receiver, or give --template FILE');
   }

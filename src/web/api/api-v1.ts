@@ -169,7 +169,7 @@ function addDelivery(api: Hono, { store, messages }: ApiOptions): void {
       kind: notification.kind,
       alerts: notification.kind === 'group' ? notification.alerts.map((alert) => alert.id) : [],
       events: eventsOf(notification).map(({ key }) => key),
-      message: messages.messageOf(found) ?? null,
+      message: (await messages.messageOf(found)) ?? null,
     });
   });
 }

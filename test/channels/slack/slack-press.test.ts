@@ -193,10 +193,10 @@ receivers: [{ name: ops, slack_configs: [{ app_token: xoxb-1, channel: C01 }] }]
     );
   });
 
-  test('holds nothing secret, and no value that Slack would refuse', () => {
+  test('holds nothing secret, and no value that Slack would refuse', async () => {
     const { receivers } = configured();
     const [slack] = receivers[0]!.integrations;
-    expect(channelOf(slack!).preview(slack!, failed(), URL).text).not.toMatch(/cAnArY|xoxb/);
+    expect((await channelOf(slack!).preview(slack!, failed(), URL)).text).not.toMatch(/cAnArY|xoxb/);
     const long = failed({ alerts: [alert({ id: 'x'.repeat(1_500), flyAgain: 'f1' })] });
     expect(actions(messageTo('ops', configured(), long)).map(([, sort]) => sort)).not.toContain('value');
     expect(readable(OWN)).toEqual(['acknowledge', alert().id, alert().startsAtUs, 'f1', 'ops', 'C01']);

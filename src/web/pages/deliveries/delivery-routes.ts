@@ -51,7 +51,8 @@ export function addDeliveries(pages: Hono, options: PagesOptions): void {
     const found = await store.transaction((tx) => tx.outbox.find(id));
     if (!found) return c.html(unknownPage(page, 'deliveries', unknown, unknownLead), 404);
     const delivery = { ...found.delivery, integration: messages.nameOf(found.delivery) };
-    return c.html(renderDeliveryPage(page, { ...found, delivery, message: messages.messageOf(found) }));
+    const message = await messages.messageOf(found);
+    return c.html(renderDeliveryPage(page, { ...found, delivery, message }));
   });
 
   pages.post('/deliveries/retry', async (c) => {
