@@ -10,6 +10,9 @@ export const birdPath = (region: string, birdId: string) => `birds/${segment(reg
 export const nestPath = (region: string, nestId: string) => `nests/${segment(region)}/${segment(nestId)}`;
 export const flightPath = (region: string, flightId: string) =>
   `flights/${segment(region)}/${segment(flightId)}`;
+/** The page that asks whether to start a Bird again. `flight` failed; empty if none is meant. */
+export const flyPath = (region: string, bird: string, flight: string) =>
+  `fly?${new URLSearchParams({ region, bird, ...(flight && { flight }) })}`;
 export const publicPath = (region: string, nestId: string) => `public/${segment(region)}/${segment(nestId)}`;
 
 /**

@@ -1,13 +1,8 @@
 /** Takes a person's wish that a Bird is started again. Whoever reads the region asks the service (`intake/fly-again.ts`). */
-import type { Config } from '../config/config.ts';
+import { type FlyConfig, mayFly } from '../config/sections/regions-section.ts';
 import { type Action, isOpen, sayAction, whyNotStarted, withheld } from '../domain/action/action.ts';
 import type { Store } from '../store/store.ts';
 import { dayAndTime } from '../text/instant-words.ts';
-
-/** What is configured about what nestwatch may do at the service. */
-export interface FlyConfig {
-  readonly regions?: readonly Pick<Config['regions'][number], 'name' | 'fly'>[];
-}
 
 export interface FlyWish {
   /** The same for every try of the same wish, so that it is taken once. */
@@ -28,10 +23,6 @@ const MOST_ACTIONS = 50;
 type Taken =
   | { readonly ok: true; readonly action: Action }
   | { readonly ok: false; readonly status: 403 | 404 | 409; readonly message: string };
-
-export function mayFly({ regions = [] }: FlyConfig, region: string): boolean {
-  return regions.some(({ name, fly }) => name === region && fly === true);
-}
 
 export function notAllowed(region: string): string {
   return `Nothing is started in ${region}: set \`regions.${region}.fly: true\` to allow it.`;

@@ -1,6 +1,7 @@
 /** Defines what the daemon's HTTP interface needs from the process and its stages. */
 import type { Presses } from '../channels/press.ts';
 import type { ServiceLinks } from '../config/sections/region-links.ts';
+import type { FlyConfig } from '../config/sections/regions-section.ts';
 import type { WebConfig } from '../config/sections/web-section.ts';
 import type { FlightLog, FlightPlace } from '../domain/alert/flight-step.ts';
 import type { ReportedObjective } from '../domain/digest/report-figures.ts';
@@ -9,7 +10,6 @@ import type { Recurrences } from '../domain/muting/silence.ts';
 import type { HealthAnswer } from '../health/health.ts';
 import type { AcknowledgeLinks } from '../operator/acknowledge-link.ts';
 import type { AlertResolver, NoteWriter, SilenceEditor } from '../operator/act-on-alerts.ts';
-import type { FlyConfig } from '../operator/ask-to-fly.ts';
 import type { ExplainConfig } from '../operator/explain.ts';
 import type { AlertingConfig } from '../operator/read-alerts.ts';
 import type { RegionProgress } from '../region-progress.ts';

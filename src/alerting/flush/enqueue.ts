@@ -1,5 +1,6 @@
 /** Turns the messages about a flush into notifications with deliveries, and queues them in the outbox. */
 import type { Receiver } from '../../channels/receiver.ts';
+import { mayFly } from '../../config/sections/regions-section.ts';
 import type { Event } from '../../domain/alert/event.ts';
 import {
   BATCH_EVENTS,
@@ -39,8 +40,10 @@ export async function enqueueMessages(
   notices: readonly string[],
 ): Promise<Enqueued> {
   const { tx, nowUs, serviceLinks, past, config } = context;
-  const mayFly = (region: string) => config.regions.some(({ name, fly }) => name === region && fly === true);
-  const about = { shown: config.context.show, past, serviceLinks, mayFly };
+  const about = {
+    ...{ shown: config.context.show, past, serviceLinks },
+    mayFly: (region: string) => mayFly(config, region),
+  };
   let queued = 0;
   let suppressed = 0;
   if (!receiver) return { queued, suppressed };

@@ -68,6 +68,15 @@ export interface RegionConfig extends ConnectionSettings {
   readonly links?: RegionLinks;
 }
 
+/** What is configured about what nestwatch may do at the service. */
+export interface FlyConfig {
+  readonly regions?: readonly Pick<RegionConfig, 'name' | 'fly'>[];
+}
+
+export function mayFly({ regions = [] }: FlyConfig, region: string): boolean {
+  return regions.some(({ name, fly }) => name === region && fly === true);
+}
+
 export function readRegions(check: Check): RegionConfig[] {
   const regions = check.raw(['regions']);
   if (regions === undefined) {

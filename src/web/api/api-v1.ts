@@ -17,12 +17,12 @@ import type { DeliveryState } from '../../store/outbox-store.ts';
 import type { Transaction } from '../../store/store.ts';
 import { formatInstant } from '../../time/instant.ts';
 import { signedBy } from '../access/identify.ts';
-import { readQuery, refuse } from '../requests/query.ts';
-import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../requests/silence-request.ts';
+import { readBody, readQuery, refuse } from '../requests/query.ts';
+import { signatureShape } from '../requests/silence-request.ts';
 import { type ApiOptions, type ConfigurationView, reasonOf, stateOf } from '../web-options.ts';
 import { deliveryJson, explanationJson, faultJson, healthJson, instantJson, noteJson } from './alert-json.ts';
 import { addAlerts } from './alerts-api.ts';
-import { addActions, addBird, addFlight, addInventory, addPausing } from './birds-api.ts';
+import { addBird, addFlight, addInventory } from './birds-api.ts';
 import { addLists } from './lists-api.ts';
 
 export function createApi(options: ApiOptions): Hono {
@@ -155,6 +155,15 @@ function addNote(api: Hono, { store, status, noteWriter }: ApiOptions): void {
   });
 }
 
+/** Loaded when it is asked for: most daemons start no Birds. */
+function addActions(api: Hono, options: ApiOptions): void {
+  const load = () => import('./actions-api.ts');
+  api.post('/birds/:region/:id/fly', async (c) => (await load()).takeWish(c, options));
+  api.get('/actions/:id', async (c) => (await load()).showAction(c, options));
+  api.post('/actions/pause', async (c) => (await load()).pauseRules(c, options, true));
+  api.post('/actions/resume', async (c) => (await load()).pauseRules(c, options, false));
+}
+
 function addDelivery(api: Hono, { store, messages }: ApiOptions): void {
   api.get('/deliveries/:id', async (c) => {
     readQuery(search(c.req.url), []);
@@ -232,7 +241,6 @@ const ROUTES = [
   addResolve,
   addNote,
   addBird,
-  addPausing,
   addActions,
   addFlight,
   addInventory,
@@ -246,10 +254,7 @@ function search(url: string): URLSearchParams {
 }
 
 const idsShape = z.object({ ids: z.array(z.string().max(500)).min(1).max(1_000) });
-const signedShape = idsShape.extend({
-  author: z.string().trim().min(1).max(MAX_AUTHOR_LENGTH).transform(wireText),
-  comment: z.string().trim().max(MAX_COMMENT_LENGTH).default('').transform(wireText),
-});
+const signedShape = idsShape.extend(signatureShape.shape);
 
 const noteShape = z.object({
   id: z.string().max(500),
@@ -266,14 +271,6 @@ function readSigned(body: string): z.output<typeof signedShape> {
     signedShape,
     '{"ids": ["…"], "author": "…", "comment": "…"} with 1 to 1000 ids of alerts; only the comment may be missing',
   );
-}
-
-function readBody<Shape extends z.ZodType>(body: string, shape: Shape, expected: string): z.output<Shape> {
-  try {
-    return shape.parse(JSON.parse(body));
-  } catch {
-    throw refuse(`the body must be ${expected}`);
-  }
 }
 
 function decodeKey(encoded: string): string {

@@ -1,4 +1,5 @@
 /** Reads the parameters of a request. Invalid ones are refused with `usage`, which becomes a 400. */
+import type * as z from 'zod';
 import { NestwatchError } from '../../errors.ts';
 import { parseInstant } from '../../time/instant.ts';
 
@@ -88,6 +89,19 @@ export function sayMistake(mistake: QueryMistake): string {
       return `${mistake.name}: longer than ${mistake.most} characters`;
     case 'order':
       return 'since: must be before until';
+  }
+}
+
+/** Reads a body of JSON; `expected` says what it must be. */
+export function readBody<Shape extends z.ZodType>(
+  body: string,
+  shape: Shape,
+  expected: string,
+): z.output<Shape> {
+  try {
+    return shape.parse(JSON.parse(body));
+  } catch {
+    throw refuse(`the body must be ${expected}`);
   }
 }
 

@@ -1,5 +1,6 @@
 /** Reads a silence that is to be created: Alertmanager's `postableSilence`, with our `recurrence` in addition. */
 import * as z from 'zod';
+import { wireText } from '../../domain/alert/event.ts';
 import {
   createMatchers,
   type Matcher,
@@ -17,6 +18,12 @@ import { refuse } from './query.ts';
 const MAX_VALUE_LENGTH = 10_000;
 export const MAX_COMMENT_LENGTH = 2_000;
 export const MAX_AUTHOR_LENGTH = 200;
+/** Who does something by the API, and why. */
+export const signatureShape = z.object({
+  author: z.string().trim().min(1).max(MAX_AUTHOR_LENGTH).transform(wireText),
+  comment: z.string().trim().max(MAX_COMMENT_LENGTH).default('').transform(wireText),
+});
+
 const MAX_ANNOTATION_NAME = 200;
 const MAX_ANNOTATIONS = 20;
 

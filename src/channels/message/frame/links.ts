@@ -5,7 +5,7 @@ import type {
   NotifiedAlert,
 } from '../../../domain/grouping/notification.ts';
 import { goQuote, matchersOf } from '../../../domain/matchers/matcher.ts';
-import { alertPath } from '../../../http/page-path.ts';
+import { alertPath, flyPath } from '../../../http/page-path.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { commonLabels, NAME_CODE_POINTS, placeWithin, subjectOf } from '../alert-subject.ts';
 import { linkable } from '../section.ts';
@@ -114,8 +114,8 @@ function serviceLinks(annotations: Labels): Link[] {
 /** To the page that asks whether to start the alert's Bird again. */
 function flyLink(externalUrl: string, { labels, flyAgain = '' }: NotifiedAlert): Link {
   const { region = '', bird_id: bird = '' } = labels;
-  const query = new URLSearchParams({ region, bird, ...(flyAgain && { flight: flyAgain }) });
-  return { text: 'Fly again', url: `${externalUrl}/fly?${query}`, action: 'fly_again' };
+  const url = `${externalUrl}/${flyPath(region, bird, flyAgain)}`;
+  return { text: 'Fly again', url, action: 'fly_again' };
 }
 
 function silenceLink(externalUrl: string, { id }: NotifiedAlert): Link {

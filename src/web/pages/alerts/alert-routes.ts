@@ -1,6 +1,7 @@
 /** Serves the pages of alerts, and those that ask for confirmation before an alert is acknowledged or resolved. */
 import type { Context, Hono } from 'hono';
 import { html } from 'hono/html';
+import { mayFly } from '../../../config/sections/regions-section.ts';
 import { wireText } from '../../../domain/alert/event.ts';
 import { flightFailed } from '../../../domain/kinds/failures/flight-failed.ts';
 import { isAcknowledgementOver } from '../../../domain/muting/silence.ts';
@@ -9,7 +10,6 @@ import { alertPath, idOfPath } from '../../../http/page-path.ts';
 import type { AcknowledgeLinks } from '../../../operator/acknowledge-link.ts';
 import type { MeantAlert, Signature, WrittenNote } from '../../../operator/act-on-alerts.ts';
 import { type AlertRecord, readAlertRecord, readAlertSurroundings } from '../../../operator/alert-record.ts';
-import { mayFly } from '../../../operator/ask-to-fly.ts';
 import { countFiring } from '../../../operator/read-alerts.ts';
 import { loadMuting } from '../../../store/load-muting.ts';
 import type { Store, Transaction } from '../../../store/store.ts';

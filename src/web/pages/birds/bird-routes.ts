@@ -1,10 +1,10 @@
 /** Serves the pages of Birds, Flights and Nests. */
 import type { Context, Hono } from 'hono';
 import { html } from 'hono/html';
+import { mayFly } from '../../../config/sections/regions-section.ts';
 import { isPublicNest } from '../../../config/sections/web-section.ts';
 import { successRatio } from '../../../domain/statistics/flight-statistics.ts';
 import { idOfPath, publicPath } from '../../../http/page-path.ts';
-import { mayFly } from '../../../operator/ask-to-fly.ts';
 import {
   readBirdReport,
   readFlightReport,
@@ -38,7 +38,6 @@ import {
 } from '../frame/page-words.ts';
 import { renderBirdPage } from './bird-page.ts';
 import { renderFlightPage } from './flight-page.ts';
-import { addFlying } from './fly-page.ts';
 
 const LISTED = 50;
 
@@ -69,7 +68,8 @@ export function addBirdPages(pages: Hono, options: PagesOptions): void {
 
   addListPage(pages, options, '/flights', { limit: LISTED, read: listFlights, render: renderFlightsPage });
 
-  addFlying(pages, options);
+  // Loaded when it is asked for: most daemons start no Birds.
+  pages.on(['GET', 'POST'], '/fly', async (c) => (await import('./fly-page.ts')).answerFly(c, options));
 
   pages.get('/birds/*', async (c) => {
     const page = pageOf(c, clock);

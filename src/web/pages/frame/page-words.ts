@@ -9,7 +9,7 @@ import { signatureWords } from '../../../domain/alert/error-signature.ts';
 import type { Place } from '../../../domain/alert/fact.ts';
 import { kindOf } from '../../../domain/kinds/kinds.ts';
 import type { Silence } from '../../../domain/muting/silence.ts';
-import { birdPath, flightPath, nestPath } from '../../../http/page-path.ts';
+import { birdPath, flightPath, flyPath, nestPath } from '../../../http/page-path.ts';
 import type { ShownBird } from '../../../operator/bird-report.ts';
 import type { BirdOverview, FlightOverview, Standing } from '../../../store/bird-store.ts';
 import type { DeliveryState } from '../../../store/outbox-store.ts';
@@ -294,10 +294,6 @@ export function flyLink(
 ): Html {
   const why = whyNotStarted(bird);
   if (why !== undefined) return html`<p class="small soft after">${why}${inService(page, address)}</p>`;
-  const query = flyQuery({ region: bird.region, bird: bird.birdId, flight: failedFlightId });
-  return html`<p class="actions"><a class="button" href="${page.root}fly?${query}">${page.words.fly.button}</a></p>`;
-}
-
-export function flyQuery(asked: Readonly<Record<'region' | 'bird' | 'flight', string>>): string {
-  return new URLSearchParams(Object.entries(asked).filter(([, value]) => value !== '')).toString();
+  const path = flyPath(bird.region, bird.birdId, failedFlightId);
+  return html`<p class="actions"><a class="button" href="${page.root}${path}">${page.words.fly.button}</a></p>`;
 }
