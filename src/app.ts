@@ -311,11 +311,6 @@ async function assemble(
       newId: randomUUID,
       changed: () => daemon.wake(),
       probe: (region) => daemon.probe(region),
-      act(region) {
-        // A rule decides on what people approved.
-        daemon.wake();
-        daemon.act(region);
-      },
       flightLog: (place) => daemon.flightLog(place),
       reload: reloading.reload,
       clock,

@@ -69,8 +69,6 @@ export interface Daemon {
   wake(): void;
   /** Sends a request to a region at once, even if it is down and only probed from time to time. */
   probe(region: string): void;
-  /** Lets whoever reads the region do at its service what is stored to be done. */
-  act(region: string): void;
   /** Reads the log of a Flight from the service, if the polls leave room for the request. */
   readonly flightLog: WatchedRegion['flightLog'];
   /** Deletes a bounded batch of rows past the retention; resolves to the number of deleted rows. */
@@ -139,7 +137,6 @@ export function createDaemon(given: DaemonParts): Daemon {
       part.ring('delivery');
       return stages.delivery.wake();
     },
-    act: (region) => tell('act', region),
     regions: () => regions,
     // Replicas recover each other's leases.
     recovery: part.isShared ? async () => {} : createLeaseRecovery(store, clock),
@@ -192,20 +189,11 @@ export function createDaemon(given: DaemonParts): Daemon {
     inForce.wakeDelivery();
   }
 
-  /** Here, and at whichever replica reads the region. */
-  function tell(what: 'probe' | 'act', region: string): void {
-    regions.find(({ name }) => name === region)?.[what]();
-    part.ring(`${what} ${region}`);
-  }
-
   /** Passes on a wake-up from another replica. */
   function hearWake(what: WakeUp): void {
     if (what === 'alerting') stages.wakeAlerting();
     else if (what === 'delivery') stages.delivery.wake();
-    else {
-      regions.find(({ name }) => what === `probe ${name}`)?.probe();
-      regions.find(({ name }) => what === `act ${name}`)?.act();
-    }
+    else regions.find(({ name }) => what === `probe ${name}`)?.probe();
   }
 
   async function exchange(next: Setup, these: Tasks): Promise<void> {
@@ -278,8 +266,10 @@ export function createDaemon(given: DaemonParts): Daemon {
 
     wake,
 
-    probe: (region) => tell('probe', region),
-    act: (region) => tell('act', region),
+    probe(region) {
+      regions.find(({ name }) => name === region)?.probe();
+      part.ring(`probe ${region}`);
+    },
 
     async flightLog(place) {
       const region = regions.find(({ name }) => name === place.region);

@@ -58,8 +58,6 @@ export interface InForce {
   readonly commitTo: (store: Store) => Commit;
   readonly wakeAlerting: () => void;
   readonly wakeDelivery: () => Promise<void>;
-  /** Lets whoever reads the region do at its service what is stored to be done. */
-  readonly act: (region: string) => void;
   readonly regions: () => readonly WatchedRegion[];
   readonly recovery: LeaseRecovery;
   readonly impairments: () => Promise<readonly Impairment[]>;
@@ -188,11 +186,9 @@ function createDeciding(parts: StageParts, { config }: Setup, inForce: InForce, 
   const { store, clock, report } = parts;
   const { regions, part, watchFacts, wakeDelivery: queued } = inForce;
   const stage = { store, clock, report, config, queued };
-  const act = (region: string) => inForce.act(region);
   return {
     alerting: createAlerting({
       ...stage,
-      act,
       areLogsRead,
       lookEveryMs: part.lookEveryMs,
       flightsReadUs: (region, birdId) =>

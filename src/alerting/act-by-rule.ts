@@ -84,10 +84,9 @@ export function createActing({ actions: rules = [], regions }: ActingConfig) {
     },
 
     /**
-     * Decides what is due, ends what nobody approved, and what need not be held back any more. Adds to `wanted` the regions
-     * in which a Bird is to be started.
+     * Decides what is due, ends what nobody approved, and what need not be held back any more.
      */
-    async decide(tx: Transaction, wanted: Set<string>, nowUs: number): Promise<Step> {
+    async decide(tx: Transaction, nowUs: number): Promise<Step> {
       const happenings: Step['happenings'][number][] = [];
       let untilUs = Number.POSITIVE_INFINITY;
       for (const region of regions.flatMap(({ name, fly }) => (fly ? [name] : []))) {
@@ -108,7 +107,6 @@ export function createActing({ actions: rules = [], regions }: ActingConfig) {
           if (against) {
             happenings.push({ what: 'action', region, action: name, outcome: 'withheld', id });
           } else if (isApproved) {
-            wanted.add(region);
             const done = `fly again ${region}/${birdId}`;
             await tx.writes.add({
               ...{ who: rule, by: 'rule', from: '', action: done, asked: '', status: 202, atUs: nowUs },

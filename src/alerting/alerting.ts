@@ -74,8 +74,6 @@ interface AlertingOptions {
   readonly watchFacts?: () => readonly Fact[];
   /** How often it checks the store for changes that no `wake` announced. Default: one minute. */
   readonly lookEveryMs?: number | undefined;
-  /** Lets whoever reads the region do at its service what is stored to be done. */
-  readonly act?: (region: string) => void;
   /** Called after a commit that queued deliveries; a promise that it returns is awaited. */
   readonly queued: () => unknown;
   /** The routes that firing alerts were last moved to, across configurations; absent if other replicas move them too. */
@@ -168,17 +166,10 @@ export function createAlerting(options: AlertingOptions) {
         judgeObjectives(tx, objectives, names, rules, clock.nowUs()),
       );
     }
-    await decideActions();
+    if (acting?.isDeciding()) await steps.run('decideActions', (tx) => acting!.decide(tx, clock.nowUs()));
     if (watchFacts() !== heard) await steps.run('watchHealth', watchHealth);
     if (clock.monotonicMs() - allStepsMs >= EVERY_STEP_MS || steps.isResting()) return ALL_WORK;
     return work();
-  }
-
-  async function decideActions(): Promise<void> {
-    const wanted = new Set<string>();
-    if (acting?.isDeciding())
-      await steps.run('decideActions', (tx) => acting!.decide(tx, wanted, clock.nowUs()));
-    for (const region of wanted) options.act?.(region);
   }
 
   const work = (): Promise<AlertingWork> =>

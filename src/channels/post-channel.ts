@@ -13,6 +13,7 @@ import { boundedWaitMs, retryAfterMs } from '../http/server-time.ts';
 import type { HttpResponse, Transport } from '../http/transport.ts';
 import { type Secret, secretsIn, withoutSecrets } from '../secret.ts';
 import { plainText } from '../text/plain-text.ts';
+import type { Clock } from '../time/clock.ts';
 import {
   type Channel,
   type ChannelOptions,
@@ -159,7 +160,11 @@ interface Sender {
   close(): Promise<void>;
 }
 
-export function openSender(options: ChannelOptions): Sender {
+interface SenderOptions extends Pick<ChannelOptions, 'version' | 'openTransport'> {
+  readonly clock: Pick<Clock, 'nowUs'>;
+}
+
+export function openSender(options: SenderOptions): Sender {
   const { clock, version } = options;
   const transports = new Map<HttpSettings | undefined, Map<number, Transport>>();
 

@@ -29,12 +29,8 @@ export interface NoPress {
   readonly by?: string;
 }
 
-export interface SignedRequest {
-  /** When it was sent, in seconds, as it was written. */
-  readonly timestamp: string;
-  readonly signature: string;
-  readonly body: string;
-}
+/** `timestamp`: when it was sent, in seconds, as it was written. */
+export type SignedRequest = Readonly<Record<'timestamp' | 'signature' | 'body', string>>;
 
 export interface Presses {
   read(request: SignedRequest, nowUs: number): Press | NoPress;

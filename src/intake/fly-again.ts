@@ -15,7 +15,7 @@ import type { Event } from '../domain/alert/event.ts';
 import { codeOf, isStoreFailure, NestwatchError } from '../errors.ts';
 import { dayAndSecond } from '../text/instant-words.ts';
 import { plainText } from '../text/plain-text.ts';
-import { createBell, sleep } from '../time/clock.ts';
+import { sleep } from '../time/clock.ts';
 import { formatInstant } from '../time/instant.ts';
 import type { IntakeParts } from './parts.ts';
 import type { Schedule } from './schedule/schedule.ts';
@@ -31,11 +31,8 @@ interface FlyingOptions extends Pick<IntakeParts, 'region' | 'store' | 'commit' 
   readonly aheadUs: () => number;
 }
 
-export type Flying = ReturnType<typeof createFlying>;
-
-/** How often wishes are looked for, if a wake was lost; and, while a new Flight is looked for, that. */
-const LOOK_MS = 30_000;
-const SEEK_MS = 2_000;
+/** How often wishes, and the Flights that started by them, are looked for in the store. */
+const LOOK_MS = 2_000;
 const STORE_PAUSE_MS = 5_000;
 
 /** The service's clock is known to the second, from two answers. */
@@ -64,11 +61,10 @@ const LOST: Settled = {
 
 export function createFlying(options: FlyingOptions) {
   const { region, client, store, commit, clock, report, schedule, hinted, flightsReadUs, aheadUs } = options;
-  const bell = createBell(clock);
 
   const readOpen = () => store.transaction((tx) => tx.actions.open(region));
 
-  async function turn(): Promise<number> {
+  async function turn(): Promise<void> {
     const open = await readOpen();
     // Of a turn before, or of a process before, which may have asked.
     for (const action of open.filter(({ state }) => state === 'asked')) await settle(action, LOST);
@@ -77,9 +73,7 @@ export function createFlying(options: FlyingOptions) {
     // Not before all have ended: the next turn would ask for the others again.
     if (failed) throw failed.reason;
     const seeking = (await readOpen()).filter(({ seeks }) => seeks !== undefined);
-    let left = 0;
-    for (const action of seeking) if (!(await seek(action))) left += 1;
-    return left > 0 ? SEEK_MS : LOOK_MS;
+    for (const action of seeking) await seek(action);
   }
 
   async function fly(wanted: Action): Promise<void> {
@@ -136,35 +130,32 @@ export function createFlying(options: FlyingOptions) {
     report({ what: 'action', region, action: action.name, outcome: settled.state, id: action.id });
   }
 
-  /** Returns whether the search is over. */
-  async function seek(action: Action): Promise<boolean> {
+  async function seek(action: Action): Promise<void> {
     const { seeks, ...rest } = action;
-    if (!seeks || (action.state !== 'done' && action.state !== 'unknown')) return true;
+    if (!seeks || (action.state !== 'done' && action.state !== 'unknown')) return;
     const { birdId, askedAtUs, state } = action;
     const next = await store.transaction((tx) => tx.birds.nextFlight(region, birdId, seeks.afterUs));
     const isFound = next !== undefined && next.startedAtUs <= seeks.untilUs;
     const endUs = askedAtUs + STARTS_WITHIN_US + LATE_US;
     const isVain = (flightsReadUs(birdId) ?? 0) > endUs || clock.nowUs() > askedAtUs + SEEKS_AT_MOST_US;
-    if (!isFound && !isVain) return false;
+    if (!isFound && !isVain) return;
     const newFlight = isFound && { flightId: next.flightId, startedAtUs: next.startedAtUs };
     const found: Action = { ...rest, ...(newFlight && { newFlight }) };
     await commit({ region, actions: [found], noticed: [eventOf(found, state)] });
-    return true;
   }
 
   return {
-    /** Looks for wishes at once. */
-    wake: () => bell.ring(),
     /** Runs until `signal` aborts. A request under way is finished first. */
     async run(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
-        let waitMs = STORE_PAUSE_MS;
+        let waitMs = LOOK_MS;
         try {
-          waitMs = await turn();
+          await turn();
         } catch (error) {
           report({ what: 'trouble', stage: 'intake', region, error });
+          waitMs = STORE_PAUSE_MS;
         }
-        await bell.wait(waitMs, signal);
+        await sleep(clock, waitMs, signal);
       }
     },
   };

@@ -10,7 +10,6 @@ import { type Bell, createBell, sleep } from '../time/clock.ts';
 import { AuditRound } from './audit/audit-round.ts';
 import { createFeeds } from './feeds.ts';
 import { createFlightTails, type FlightTails } from './flights/flight-logs.ts';
-import type { Flying } from './fly-again.ts';
 import { HealthWatch, LagWatch } from './health-watch.ts';
 import { Inventory } from './inventory/inventory.ts';
 import { createMemberBook } from './inventory/inventory-reading.ts';
@@ -63,8 +62,6 @@ export class RegionIntake {
   readonly #bell: Bell;
   readonly #schedule: Schedule;
   readonly #tails: FlightTails;
-  /** Present, and loaded, while it runs in a region that may be acted on. */
-  #flying: Flying | undefined;
   readonly #health: HealthWatch;
   readonly #lag: LagWatch;
   readonly #rate: KeptRate;
@@ -123,11 +120,6 @@ export class RegionIntake {
     this.#hintFailing();
   }
 
-  /** Looks for what is to be done at the service. */
-  act(): void {
-    this.#flying?.wake();
-  }
-
   /** Polls until `signal` aborts, then waits for the polls in progress. With `once` every stream is read once. */
   async run(signal: AbortSignal, { once }: { readonly once: boolean } = { once: false }): Promise<void> {
     await this.#begin(signal, once);
@@ -145,14 +137,14 @@ export class RegionIntake {
 
   async #fly(signal: AbortSignal): Promise<void> {
     const { createFlying } = await import('./fly-again.ts');
-    this.#flying = createFlying({
+    const flying = createFlying({
       ...this.#options,
       ...{ region: this.#options.region.name, client: this.#client, schedule: this.#schedule },
       hinted: () => this.#bell.ring(),
       flightsReadUs: (birdId) => this.streams.flightsReadUs(birdId),
       aheadUs: () => this.serviceClock.aheadUs(),
     });
-    await this.#flying.run(signal);
+    await flying.run(signal);
   }
 
   /** Restores the state of earlier runs. If the store fails this is retried, except with `once`. */

@@ -47,8 +47,6 @@ export interface WatchedRegion {
   runOnce(signal: AbortSignal): Promise<{ readonly isLeft: boolean; readonly unread: number }>;
   /** Sends a request to the service at once, even if it is down and only probed from time to time. */
   probe(): void;
-  /** Looks in the store at once for what is to be done at the service. */
-  act(): void;
   /** Reads the log of a Flight from the service, if the polls leave room for the request. */
   flightLog(place: FlightPlace): Promise<FlightLog>;
   /** When the last successful poll of a Bird's Flights began; undefined if there was none since the start. */
@@ -124,7 +122,6 @@ export function createWatchedRegion(options: WatchedRegionOptions): WatchedRegio
       return { isLeft, unread: isLeft ? 0 : intake.polls.failingCount() };
     },
     probe: () => intake.probe(),
-    act: () => intake.act(),
     flightLog: createFlightLogReading(client, intake.pageSize, clock),
     flightsReadUs: (birdId) => intake.streams.flightsReadUs(birdId),
     flightReads: () => intake.streams.flightReads(),

@@ -195,7 +195,6 @@ export function createOwnedRegion(options: OwnedRegionOptions): WatchedRegion {
     },
     runOnce: () => Promise.reject(new Error('a region that several replicas share is read by its owner')),
     probe: () => own?.probe(),
-    act: () => own?.act(),
     flightLog: async (place) => (await own?.flightLog(place)) ?? { refused: whomToAsk() },
     flightsReadUs(birdId) {
       if (own) return own.flightsReadUs(birdId);

@@ -25,7 +25,7 @@ export interface Store {
 }
 
 /** What replicas that share a store wake each other for. */
-export type WakeUp = 'alerting' | 'delivery' | 'ownership' | `probe ${string}` | `act ${string}`;
+export type WakeUp = 'alerting' | 'delivery' | 'ownership' | `probe ${string}`;
 
 /**
  * Tells the other replicas on the same store that there is work for them. A lost wake-up costs time but never an

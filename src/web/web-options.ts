@@ -57,8 +57,6 @@ export interface WebOptions {
   readonly changed: () => void;
   /** Sends a request to a region at once, even if it is down and only probed from time to time. */
   readonly probe: (region: string) => void;
-  /** Lets whoever reads the region do at its service what is stored to be done. */
-  readonly act: (region: string) => void;
   /** Requests the log of a Flight from the service. */
   readonly flightLog: (place: FlightPlace) => Promise<FlightLog>;
   /** Reads the configuration again; never rejects. */
@@ -80,7 +78,7 @@ export interface ApiOptions
   extends Pick<
     WebOptions,
     | ('store' | 'status' | 'impairments' | 'alerting' | 'serviceLinks' | 'messages')
-    | ('flightLog' | 'act' | 'newId' | 'changed' | 'clock' | 'report')
+    | ('flightLog' | 'newId' | 'changed' | 'clock' | 'report')
   > {
   readonly externalUrl: string;
   readonly recurrences: Recurrences;

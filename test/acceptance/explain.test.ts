@@ -69,7 +69,6 @@ async function explain(key: string, change: Partial<ApiOptions['alerting']> = {}
     noteWriter: createNoteWriter({ ...stage, newId: () => 'unused', isPublicNest: () => false }),
     push: createPush(stage.clock, 1024),
     changed: () => {},
-    act: () => {},
     newId: () => 'unused',
   });
   const answer = await api.request(`http://nestwatch.example/events/${key}/explain`);

@@ -78,10 +78,7 @@ export async function openAgain(options: StageOptions & { readonly onPost?: Betw
     alerting: config,
     config: { ...config.web, access },
     status: () => ({ ...aStatus(), regions: stage.daemon().regions() }),
-    act(region) {
-      stage.daemon().wake();
-      stage.daemon().act(region);
-    },
+    changed: () => stage.daemon().wake(),
   });
   const eu = stage.worlds.eu!;
   await stage.minutesPass(2);

@@ -85,7 +85,6 @@ async function measure(store: Store): Promise<Measured[]> {
     newId: () => '',
     changed: () => {},
     probe: () => {},
-    act: () => {},
     report: () => {},
   });
   const client = fork(import.meta.filename, ['ask', web.url]);

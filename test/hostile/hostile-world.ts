@@ -253,7 +253,6 @@ class HostileWorld {
       newId: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`,
       changed: () => this.#life.daemon.wake(),
       probe: (region) => this.#life.daemon.probe(region),
-      act: (region) => this.#life.daemon.act(region),
       reload: async () => ({ mistakes: [], needsRestart: [] }),
       // The time limit of a request counts real time.
       clock: { ...clock, monotonicMs: () => performance.now() },

@@ -23,7 +23,6 @@ test('a wish that any replica takes, and a failure that a rule acts on, start on
   };
   const config = { regions: [{ name: 'us', fly: true as const }] };
   for (const id of ['1', '1', '2']) await askToFly(store, config, { ...wish, id }, clock.nowUs());
-  replicas.get(other)!.daemon.act('us');
   await clock.advance(2 * 60_000);
   expect(us.requests().byOperation.flyBird).toBe(1);
 

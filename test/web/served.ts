@@ -28,8 +28,6 @@ export async function serve(options: Partial<WebOptions> = {}) {
   const changes: number[] = [];
   /** The regions for which an immediate request was asked for. */
   const probes: string[] = [];
-  /** The regions in which something is to be done. */
-  const acted: string[] = [];
   let ids = 0;
   const used: WebOptions = {
     openFiles: 1024,
@@ -69,9 +67,12 @@ export async function serve(options: Partial<WebOptions> = {}) {
     newId: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`,
     changed: () => changes.push(clock.nowUs()),
     probe: (region) => probes.push(region),
-    act: (region) => acted.push(region),
     reload: async () => ({ mistakes: [], needsRestart: [] }),
-    messages: { nameOf: ({ integration }) => integration, messageOf: async () => undefined, testsOf: () => [] },
+    messages: {
+      nameOf: ({ integration }) => integration,
+      messageOf: async () => undefined,
+      testsOf: () => [],
+    },
     clock,
     report: (one) => reported.push(one),
     ...options,
@@ -129,5 +130,5 @@ export async function serve(options: Partial<WebOptions> = {}) {
       'POST',
       new URLSearchParams(fields).toString(),
     );
-  return { ask, post, submit, web, store, clock, reported, changes, probes, acted, close, options: used };
+  return { ask, post, submit, web, store, clock, reported, changes, probes, close, options: used };
 }

@@ -7,12 +7,11 @@ import { createHash } from 'node:crypto';
 import type { Event } from '../../domain/alert/event.ts';
 import { NestwatchError } from '../../errors.ts';
 import { openAuthorizedTransport } from '../../http/authorized-transport.ts';
-import type { HttpSettings } from '../../http/http-settings.ts';
-import { type Secret, secretsIn, withoutSecrets } from '../../secret.ts';
 import { howMany } from '../../text/duration-words.ts';
 import { plainText } from '../../text/plain-text.ts';
+import { VERSION } from '../../version.ts';
 import type { Outcome } from '../channel.ts';
-import type { WebhookMessage } from './webhook-channel.ts';
+import { openSender, type PostIntegration } from '../post-channel.ts';
 
 const RESULTS = new Map([
   ['flight.succeeded', 'success'],
@@ -22,11 +21,9 @@ const RESULTS = new Map([
 const INTERNAL = 1;
 const ERROR = 2;
 const MESSAGE_CODE_POINTS = 2_000;
-const MAX_ANSWER_BYTES = 65_536;
-const MAX_WORDS = 200;
 
 /** A request of `ExportTraceServiceRequest` for each batch of events in which a Flight ended. */
-export function traceMessages(batches: readonly (readonly Event[])[]): WebhookMessage[] {
+export function traceMessages(batches: readonly (readonly Event[])[]) {
   return batches
     .flatMap((batch) => tracesOf(batch) ?? [])
     .map((traces) => ({
@@ -105,24 +102,17 @@ function partialSuccessOf(body: string): { rejectedSpans?: unknown; errorMessage
 }
 
 /** A collector accepts a request without spans, and answers one that comes to a wrong path or without rights. */
-export async function probeCollector(
-  url: Secret,
-  http: HttpSettings | undefined,
-  timeoutMs: number,
-): Promise<void> {
+export async function probeCollector(integration: PostIntegration): Promise<void> {
   // A token that was just made has not expired.
-  const nowUs = () => 0;
-  const options = { connections: 1, timeoutMs, maxBodyBytes: MAX_ANSWER_BYTES, http, nowUs };
-  const transport = openAuthorizedTransport(options);
-  const address = url.reveal();
-  const headers = { 'content-type': 'application/json' };
+  const clock = { nowUs: () => 0 };
+  const sender = openSender({ clock, version: VERSION, openTransport: openAuthorizedTransport });
+  const url = integration.url.reveal();
   try {
     const body = JSON.stringify({ resourceSpans: [] });
-    const { status, body: said } = await transport.send({ method: 'POST', url: address, headers, body });
-    if (status >= 200 && status < 300) return;
-    const words = plainText(withoutSecrets(said, secretsIn({ url, http })), MAX_WORDS);
-    throw new NestwatchError('rejected', `${new URL(address).pathname} answered ${status}: ${words}`);
+    const outcome = await sender.post({ url, contentType: 'application/json', body, integration });
+    if (!('error' in outcome)) return;
+    throw new NestwatchError('rejected', `${new URL(url).pathname} answered ${outcome.error}`);
   } finally {
-    await transport.close();
+    await sender.close();
   }
 }

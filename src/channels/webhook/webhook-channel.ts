@@ -76,9 +76,10 @@ export const webhookChannel: Channel<WebhookIntegration> = {
     ...(maxAlerts > 0 && { maxAlerts }),
   }),
   destination: ({ url }) => hostOf(url),
-  probe({ url, http, timeoutMs, format }) {
+  probe(integration) {
+    const { url, http, format } = integration;
     if (format !== 'otlp') return probeAddress(url, http);
-    const run = async () => (await import('./otlp.ts')).probeCollector(url, http, timeoutMs);
+    const run = async () => (await import('./otlp.ts')).probeCollector(integration);
     return { key: `${url.reveal()} otlp`, run };
   },
   async preview(integration, notification, externalUrl) {
@@ -201,7 +202,7 @@ export function openWebhooks(options: ChannelOptions): OpenChannel<WebhookIntegr
 const NO_DIGEST_TEMPLATE =
   'templates are for alerts: digests are sent only in the formats alertmanager and cloudevents';
 
-export interface WebhookMessage {
+interface WebhookMessage {
   readonly contentType: string;
   readonly body: string;
   /** Judges a successful answer; absent if its status says enough. */

@@ -89,7 +89,7 @@ export const accessShape = z.strictObject({
   proxy: proxyShape
     .optional()
     .describe("An authenticating proxy (OIDC, forward auth) that passes the person's name in a header."),
-  oidc: oidcShape(SCOPES).optional(),
+  oidc: oidcShape.optional(),
 });
 
 const AT: Path = ['web', 'auth'];
@@ -109,7 +109,7 @@ export function readAccess(check: Check, bearerToken: Secret | null): AccessConf
     return token ? [{ name: name ?? `token ${index + 1}`, token, scopes: new Set(given) }] : [];
   });
   const proxy = access.proxy && proxyOf(access.proxy);
-  const oidc = access.oidc && oidcOf(access.oidc, clientSecret, SCOPES);
+  const oidc = access.oidc && oidcOf(access.oidc, clientSecret);
   if (secrets.length === 0 && users.size === 0 && !proxy && !oidc) return undefined;
   return { tokens, users, ...(proxy && { proxy }), ...(oidc && { oidc }) };
 }

@@ -16,7 +16,7 @@ const EXPECTED =
   '{"author": "…", "comment": "…", "flight": "…", "id": "…"}: only the author is required; the id, a UUID, is the same for each try of one wish';
 
 export async function takeWish(c: Context, options: ApiOptions): Promise<Response> {
-  const { store, clock, alerting, act, newId } = options;
+  const { store, clock, alerting, changed, newId } = options;
   const { region = '', id: birdId = '' } = c.req.param();
   const { author, comment, flight, id = newId() } = readBody(await c.req.text(), wishShape, EXPECTED);
   const identity = c.get('identity');
@@ -24,7 +24,7 @@ export async function takeWish(c: Context, options: ApiOptions): Promise<Respons
   const wish = { id, region, birdId, failedFlightId: flight, ...who };
   const taken = await askToFly(store, alerting, wish, clock.nowUs());
   if (!taken.ok) return c.json({ error: taken.message }, taken.status);
-  act(region);
+  changed();
   return c.json({ action: actionJson(taken.action) }, 202);
 }
 

@@ -106,6 +106,6 @@ test('a wrong path is found without sending a span', async () => {
   expect(right.bodies).toEqual([{ path: '/v1/traces', spans: [] }]);
   const wrong = await collector(404, { message: 'no such route' });
   await expect(webhookChannel.probe(wrong.integration).run()).rejects.toThrow(
-    /\/v1\/traces answered 404: .*no such route/,
+    /\/v1\/traces answered HTTP 404: .*no such route/,
   );
 });

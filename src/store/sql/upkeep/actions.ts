@@ -1,11 +1,6 @@
 import { type Action, isOpen } from '../../../domain/action/action.ts';
 import { type RowStatement, type Sql, upsertRows } from '../sql.ts';
 
-interface Pause {
-  readonly atUs: number;
-  readonly by: string;
-}
-
 const COLUMNS = 'id text, region text, bird_id text, open bigint, wanted_us bigint, body text';
 
 const PUT = upsertRows('bird_action', COLUMNS, 'id');
@@ -36,11 +31,9 @@ export function createActions(sql: Sql) {
     since: (region: string, sinceUs: number): Promise<Action[]> =>
       read('wanted_us >= $2 AND region = $1 ORDER BY wanted_us DESC, id', region, sinceUs),
     /** Since when no rule may act, and who said so; undefined if rules may. */
-    async paused(): Promise<Pause | undefined> {
-      const row = await sql.first<{ at_us: number; who: string }>('SELECT at_us, who FROM action_pause');
-      return row && { atUs: row.at_us, by: row.who };
-    },
-    async putPause(pause: Pause | undefined): Promise<void> {
+    paused: () =>
+      sql.first<{ atUs: number; by: string }>('SELECT at_us AS "atUs", who AS "by" FROM action_pause'),
+    async putPause(pause: { readonly atUs: number; readonly by: string } | undefined): Promise<void> {
       await sql.run('DELETE FROM action_pause');
       if (pause) await sql.run('INSERT INTO action_pause (at_us, who) VALUES ($1, $2)', pause.atUs, pause.by);
     },

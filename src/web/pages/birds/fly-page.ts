@@ -21,7 +21,7 @@ const NAME_LENGTH = 200;
 export async function answerFly(c: Context, options: PagesOptions): Promise<Response> {
   if (c.req.method !== 'POST')
     return show(c, options, signatureOf(c, new URLSearchParams()), options.newId(), '');
-  const { store, alerting, clock, act, newId } = options;
+  const { store, alerting, clock, changed, newId } = options;
   const words = c.get('words');
   const fields = await fieldsOf(c);
   const by = signatureOf(c, fields);
@@ -38,7 +38,7 @@ export async function answerFly(c: Context, options: PagesOptions): Promise<Resp
       clock.nowUs(),
     );
     if (!taken.ok) throw refuse(taken.message);
-    act(region);
+    changed();
   });
   if (problem !== '') return show(c, options, by, id || newId(), problem);
   return c.redirect(birdPath(region, birdId), 303);
