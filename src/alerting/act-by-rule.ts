@@ -4,6 +4,9 @@
  * for by whoever reads the region. Meanwhile a silence of the rule's own holds the first message back; it ends as soon as
  * there is nothing more to wait for.
  */
+
+import type { Config } from '../config/config.ts';
+import type { FlyConfig } from '../config/sections/regions-section.ts';
 import {
   type Action,
   type ActionRule,
@@ -36,12 +39,7 @@ const SHARED_BY = 3;
 /** The rules in force, and the regions in which they may act. */
 export type Acting = ReturnType<typeof createActing>;
 
-interface ActingConfig {
-  readonly actions?: readonly ActionRule[];
-  readonly regions: readonly { readonly name: string; readonly fly?: true }[];
-}
-
-export function createActing({ actions: rules = [], regions }: ActingConfig) {
+export function createActing({ actions: rules = [], regions = [] }: Pick<Config, 'actions'> & FlyConfig) {
   /** When something is to be decided next, on our clock. */
   let nextUs = 0;
   return {

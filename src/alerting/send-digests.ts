@@ -278,21 +278,21 @@ class DigestLoop {
   }
 
   /** What rules did within the period: each start, each reason against one, and each success counts when it came. */
-  async #acted(tx: Transaction, fromUs: number, toUs: number): Promise<Acted> {
+  async #acted(tx: Transaction, fromUs: number, toUs: number): Promise<Acted | undefined> {
     const isWithin = (us: number) => us > fromUs && us <= toUs;
-    const withheld = new Map<Guard, number>();
+    const withheld: Partial<Record<Guard, number>> = {};
     let [flown, healed] = [0, 0];
     for (const { name, fly } of this.#options.config.regions ?? []) {
       for (const action of fly ? await tx.actions.since(name, fromUs - DAY_US) : []) {
         const { rule, guard, askedAtUs, settledAtUs, newFlight } = action;
         if (rule === '') continue;
         if (isWithin(askedAtUs)) flown += 1;
-        if (guard && isWithin(settledAtUs)) withheld.set(guard, (withheld.get(guard) ?? 0) + 1);
+        if (guard && isWithin(settledAtUs)) withheld[guard] = (withheld[guard] ?? 0) + 1;
         const flight = newFlight && (await tx.birds.findFlight(name, newFlight.flightId));
         if (flight?.status === 'succeeded' && isWithin(flight.endedAtUs)) healed += 1;
       }
     }
-    return { flown, healed, withheld };
+    return flown + healed + Object.keys(withheld).length > 0 ? { flown, healed, withheld } : undefined;
   }
 
   /** How the Birds met the deadlines of the period, each in its own transaction. */

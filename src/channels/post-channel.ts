@@ -237,6 +237,15 @@ function answered(
   return { kind: 'refused', reason: status >= 300 && status < 400 ? 'redirected' : 'rejected', error };
 }
 
+/** What the body of an answer says, if it is an object in JSON; empty otherwise. */
+export function objectIn(body: string): Readonly<Record<string, unknown>> {
+  try {
+    return Object(JSON.parse(body));
+  } catch {
+    return {};
+  }
+}
+
 /** Whether the answer was that there is nothing at the address, now or any more. */
 export function isGone(outcome: Outcome): boolean {
   return outcome.kind === 'refused' && /^HTTP (?:404|410)\b/.test(outcome.error);

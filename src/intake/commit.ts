@@ -108,7 +108,7 @@ export function createCommit(options: CommitOptions): Commit {
     const malformed = fewMalformed(batch, report);
     const outcome = await store.transaction(async (tx) => {
       const fresh = await insertFresh(tx, batch);
-      const isLookedAtAgain = batch.actions?.length ? await putActions(tx, batch.actions) : false;
+      if (batch.actions) await putActions(tx, batch.actions);
       if (batch.listed?.length) await tx.inventory.putListed(batch.listed);
       if (batch.nests?.length) await tx.inventory.putNests(batch.nests);
       if (batch.birds?.length) await tx.inventory.putBirds(batch.birds);
@@ -137,7 +137,12 @@ export function createCommit(options: CommitOptions): Commit {
       await wakeJudges(tx, facts, isWoken);
       const queued = await queueForward(tx, fresh, forward);
       if (batch.stream && batch.cursorUs) await tx.streams.advanceCursor(batch.stream.stream, batch.cursorUs);
-      return { fresh, quarantined, happenings, touched: written > 0 || queued || isLookedAtAgain };
+      return {
+        fresh,
+        quarantined,
+        happenings,
+        touched: written > 0 || queued || batch.actions !== undefined,
+      };
     });
     await reportBatch(batch, outcome.fresh, outcome.quarantined, report);
     for (const happening of outcome.happenings) report(happening);

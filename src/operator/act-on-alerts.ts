@@ -5,10 +5,11 @@
 import { type Alert, type Labels, MAX_NOTE_LENGTH, type Note } from '../domain/alert/alert.ts';
 import type { Rule } from '../domain/alert/rule.ts';
 import { type ResolvedByHand, resolveByHand } from '../domain/evaluate/resolve-by-hand.ts';
-import { matchersOf, parseMatcherLists, workOf } from '../domain/matchers/matcher.ts';
-import type { Recurrences, Silence } from '../domain/muting/silence.ts';
+import { formatMatcher, matchersOf, parseMatcherLists, workOf } from '../domain/matchers/matcher.ts';
+import { type Recurrences, type Silence, silenceState } from '../domain/muting/silence.ts';
 import {
   acknowledge,
+  ended,
   expireSilence,
   forgotten,
   type SilenceChange,
@@ -131,7 +132,8 @@ export function createSilenceEditor(options: SilenceEditorOptions) {
         return outcome?.ok ? { ...outcome, write: known.slice(present.length) } : outcome!;
       }, wishId),
     /**
-     * Mutes what a firing alert is about (`usualLabels`) from now on. The same wish is refused if it has done this before.
+     * Mutes what a firing alert is about (`usualLabels`) from now on, instead of a silence of the same by the same person, who
+     * may have pressed twice. The same wish is refused if it has done this before.
      */
     silenceFor: ({ id, startsAtUs }: MeantAlert, by: Signature, forMs: number, wishId: string) =>
       change(async (tx, present) => {
@@ -139,8 +141,18 @@ export function createSilenceEditor(options: SilenceEditorOptions) {
         if (!meant.ok) return meant;
         const { state, labels } = meant.alert;
         if (state !== 'firing') return { ok: false, problem: 'invalid', message: 'the alert is not firing' };
-        const matchers = parseMatcherLists(matchersOf(labels, usualLabels(labels)).split('\n'));
-        return set(tx, present, { ...by, matchers, endsAtUs: clock.nowUs() + forMs * 1000 }, wishId);
+        const about = matchersOf(labels, usualLabels(labels));
+        const nowUs = clock.nowUs();
+        const before = present.find(
+          (one) =>
+            silenceState(one, nowUs) === 'active' &&
+            one.alertId === null &&
+            one.createdBy === by.createdBy &&
+            one.matchers.map(formatMatcher).join('\n') === about,
+        );
+        const matchers = parseMatcherLists(about.split('\n'));
+        const added = await set(tx, present, { ...by, matchers, endsAtUs: nowUs + forMs * 1000 }, wishId);
+        return added.ok && before ? { ...added, write: [...ended(before, nowUs), ...added.write] } : added;
       }, wishId),
   };
 }

@@ -35,7 +35,7 @@ test('what succeeds when it is flown again is told to nobody, and the digest cou
   const [resolved] = await stage.store.transaction((tx) => tx.alerts.list({ state: 'resolved', limit: 10 }));
   expect(resolved!.labels.alertname).toBe('FlightFailed');
   await stage.minutesPass(60);
-  expect(stage.digests.map(({ notification }) => notification.digest.healed)).toContain(1);
+  expect(stage.digests.map(({ notification }) => notification.digest.acted?.healed)).toContain(1);
   const { writes } = await stage.store.transaction((tx) => tx.writes.page({ limit: 10 }));
   expect(writes).toEqual([expect.objectContaining({ who: RULE.name, by: 'rule' })]);
   expect(again.posts).toHaveLength(1);

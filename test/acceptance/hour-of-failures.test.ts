@@ -100,8 +100,8 @@ test('in an hour of failures rules keep their limits, and each start that was no
   ]);
   const sums: Record<string, number> = { flown: 0 };
   for (const { notification } of stage.digests) {
-    sums.flown! += notification.digest.flown ?? 0;
-    for (const { guard, count } of notification.digest.withheld ?? [])
+    sums.flown! += notification.digest.acted?.flown ?? 0;
+    for (const [guard, count] of Object.entries(notification.digest.acted?.withheld ?? {}))
       sums[guard] = (sums[guard] ?? 0) + count;
   }
   expect(sums).toEqual({

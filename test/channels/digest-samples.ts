@@ -61,10 +61,7 @@ export function digest(text = 'Translate blog', count = 3): Digest {
     acted: {
       flown: 3,
       healed: 0,
-      withheld: new Map([
-        ['at_most', 2],
-        ['shared_cause', 4],
-      ]),
+      withheld: { shared_cause: 4, at_most: 2 },
     },
     deadlines: [],
     dead: 1,

@@ -4,6 +4,7 @@ import { secret } from '../../secret.ts';
 import type { Outcome } from '../channel.ts';
 import type { Tone } from '../message/alert-clusters.ts';
 import { chatMarkdown } from '../message/chat-message.ts';
+import { objectIn } from '../post-channel.ts';
 import { below, refuseCredentials, sharedSecret, urlAt } from '../post-config.ts';
 import { chatChannel } from './chat-channel.ts';
 
@@ -72,16 +73,8 @@ export const rocketchatChannel = chatChannel({
 
 /** Rocket.Chat may refuse a message with status 200: `{"success": false, "error": "…"}`. */
 function judgeAnswer(body: string): Outcome {
-  const { success, error } = asAnswer(body);
+  const { success, error } = objectIn(body);
   if (success === true) return { kind: 'accepted' };
   const said = typeof error === 'string' ? error : body;
   return { kind: 'refused', reason: 'rejected', error: `Rocket.Chat says: ${said}` };
-}
-
-function asAnswer(body: string): { readonly success?: unknown; readonly error?: unknown } {
-  try {
-    return Object(JSON.parse(body));
-  } catch {
-    return {};
-  }
 }

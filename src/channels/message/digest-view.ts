@@ -1,5 +1,5 @@
 /** Writes what a digest says to people: the day in two lines and a few figures, then the details. */
-import { GUARDS } from '../../domain/action/action.ts';
+import { GUARDS, type Guard } from '../../domain/action/action.ts';
 import { type Digest, digestTitle, type OpenAlert, type Watch } from '../../domain/digest/digest.ts';
 import type { Failures, Place } from '../../domain/digest/flight-tally.ts';
 import type { DigestNotification, GroupNotification } from '../../domain/grouping/notification.ts';
@@ -96,7 +96,7 @@ function sectionsOf(digest: Digest, externalUrl: string): Section[] {
       })),
       more: silencedTotal - silenced.length,
     },
-    { title: 'Flown again by rules', rows: acted(digest), more: 0 },
+    { title: 'Flown again by rules', rows: actedRows(digest), more: 0 },
     {
       title: 'Deadlines',
       rows: deadlines.map(({ met, late, missed, latestUs, ...place }) => ({
@@ -152,7 +152,7 @@ function sectionsOf(digest: Digest, externalUrl: string): Section[] {
   ];
 }
 
-function figures({ flights, waiting, recovered, healed = 0, suppressed, dead }: Digest): Row[] {
+function figures({ flights, waiting, recovered, acted, suppressed, dead }: Digest): Row[] {
   const { failed, succeeded, cancelled = 0, birdsFailing, nestsFailing, before } = flights;
   const where = `${howMany(birdsFailing, 'Bird')} in ${howMany(nestsFailing, 'Nest')}`;
   const reasons = suppressed
@@ -186,7 +186,7 @@ function figures({ flights, waiting, recovered, healed = 0, suppressed, dead }: 
     },
     {
       lead: 'Healed by itself',
-      what: healed > 0 ? howMany(healed, 'alert') : '',
+      what: acted?.healed ? howMany(acted.healed, 'alert') : '',
       note: 'after a rule flew the Bird again',
     },
     { lead: 'Not notified', what: reasons, note: '' },
@@ -199,11 +199,13 @@ function figures({ flights, waiting, recovered, healed = 0, suppressed, dead }: 
   return rows.filter(({ what }) => what !== '');
 }
 
-function acted({ flown = 0, withheld = [] }: Digest): Row[] {
+function actedRows({ acted: { flown, withheld } = { flown: 0, healed: 0, withheld: {} } }: Digest): Row[] {
   const row = (count: number, what: string) => ({ lead: `${count} ×`, what, note: '' });
   return [
     ...(flown > 0 ? [row(flown, 'flown again')] : []),
-    ...withheld.map(({ guard, count }) => row(count, `not flown again: ${GUARDS[guard] ?? guard}`)),
+    ...Object.entries(withheld).map(([guard, count]) =>
+      row(count, `not flown again: ${GUARDS[guard as Guard]}`),
+    ),
   ];
 }
 

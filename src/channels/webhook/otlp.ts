@@ -11,7 +11,7 @@ import { howMany } from '../../text/duration-words.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { VERSION } from '../../version.ts';
 import type { Outcome } from '../channel.ts';
-import { openSender, type PostIntegration } from '../post-channel.ts';
+import { objectIn, openSender, type PostIntegration } from '../post-channel.ts';
 
 const RESULTS = new Map([
   ['flight.succeeded', 'success'],
@@ -85,20 +85,11 @@ function attributes(values: Readonly<Record<string, string>>) {
 
 /** A collector may accept a part. It does not say which, and must not be sent the same again. */
 function judgeTraces(body: string): Outcome {
-  const { rejectedSpans = 0, errorMessage = '' } = partialSuccessOf(body);
+  const { rejectedSpans = 0, errorMessage = '' } = Object(objectIn(body).partialSuccess);
   if (!(Number(rejectedSpans) > 0)) return { kind: 'accepted' };
   const recipient = howMany(Number(rejectedSpans), 'span');
-  const why = plainText(errorMessage, MESSAGE_CODE_POINTS) || 'the collector rejected it';
+  const why = plainText(String(errorMessage), MESSAGE_CODE_POINTS) || 'the collector rejected it';
   return { kind: 'accepted', leftOut: [{ recipient, why }] };
-}
-
-function partialSuccessOf(body: string): { rejectedSpans?: unknown; errorMessage?: string } {
-  try {
-    const answer: { partialSuccess?: object } | null = JSON.parse(body);
-    return answer?.partialSuccess ?? {};
-  } catch {
-    return {};
-  }
 }
 
 /** A collector accepts a request without spans, and answers one that comes to a wrong path or without rights. */

@@ -15,12 +15,7 @@ interface FlyOptions extends PrintOptions {
   readonly comment: string | undefined;
 }
 
-interface Taken {
-  readonly action: ReturnType<typeof actionJson>;
-}
-interface Refused {
-  readonly error: string;
-}
+type Taken = { readonly action: ReturnType<typeof actionJson> };
 
 /** The exit code of what the service, or the daemon on its behalf, does not do. */
 const UPSTREAM = 4;
@@ -39,7 +34,7 @@ export async function birdsFly(edge: Edge, bird: string, options: FlyOptions): P
   const path = `/api/v1/birds/${encodeURIComponent(found.region)}/${encodeURIComponent(found.bird_id)}/fly`;
   const body = { author, comment: options.comment ?? '', id: randomUUID() };
   const request = { method: 'POST', path, body, scope: 'fly', alsoAnswers: 409 } as const;
-  let answer = await daemonJson<Taken | Refused>(edge, options, request, 'action');
+  let answer = await daemonJson<Taken | { readonly error: string }>(edge, options, request, 'action');
   const untilMs = edge.clock.monotonicMs() + PATIENCE_MS;
   while ('action' in answer && !isSettled(answer.action) && edge.clock.monotonicMs() < untilMs) {
     await sleep(edge.clock, LOOK_MS);
@@ -58,15 +53,11 @@ function isSettled({ state, is_new_flight_looked_for: isLooking }: Taken['action
   return state === 'refused' || state === 'withheld' || (['done', 'unknown'].includes(state) && !isLooking);
 }
 
-interface PauseOptions extends PrintOptions {
-  readonly author: string | undefined;
-}
-
 /** Stops all rules that start Birds, or lets them go on. */
 export async function pauseActions(
   edge: Edge,
   what: 'pause' | 'resume',
-  options: PauseOptions,
+  options: Pick<FlyOptions, 'author'> & PrintOptions,
 ): Promise<number> {
   const author = authorOf(edge, options, 'you are');
   const scope = what === 'resume' ? 'fly' : 'write';

@@ -107,15 +107,12 @@ export function isOpen({ state, seeks }: Action): boolean {
 const NAME_CODE_POINTS = 120;
 const SENTENCE_CODE_POINTS = 300;
 
-interface StartedBird {
-  /** As the service spells them. */
-  readonly status: string;
-  readonly triggerType: string;
-  readonly present: boolean;
-}
-
-/** Why the interface cannot start a Bird, for people; undefined if it can. */
-export function whyNotStarted({ status, triggerType, present }: StartedBird): string | undefined {
+/** Why the interface cannot start a Bird, for people; undefined if it can. Status and trigger are in the service's words. */
+export function whyNotStarted({
+  status,
+  triggerType,
+  present,
+}: Readonly<Record<'status' | 'triggerType', string>> & { readonly present: boolean }): string | undefined {
   if (!present) return 'The service no longer lists this Bird.';
   if (triggerType === 'manual' && status === 'active') return undefined;
   const of = plainText(triggerType === 'manual' ? status : triggerType, NAME_CODE_POINTS);
@@ -129,15 +126,15 @@ export function wantedBy({ by, rule }: Action): string {
   return parts.length === 0 ? 'somebody' : parts.join(' and ');
 }
 
-/** A Flight as far as it is known. */
-interface NewFlight {
-  readonly status: string;
-  /** 0 while it is in the air. */
-  readonly endedAtUs: number;
-}
-
-/** How it stands, as sentences. `at` writes an instant. `flight`: the new one, where its end is to be told as well. */
-export function sayAction(action: Action, at: (us: number) => string, flight?: NewFlight): string {
+/**
+ * How it stands, as sentences. `at` writes an instant. `flight`: the new one, where its end is to be told as well; it is in
+ * the air while that is 0.
+ */
+export function sayAction(
+  action: Action,
+  at: (us: number) => string,
+  flight?: { readonly status: string; readonly endedAtUs: number },
+): string {
   const { state, plan, wantedAtUs, askedAtUs, newFlight, seeks, comment } = action;
   const who = `by ${wantedBy(action)}`;
   const by = `${who}${plan ? ` (${plan.attempt} of ${plan.atMost})` : ''}`;

@@ -82,7 +82,8 @@ export interface Acted {
   readonly flown: number;
   /** Of the Flights that they started, those that succeeded. */
   readonly healed: number;
-  readonly withheld: ReadonlyMap<Guard, number>;
+  /** How often they did not, and why. */
+  readonly withheld: Partial<Record<Guard, number>>;
 }
 
 interface DigestMaterial {
@@ -99,7 +100,8 @@ interface DigestMaterial {
   /** Which of the firing alerts are muted now, by id. */
   readonly hidden: ReadonlyMap<string, 'silenced' | 'acknowledged'>;
   readonly endedSilenced: EndedSilenced;
-  readonly acted: Acted;
+  /** Absent if they did nothing. */
+  readonly acted?: Acted | undefined;
   readonly deadlines: readonly BirdOutcomes[];
   readonly unusual: readonly UnusualBird[];
   /** What was suppressed for the receiver, by reason. */
@@ -144,13 +146,7 @@ export function digestOf(material: DigestMaterial) {
               recoveries.reduce((sum, one) => sum + one.endsAtUs - one.startsAtUs, 0) / recoveries.length,
             ),
     },
-    ...(acted.healed > 0 && { healed: acted.healed }),
-    ...(acted.flown > 0 && { flown: acted.flown }),
-    ...(acted.withheld.size > 0 && {
-      withheld: [...acted.withheld]
-        .map(([guard, count]) => ({ guard, count }))
-        .toSorted((a, b) => b.count - a.count || (a.guard < b.guard ? -1 : 1)),
-    }),
+    ...(acted && { acted }),
     connectionsLost: connectionsLost.slice(0, DIGEST_LIST),
     connectionsLostTotal: connectionsLost.length,
     deactivated: deactivated.slice(0, DIGEST_LIST),

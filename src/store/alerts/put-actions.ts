@@ -5,18 +5,11 @@ import type { Transaction } from '../store.ts';
 
 /**
  * Stores what has become of actions. Alerts of Birds that have none open any more join their groups again, since what
- * failed meanwhile was not planned for. Returns whether there are any.
+ * failed meanwhile was not planned for.
  */
-export async function putActions(tx: Transaction, actions: readonly Action[]): Promise<boolean> {
+export async function putActions(tx: Transaction, actions: readonly Action[]): Promise<void> {
   await tx.actions.put(actions);
   const over = actions.filter((one) => !isOpen(one));
-  const found =
-    over.length > 0
-      ? await tx.alerts.ofScopes(over.map(({ region, birdId }) => birdScope(region, birdId)))
-      : [];
-  const failing = found.filter(
-    ({ alertname, state }) => alertname === flightFailed.name && state === 'firing',
-  );
-  if (failing.length > 0) await tx.alerts.put(failing);
-  return failing.length > 0;
+  const found = await tx.alerts.ofScopes(over.map(({ region, birdId }) => birdScope(region, birdId)));
+  await tx.alerts.put(found.filter((one) => one.alertname === flightFailed.name && one.state === 'firing'));
 }

@@ -21,8 +21,6 @@ const LOGIN_COOKIE = 'nestwatch_login';
 const SESSION_COOKIE = 'nestwatch_session';
 const LOGIN_MS = 600_000;
 const TIMEOUT_SECONDS = 10;
-/** How long what the provider says of itself is used. */
-const DISCOVERED_MS = 600_000;
 const MAX_SAID = 300;
 
 /** Sessions that are remembered as ended. */
@@ -47,7 +45,6 @@ export function createOidc(
   const { pathname, protocol } = new URL(`${externalUrl}/`);
   const callback = `${externalUrl}/login/callback`;
   const cookie = { path: pathname, httpOnly: true, secure: protocol === 'https:', sameSite: 'Lax' } as const;
-  let discovered: { readonly provider: client.Configuration; readonly untilMs: number } | undefined;
 
   /** Cookies are signed, so that nobody can make one; any replica accepts them until their time is over. */
   function setSigned(c: Context, name: string, content: object, forMs: number): void {
@@ -60,21 +57,19 @@ export function createOidc(
     return read && clock.nowUs() < Number(read.untilUs) ? read : undefined;
   }
 
-  async function provider(): Promise<client.Configuration> {
-    if (discovered && clock.monotonicMs() < discovered.untilMs) return discovered.provider;
+  /** Asked for anew at each login, which is rare, so that what the provider changes counts at once. */
+  function discover(): Promise<client.Configuration> {
     const issuer = new URL(config.issuer);
     const secret = config.clientSecret?.reveal();
     // Only an address of this machine may lack encryption.
     const insecure = issuer.protocol === 'http:' ? [client.allowInsecureRequests] : [];
-    const found = await client.discovery(
+    return client.discovery(
       issuer,
       config.clientId,
       undefined,
       secret === undefined ? client.None() : client.ClientSecretBasic(secret),
       { execute: [...insecure, client.enableNonRepudiationChecks], timeout: TIMEOUT_SECONDS },
     );
-    discovered = { provider: found, untilMs: clock.monotonicMs() + DISCOVERED_MS };
-    return found;
   }
 
   async function begin(c: Context): Promise<Response> {
@@ -84,7 +79,7 @@ export function createOidc(
       verifier: client.randomPKCECodeVerifier(),
       to: localPath(c.req.query('to')),
     };
-    const address = client.buildAuthorizationUrl(await provider(), {
+    const address = client.buildAuthorizationUrl(await discover(), {
       redirect_uri: callback,
       scope: config.asked,
       state: parts.state,
@@ -101,7 +96,8 @@ export function createOidc(
     deleteCookie(c, LOGIN_COOKIE, cookie);
     if (!begun) return answerRefusal(c, 400, `${NOT_BEGUN} ${externalUrl}/`);
     const { search } = new URL(c.req.url);
-    const tokens = await client.authorizationCodeGrant(await provider(), new URL(callback + search), {
+    const provider = await discover();
+    const tokens = await client.authorizationCodeGrant(provider, new URL(callback + search), {
       expectedState: String(begun.state),
       expectedNonce: String(begun.nonce),
       pkceCodeVerifier: String(begun.verifier),
@@ -111,7 +107,7 @@ export function createOidc(
     // Many providers list groups only there.
     const more =
       config.groups.size > 0 && !Object.hasOwn(claims, config.groupsClaim)
-        ? await client.fetchUserInfo(await provider(), tokens.access_token, claims.sub)
+        ? await client.fetchUserInfo(provider, tokens.access_token, claims.sub)
         : {};
     const said = new Map<string, unknown>(Object.entries({ ...claims, ...more }));
     const name = ['email', 'preferred_username', 'name', 'sub'].map((one) => said.get(one)).find(Boolean);

@@ -27,7 +27,6 @@ const SLACK = { channel: '', username: '', iconEmoji: '', iconUrl: '' };
 const NOTHING = {
   ...{ name: 'n', fromUs: 0, toUs: 1, tally: createFlightTally(), firing: [], firingTotal: 0, episodes: [] },
   ...{ hidden: new Map(), endedSilenced: { list: [], total: 0 }, unusual: [] },
-  acted: { flown: 0, healed: 0, withheld: new Map() },
   ...{ deadlines: [], suppressed: [], dead: 0, regions: [{ region: 'eu', verifiedUntilUs: 0 }] },
 };
 
