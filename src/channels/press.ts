@@ -10,6 +10,9 @@ export interface Wish {
   readonly startsAtUs: number;
   /** For `fly_again`: the Flight that failed, which may be empty. */
   readonly flightId: string;
+  /** To whom the message went, where the button belongs. */
+  readonly receiver: string;
+  readonly channel: string;
 }
 
 /** A request that the service has signed and that asks for something. */

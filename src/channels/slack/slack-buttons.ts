@@ -17,12 +17,6 @@ export interface SlackButtons {
   readonly scopes: ReadonlySet<'write' | 'fly'>;
 }
 
-/** What a button asks for, and where it belongs. */
-interface SlackWish extends Wish {
-  readonly receiver: string;
-  readonly channel: string;
-}
-
 /** https://docs.slack.dev/reference/block-kit/block-elements/button-element */
 const MAX_VALUE_UNITS = 2_000;
 /** Slack signs its requests with the same secret, but never a text that begins like this. */
@@ -44,7 +38,7 @@ export function buttonValues(
 }
 
 /** Undefined for a value that was not signed with this secret. */
-export function readButton(value: string, signingSecret: Secret): SlackWish | undefined {
+export function readButton(value: string, signingSecret: Secret): Wish | undefined {
   type Value = [LinkAction, string, number, string, string, string];
   const read = readSignedText<Value>(signingSecret, PURPOSE, value);
   if (!read) return undefined;

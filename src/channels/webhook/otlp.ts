@@ -24,26 +24,18 @@ const MESSAGE_CODE_POINTS = 2_000;
 
 /** A request of `ExportTraceServiceRequest` for each batch of events in which a Flight ended. */
 export function traceMessages(batches: readonly (readonly Event[])[]) {
-  return batches
-    .flatMap((batch) => tracesOf(batch) ?? [])
-    .map((traces) => ({
-      contentType: 'application/json',
-      body: JSON.stringify(traces),
-      judge: judgeTraces,
-    }));
-}
-
-function tracesOf(events: readonly Event[]): object | undefined {
-  const spans = events.flatMap((event) => {
-    const result = RESULTS.get(event.type);
-    return result === undefined ? [] : [spanOf(event, result)];
-  });
-  if (spans.length === 0) return undefined;
   const resource = { attributes: attributes({ 'service.name': 'nestwatch' }) };
-  return { resourceSpans: [{ resource, scopeSpans: [{ scope: { name: 'nestwatch' }, spans }] }] };
+  return batches.flatMap((batch) => {
+    const spans = batch.flatMap((event) => spanOf(event) ?? []);
+    if (spans.length === 0) return [];
+    const traces = { resourceSpans: [{ resource, scopeSpans: [{ scope: { name: 'nestwatch' }, spans }] }] };
+    return [{ contentType: 'application/json', body: JSON.stringify(traces), judge: judgeTraces }];
+  });
 }
 
-function spanOf(event: Event, result: string) {
+function spanOf(event: Event) {
+  const result = RESULTS.get(event.type);
+  if (result === undefined) return undefined;
   const { region, nest, birdId, occurredAtUs, attributes: own } = event;
   const bird = event.bird || `Bird ${birdId}`;
   const flightId = String(own.flight_id ?? '');

@@ -35,10 +35,8 @@ export async function mcp(edge: Edge, options: DaemonOptions): Promise<number> {
   const input = edge.stdin.pipe(new PassThrough(), { end: false });
   await server.connect(new StdioServerTransport(input, edge.stdout));
   await Promise.race([untilStopped(edge), new Promise((resolve) => edge.stdin.once('end', resolve))]);
-  do {
-    await turnOfEventLoop();
-    await Promise.allSettled(answering);
-  } while (answering.size > 0);
+  await turnOfEventLoop();
+  await Promise.allSettled(answering);
   await turnOfEventLoop();
   await server.close();
   return 0;
