@@ -16,7 +16,7 @@ import { strip, stripBars } from './frame/charts.ts';
 import { type Happened, happenedList, readHappened } from './frame/items.ts';
 import { dataTable } from './frame/list-page.ts';
 import { type Html, type Page, pageOf } from './frame/page.ts';
-import { frame, heading, unknownPage } from './frame/page-frame.ts';
+import { titledPage, unknownPage } from './frame/page-frame.ts';
 import {
   birdLink,
   flightMarks,
@@ -109,18 +109,10 @@ function renderNestPage(page: Page, view: NestView): Html {
   const name = nestTitle(words, nest);
   const own = { region, nest: nestId };
   const tone = nest.firing + nest.failing > 0 ? 'bad' : 'good';
-  return frame({
-    title: `nestwatch: ${name}`,
-    tone,
-    page,
-    isLive: true,
-    section: 'nests',
-    body: html`${heading(page, {
-      title: name,
-      lead: html`${regionWord(words, region)} · ${words.overview.tile(nest.birds, nest.firing, nest.off)}${inService(page, view.address)}`,
-    })}
-<main id="main">
-${strip(page, words.strip.quarter, stripBars(ends, nowUs, 90, 24), own, html`<a href="${root}report?${new URLSearchParams(own)}">${words.report.thisMonth}</a>`)}
+  return titledPage(page, {
+    ...{ section: 'nests', title: name, icon: tone, isLive: true },
+    lead: html`${regionWord(words, region)} · ${words.overview.tile(nest.birds, nest.firing, nest.off)}${inService(page, view.address)}`,
+    main: html`${strip(page, words.strip.quarter, stripBars(ends, nowUs, 90, 24), own, html`<a href="${root}report?${new URLSearchParams(own)}">${words.report.thisMonth}</a>`)}
 <p class="small soft after ratio">${ratios(page, view)}</p>
 <h2>${words.nest.problems}</h2>
 ${problems.length > 0 ? html`<ul class="sheet">${problemList(page, problems)}</ul>` : html`<p class="sheet empty">${words.nest.noProblems}</p>`}
@@ -137,8 +129,7 @@ ${dataTable(
 <h2>${words.nest.happened}</h2>
 ${happenedList(page, happened)}
 ${members.length > 0 ? html`<h2>${words.nest.members}</h2><p class="sheet empty"><bdi>${members.map((one) => plainText(one, NAME_LENGTH)).join(', ')}</bdi></p>` : ''}
-${isPublic ? html`<p class="small soft after"><a href="${root}${publicPath(region, nestId)}">${words.birds.publicPage}</a> · ${words.nest.badge} <code>${root}${publicPath(region, nestId)}/badge.svg</code></p>` : ''}
-</main>`,
+${isPublic ? html`<p class="small soft after"><a href="${root}${publicPath(region, nestId)}">${words.birds.publicPage}</a> · ${words.nest.badge} <code>${root}${publicPath(region, nestId)}/badge.svg</code></p>` : ''}`,
   });
 }
 

@@ -10,7 +10,7 @@ import { strip } from './frame/charts.ts';
 import { problemOf, sentence } from './frame/form.ts';
 import { dataTable } from './frame/list-page.ts';
 import { type Html, type Page, pageOf } from './frame/page.ts';
-import { exactly, frame, heading, unknownPage, where } from './frame/page-frame.ts';
+import { exactly, titledPage, unknownPage, where } from './frame/page-frame.ts';
 import { alertPlace, MESSAGE_LENGTH, regionWord, said } from './frame/page-words.ts';
 
 type ReportView = Awaited<ReturnType<typeof readReport>>;
@@ -62,19 +62,16 @@ function renderReport(page: Page, report: ReportView): Html {
     html`<a class="button" href="${path}?${new URLSearchParams({ ...own, month: name })}">${text}</a>`;
   const gap = (us: number, say: (instant: string) => string) =>
     us > month.fromUs ? `${say(exactly(page, us))} ` : '';
-  return frame({
-    ...{ title: `nestwatch: ${title}`, tone: 'quiet', page },
-    body: html`${heading(page, { title, lead: nest ? subject(page, '', nest) : named('all_nests') })}
-<main id="main">
-<nav class="actions presets" aria-label="${named('other_months')}">${[earlier, later].map((one) => one && link('report', one, monthName(one.name)))}${link('report.csv', month, words.report.csv)}</nav>
+  return titledPage(page, {
+    ...{ title, lead: nest ? subject(page, '', nest) : named('all_nests') },
+    main: html`<nav class="actions presets" aria-label="${named('other_months')}">${[earlier, later].map((one) => one && link('report', one, monthName(one.name)))}${link('report.csv', month, words.report.csv)}</nav>
 <p class="small soft after">${[...watched].map(([region, us]) => gap(us, (instant) => watchedSince(regionWord(words, region), instant)))}${gap(report.flightsUs, flightsSince)}${gap(report.alertsUs, alertsSince)}</p>
 <dl class="figures">${Object.entries(whole[0]!.figures).map(([name, value]) => {
       const shown = figure(name, value);
       return shown && html`<div><dt>${named(name)}</dt><dd>${shown}</dd></div>`;
     })}</dl>
 ${strip(page, named('flights_by_day'), days, own)}
-<div class="columns even">${Object.entries(tables).map(([name, rows]) => table(page, name, rows))}</div>
-</main>`,
+<div class="columns even">${Object.entries(tables).map(([name, rows]) => table(page, name, rows))}</div>`,
   });
 }
 

@@ -10,7 +10,7 @@ import type { Silence } from '../../../domain/muting/silence.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { signatureForm } from '../frame/form.ts';
 import type { Html, Page } from '../frame/page.ts';
-import { frame, heading, when } from '../frame/page-frame.ts';
+import { titledPage, when } from '../frame/page-frame.ts';
 import { MESSAGE_LENGTH, silenceWords } from '../frame/page-words.ts';
 import { type AlertSheet, alertSheet } from './alert-sheet.ts';
 
@@ -36,19 +36,14 @@ interface AcknowledgePage {
 export function renderAcknowledgePage(at: Page, page: AcknowledgePage): Html {
   const { alert, isOpen, hasHome, problem } = page;
   const { acknowledge } = at.words;
-  return frame({
-    title: `nestwatch: ${acknowledge.title}`,
-    tone: 'quiet',
-    page: at,
-    hasNavigation: hasHome,
-    section: 'alerts',
+  return titledPage(at, {
+    ...{ section: 'alerts', tab: acknowledge.title, hasNavigation: hasHome, problem, isNarrow: true },
     ...(!hasHome && { footing: html`nestwatch · ` }),
-    body: html`${heading(at, { title: headlineOf(at, page), lead: leadOf(at, page), problem })}
-<main id="main" class="narrow">
-${alert ? alertSheet(at, alert, page) : ''}
+    title: headlineOf(at, page),
+    lead: leadOf(at, page),
+    main: html`${alert ? alertSheet(at, alert, page) : ''}
 ${isOpen && hasHome && page.acknowledgement ? undoForm(at, page.acknowledgement, page.together) : ''}
-${isOpen && !page.acknowledgement ? signatureForm(at, { ...page, cancel: hasHome ? page.cancel : undefined, why: acknowledge.why, button: acknowledge.button }) : ''}
-</main>`,
+${isOpen && !page.acknowledgement ? signatureForm(at, { ...page, cancel: hasHome ? page.cancel : undefined, why: acknowledge.why, button: acknowledge.button }) : ''}`,
   });
 }
 
@@ -67,16 +62,12 @@ export function renderAcknowledgeSeveral(at: Page, page: SeveralPage): Html {
     ...(page.back === null ? [] : [['back', page.back] as const]),
   ];
   const title = alerts.length === 0 ? acknowledge.nothing : acknowledge.questionOf(alerts.length);
-  return frame({
-    title: `nestwatch: ${acknowledge.title}`,
-    tone: 'quiet',
-    page: at,
-    section: 'alerts',
-    body: html`${heading(at, { title, lead: alerts.length === 0 ? acknowledge.areOver : alerts.length === 1 ? acknowledge.lead : acknowledge.leadOfMany, problem })}
-<main id="main" class="narrow">
-${alerts.map((alert) => alertSheet(at, alert, { isOpen: true, lastEvent: undefined }))}
-${alerts.length === 0 ? '' : signatureForm(at, { ...page, action: `${at.root}acknowledge`, hidden, why: acknowledge.why, button: acknowledge.button })}
-</main>`,
+  const { lead, leadOfMany, areOver } = acknowledge;
+  return titledPage(at, {
+    ...{ section: 'alerts', tab: acknowledge.title, title, problem, isNarrow: true },
+    lead: alerts.length === 0 ? areOver : alerts.length === 1 ? lead : leadOfMany,
+    main: html`${alerts.map((alert) => alertSheet(at, alert, { isOpen: true, lastEvent: undefined }))}
+${alerts.length === 0 ? '' : signatureForm(at, { ...page, action: `${at.root}acknowledge`, hidden, why: acknowledge.why, button: acknowledge.button })}`,
   });
 }
 
@@ -125,20 +116,12 @@ export function renderResolvePage(at: Page, page: ResolvePage): Html {
   const { alert, isOpen, problem } = page;
   const { resolve } = at.words;
   const isAsked = isOpen && isProbed(page);
-  return frame({
-    title: `nestwatch: ${resolve.title}`,
-    tone: 'quiet',
-    page: at,
-    section: 'alerts',
-    body: html`${heading(at, {
-      title: isAsked ? resolve.askAgain : isOpen ? resolve.question : resolve.over,
-      lead: resolveLeadOf(at, page),
-      problem,
-    })}
-<main id="main" class="narrow">
-${alert ? alertSheet(at, alert, page) : ''}
-${isOpen ? signatureForm(at, { ...page, why: resolve.why, button: isAsked ? resolve.askButton : resolve.button }) : ''}
-</main>`,
+  return titledPage(at, {
+    ...{ section: 'alerts', tab: resolve.title, problem, isNarrow: true },
+    title: isAsked ? resolve.askAgain : isOpen ? resolve.question : resolve.over,
+    lead: resolveLeadOf(at, page),
+    main: html`${alert ? alertSheet(at, alert, page) : ''}
+${isOpen ? signatureForm(at, { ...page, why: resolve.why, button: isAsked ? resolve.askButton : resolve.button }) : ''}`,
   });
 }
 

@@ -17,7 +17,7 @@ import type { NameOf } from '../../web-options.ts';
 import { changeLine, flightChart } from '../frame/charts.ts';
 import { type Column, dataTable } from '../frame/list-page.ts';
 import type { Html, Page } from '../frame/page.ts';
-import { at, frame, heading, marked, when } from '../frame/page-frame.ts';
+import { at, marked, titledPage, when } from '../frame/page-frame.ts';
 import {
   alertPlace,
   alertTitle,
@@ -68,21 +68,13 @@ export function renderAlertPage(
   const isList = listsEvents(labels);
   const last = isList ? undefined : (record.events[0]?.event ?? around.failures[0]);
   const message = isList ? `${summary}\n${description}` : last?.message || description || summary;
-  return frame({
-    title: `nestwatch: ${title}${place ? `, ${place}` : ''}`,
-    tone,
-    page,
-    isLive: note.problem === '',
-    section: 'alerts',
-    body: html`${heading(page, {
-      title: place ? html`${title}: ${placeLinks(page, labels)}` : title,
-      tone,
-      lead: html`${regionWord(words, labels.region ?? '')} · ${standing(page, record)} ${flightLink(page, last)}`,
-      json: `api/v1/alerts/${encodeURIComponent(alert.id)}`,
-      problem: note.problem,
-    })}
-<main id="main">
-<p class="pills"><span class="pill ${tone}">${severityWord(words, labels.severity ?? '')}</span> ${mutePills(page, shown)}</p>
+  return titledPage(page, {
+    ...{ section: 'alerts', tone, isLive: note.problem === '', problem: note.problem },
+    tab: `${title}${place ? `, ${place}` : ''}`,
+    title: place ? html`${title}: ${placeLinks(page, labels)}` : title,
+    lead: html`${regionWord(words, labels.region ?? '')} · ${standing(page, record)} ${flightLink(page, last)}`,
+    json: `api/v1/alerts/${encodeURIComponent(alert.id)}`,
+    main: html`<p class="pills"><span class="pill ${tone}">${severityWord(words, labels.severity ?? '')}</span> ${mutePills(page, shown)}</p>
 ${silencedBy.map((silence) => html`<p class="small soft"><bdi>${silenceWords(words, silence)}</bdi></p>`)}
 ${shown.isInhibited ? html`<p class="small soft">${words.alerts.inhibitedWhy}</p>` : ''}
 ${isFiring ? html`<p class="actions">${alertActions(page, shown)}</p>` : ''}${again}
@@ -92,8 +84,7 @@ ${helpSection(page, alert)}
 ${whoSection(page, record, around)}
 ${timeline(page, record, around, message, nameOf)}
 ${noteForm(page, alert.id, note)}
-${detailSection(page, record)}
-</main>`,
+${detailSection(page, record)}`,
   });
 }
 

@@ -12,7 +12,7 @@ import { flightChart } from '../frame/charts.ts';
 import { alertMessage, folded, foldedItem, lineItem, messageLine } from '../frame/items.ts';
 import { type Column, dataTable } from '../frame/list-page.ts';
 import type { Html, Page } from '../frame/page.ts';
-import { at, exactly, frame, heading, when } from '../frame/page-frame.ts';
+import { at, exactly, titledPage, when } from '../frame/page-frame.ts';
 import {
   alertTitle,
   birdStatus,
@@ -49,25 +49,16 @@ export function renderBirdPage(page: Page, report: BirdReport, { address, mayFly
   const tone = standingTone(bird);
   const last = report.flights.find(({ status }) => status === 'failed' || status === 'succeeded');
   const failed = last?.status === 'failed' ? last : undefined;
-  return frame({
-    title: `nestwatch: ${title}`,
-    tone,
-    page,
-    isLive: true,
-    section: 'birds',
-    body: html`${heading(page, {
-      title: html`<bdi>${title}</bdi>`,
-      lead: html`${standingPill(page, bird)} ${regionWord(words, bird.region)} · ${nestLink(page, bird)} · <code>${said(bird.birdId, NAME_LENGTH)}</code>${bird.present ? '' : html` · ${words.birds.notListed}`}${inService(page, address)}`,
-      json: `api/v1/birds/${encodeURIComponent(bird.region)}/${encodeURIComponent(bird.birdId)}`,
-    })}
-<main id="main">
-${facts(page, report)}
+  return titledPage(page, {
+    ...{ section: 'birds', tab: title, title: html`<bdi>${title}</bdi>`, icon: tone, isLive: true },
+    lead: html`${standingPill(page, bird)} ${regionWord(words, bird.region)} · ${nestLink(page, bird)} · <code>${said(bird.birdId, NAME_LENGTH)}</code>${bird.present ? '' : html` · ${words.birds.notListed}`}${inService(page, address)}`,
+    json: `api/v1/birds/${encodeURIComponent(bird.region)}/${encodeURIComponent(bird.birdId)}`,
+    main: html`${facts(page, report)}
 ${mayFly && failed ? flyLink(page, bird, failed.flightId, address) : ''}
 ${alertSection(page, report)}
 ${flightSection(page, report)}
 ${causeSection(page, report)}
-${logSection(page, report)}
-</main>`,
+${logSection(page, report)}`,
   });
 }
 

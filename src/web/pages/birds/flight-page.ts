@@ -10,7 +10,7 @@ import type { NameOf } from '../../web-options.ts';
 import { deliveryPill, saidActions, withheldList } from '../frame/items.ts';
 import { type Column, dataTable } from '../frame/list-page.ts';
 import type { Html, Page } from '../frame/page.ts';
-import { at, frame, heading, when } from '../frame/page-frame.ts';
+import { at, titledPage, when } from '../frame/page-frame.ts';
 import {
   alertTitle,
   birdTitle,
@@ -51,29 +51,20 @@ export function renderFlightPage(page: Page, report: FlightReport, beside: Besid
   const { flight, event } = report;
   const title = flightTitle(words, flight.status);
   const bird = birdTitle(words, flight.bird, flight.birdId);
-  const tone = flightTone(flight.status);
-  return frame({
-    title: `nestwatch: ${title}, ${bird}`,
-    tone,
-    page,
-    isLive: beside.log === undefined,
-    section: 'birds',
-    body: html`${heading(page, {
-      title: html`${title}: <bdi>${bird}</bdi>`,
-      tone,
-      lead: html`${regionWord(words, flight.region)} · ${nestLink(page, flight)} · <a href="${root}${birdPath(flight.region, flight.birdId)}"><bdi>${bird}</bdi></a>${inService(page, beside.address)}`,
-      json: `api/v1/flights/${encodeURIComponent(flight.region)}/${encodeURIComponent(flight.flightId)}`,
-    })}
-<main id="main">
-${besideLinks(page, report)}
+  return titledPage(page, {
+    ...{ section: 'birds', tone: flightTone(flight.status), isLive: beside.log === undefined },
+    tab: `${title}, ${bird}`,
+    title: html`${title}: <bdi>${bird}</bdi>`,
+    lead: html`${regionWord(words, flight.region)} · ${nestLink(page, flight)} · <a href="${root}${birdPath(flight.region, flight.birdId)}"><bdi>${bird}</bdi></a>${inService(page, beside.address)}`,
+    json: `api/v1/flights/${encodeURIComponent(flight.region)}/${encodeURIComponent(flight.flightId)}`,
+    main: html`${besideLinks(page, report)}
 ${facts(page, report)}
 ${saidActions(page, report.actions)}${beside.mayFly && flight.status === 'failed' && report.bird ? flyLink(page, report.bird, flight.flightId, beside.address) : ''}
 ${errorSection(page, report)}
 ${logSection(page, beside.log)}
 ${alertSection(page, report)}
 ${notifiedSection(page, report, beside)}
-${event ? html`<p class="after"><a href="${root}${eventPath(event.key)}">${words.flight.why}</a></p>` : ''}
-</main>`,
+${event ? html`<p class="after"><a href="${root}${eventPath(event.key)}">${words.flight.why}</a></p>` : ''}`,
   });
 }
 

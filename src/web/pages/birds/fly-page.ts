@@ -11,8 +11,8 @@ import { refuse } from '../../requests/query.ts';
 import { birdPlace } from '../../service-place.ts';
 import type { PagesOptions } from '../../web-options.ts';
 import { checkSignature, fieldsOf, problemOf, signatureForm, signatureOf } from '../frame/form.ts';
-import { type Html, pageOf } from '../frame/page.ts';
-import { exactly, frame, heading, marked, unknownPage } from '../frame/page-frame.ts';
+import { pageOf } from '../frame/page.ts';
+import { exactly, marked, titledPage, unknownPage } from '../frame/page-frame.ts';
 import { birdTitle, inService, nestLink, said, saidStep } from '../frame/page-words.ts';
 
 const NAME_LENGTH = 200;
@@ -78,18 +78,14 @@ async function show(
     hidden: [['wish', wish]] as const,
     cancel: birdPath(bird.region, bird.birdId),
   };
-  const body: Html = html`${heading(page, {
+  const shown = titledPage(page, {
+    ...{ section: 'birds', tab: words.fly.button, problem, isNarrow: true },
     title: html`${words.fly.question} <bdi>${said(title, NAME_LENGTH)}</bdi>`,
     lead: html`${nestLink(page, bird)} · <a href="${page.root}${birdPath(bird.region, bird.birdId)}"><bdi>${title}</bdi></a>${inService(page, serviceLinks(birdPlace(bird)).bird)}`,
-    problem,
-  })}
-<main id="main" class="narrow"><p>${why === undefined ? lead : marked(why)}</p>
-${why === undefined ? signatureForm(page, form) : ''}
-</main>`;
-  return c.html(
-    frame({ title: `nestwatch: ${words.fly.button}`, tone: 'quiet', page, section: 'birds', body }),
-    problem === '' ? 200 : 400,
-  );
+    main: html`<p>${why === undefined ? lead : marked(why)}</p>
+${why === undefined ? signatureForm(page, form) : ''}`,
+  });
+  return c.html(shown, problem === '' ? 200 : 400);
 }
 
 function askedFor(c: Context): Readonly<Record<'region' | 'bird' | 'flight', string>> {

@@ -10,7 +10,7 @@ import { refuse } from '../../requests/query.ts';
 import type { BrowserOptions, PagesOptions } from '../../web-options.ts';
 import { fieldsOf, problemOf } from '../frame/form.ts';
 import { type Html, type Page, pageOf } from '../frame/page.ts';
-import { frame, heading, when } from '../frame/page-frame.ts';
+import { titledPage, when } from '../frame/page-frame.ts';
 import { NAME_LENGTH } from '../frame/page-words.ts';
 import type { Words } from '../frame/words.ts';
 import { SERVICE_WORKER, SUBSCRIBE_SCRIPT } from './browser-script.ts';
@@ -108,16 +108,13 @@ function renderBrowsers(
 ): Html {
   const { receivers } = browsers;
   const words = page.words.browsers;
-  return frame({
-    title: `nestwatch: ${words.title}`,
-    tone: 'quiet',
-    page,
-    body: html`${heading(page, { title: words.title, lead: words.lead, problem })}
-<main id="main" class="narrow"><noscript><p class="notice">${words.noScript}</p></noscript>
+  return titledPage(page, {
+    ...{ title: words.title, lead: words.lead, problem, isNarrow: true },
+    main: html`<noscript><p class="notice">${words.noScript}</p></noscript>
 ${Object.entries(words.cannot).map(([why, text]) => html`<p class="notice" role="alert" data-cannot="${why}" hidden>${text}</p>`)}
 ${own.length === 0 ? '' : html`<ul class="sheet" id="browsers">${own.map((one) => browserItem(page, one))}</ul>`}
 ${receivers.size === 0 ? html`<p class="sheet empty">${words.noReceiver}</p>` : subscribeForm(page, browsers)}
-</main><script>${raw(SUBSCRIBE_SCRIPT)}</script>`,
+<script>${raw(SUBSCRIBE_SCRIPT)}</script>`,
   });
 }
 

@@ -10,7 +10,7 @@ import type { PagesOptions } from '../../web-options.ts';
 import { filterField } from '../frame/filter-form.ts';
 import { addListPage, dataTable, type ListView, listPage } from '../frame/list-page.ts';
 import { type Html, type Page, pageOf } from '../frame/page.ts';
-import { frame, heading, when } from '../frame/page-frame.ts';
+import { titledPage, when } from '../frame/page-frame.ts';
 import { MESSAGE_LENGTH, NAME_LENGTH } from '../frame/page-words.ts';
 
 /** Beyond this, `nestwatch config show` shows the rest. */
@@ -30,14 +30,10 @@ export function addConfig(pages: Hono, options: PagesOptions): void {
     const { words } = page;
     text ??= manyLines(stringify(effectiveOf(alerting) ?? {}, { lineWidth: 0 }), TEXT_LENGTH);
     return c.html(
-      frame({
-        title: `nestwatch: ${words.frame.config}`,
-        tone: 'quiet',
-        page,
-        section: 'config',
-        body: html`${heading(page, { title: words.frame.config, lead: words.config.lead })}
-<main id="main"><p><a class="button" href="${page.root}writes">${words.writes.title}</a></p>
-<div class="sheet after"><pre>${text}</pre></div></main>`,
+      titledPage(page, {
+        ...{ section: 'config', title: words.frame.config, lead: words.config.lead },
+        main: html`<p><a class="button" href="${page.root}writes">${words.writes.title}</a></p>
+<div class="sheet after"><pre>${text}</pre></div>`,
       }),
     );
   });

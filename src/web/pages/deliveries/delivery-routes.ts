@@ -13,7 +13,7 @@ import { fieldsOf } from '../frame/form.ts';
 import { deliveryPill } from '../frame/items.ts';
 import { addListPage, type Column, dataTable, type ListView, listPage } from '../frame/list-page.ts';
 import { type Html, type Page, pageOf } from '../frame/page.ts';
-import { at, exactly, frame, heading, unknownPage, when, where } from '../frame/page-frame.ts';
+import { at, exactly, titledPage, unknownPage, when, where } from '../frame/page-frame.ts';
 import {
   alertPlace,
   alertTitle,
@@ -163,15 +163,10 @@ function renderDeliveryPage(page: Page, { delivery, notification, message }: Del
   const text = message === undefined ? '' : manyLines(message, TEXT_LENGTH);
   const isWaiting = settledAtUs === 0 && attempts > 0;
   const row = (name: string, value: Html | string) => html`<dt>${name}</dt><dd>${value}</dd>`;
-  return frame({
-    title: `nestwatch: ${title}`,
-    tone,
-    page,
-    isLive: true,
-    section: 'deliveries',
-    body: html`${heading(page, { title, json: `api/v1/deliveries/${encodeURIComponent(id)}` })}
-<main id="main">
-<dl class="sheet after">
+  return titledPage(page, {
+    ...{ section: 'deliveries', title, icon: tone, isLive: true },
+    json: `api/v1/deliveries/${encodeURIComponent(id)}`,
+    main: html`<dl class="sheet after">
 ${row(words.deliveries.state, deliveryPill(page, state))}
 ${row(words.deliveries.queued, html`${at(page, createdAtUs)}, ${when(page, createdAtUs)}`)}
 ${settledAtUs > 0 ? row(words.delivery.settled, html`${at(page, settledAtUs)}, ${when(page, settledAtUs)}`) : ''}
@@ -191,8 +186,7 @@ ${
 <p class="small soft">${words.delivery.id} <code>${said(id, NAME_LENGTH)}</code>. ${text && words.delivery.asNow}</p>
 ${text ? html`<div class="sheet"><pre><bdi>${text}</bdi></pre></div>` : html`<p class="sheet empty">${words.delivery.noMessage}</p>`}</details>
 <h2>${words.delivery.about}</h2>
-${aboutList(page, notification)}
-</main>`,
+${aboutList(page, notification)}`,
   });
 }
 

@@ -15,7 +15,7 @@ import { type FilterField, filterField, regionField } from '../frame/filter-form
 import { deliveryLinks, eventItem } from '../frame/items.ts';
 import { addListPage, type ListView, listPage } from '../frame/list-page.ts';
 import { type Html, type Page, pageOf } from '../frame/page.ts';
-import { at, exactly, frame, heading, marked, unknownPage, when, where } from '../frame/page-frame.ts';
+import { at, exactly, marked, titledPage, unknownPage, when, where } from '../frame/page-frame.ts';
 import {
   alertPlace,
   alertTitle,
@@ -98,24 +98,16 @@ function renderEventPage(page: Page, explanation: Explanation, nameOf: NameOf): 
   const { event } = explanation;
   const place = placeName(event);
   const title = eventTitle(words, event.type);
-  return frame({
-    title: `nestwatch: ${title}${place ? `, ${place}` : ''}`,
-    tone: eventTone(event.type),
-    page,
-    isLive: true,
-    section: 'events',
-    body: html`${heading(page, {
-      title: place ? `${title}: ${place}` : title,
-      tone: eventTone(event.type),
-      lead: html`${where(page, event.region, '')} ${at(page, event.occurredAtUs)}, ${when(page, event.occurredAtUs)} · ${words.event.shortId} <code>${shortId(event)}</code>`,
-      json: `api/v1/events/${encodeURIComponent(event.key)}/explain`,
-    })}
-<main id="main">
-${event.message.trim() ? html`<h2>${words.event.message}</h2><div class="sheet"><pre>${saidInLines(event.message, TEXT_LENGTH)}</pre></div>` : ''}
+  return titledPage(page, {
+    ...{ section: 'events', tone: eventTone(event.type), isLive: true },
+    tab: `${title}${place ? `, ${place}` : ''}`,
+    title: place ? `${title}: ${place}` : title,
+    lead: html`${where(page, event.region, '')} ${at(page, event.occurredAtUs)}, ${when(page, event.occurredAtUs)} · ${words.event.shortId} <code>${shortId(event)}</code>`,
+    json: `api/v1/events/${encodeURIComponent(event.key)}/explain`,
+    main: html`${event.message.trim() ? html`<h2>${words.event.message}</h2><div class="sheet"><pre>${saidInLines(event.message, TEXT_LENGTH)}</pre></div>` : ''}
 <h2>${words.event.way}</h2>
 <ol class="sheet way">${stepsOf(page, explanation, nameOf).map(([name, step]) => html`<li><b>${name}</b> <div>${step}</div></li>`)}</ol>
-${detailSection(page, explanation)}
-</main>`,
+${detailSection(page, explanation)}`,
   });
 }
 

@@ -6,7 +6,7 @@ import type { PagesOptions } from '../../web-options.ts';
 import { type FilterField, filterForm, searchLine } from './filter-form.ts';
 import { problemOf } from './form.ts';
 import { type Html, type Page, pageOf } from './page.ts';
-import { frame, heading, type Section } from './page-frame.ts';
+import { type Section, titledPage } from './page-frame.ts';
 
 /** What the address of a list asks for, and what was found. */
 export interface ListView<Item> extends Listed<Item> {
@@ -82,22 +82,15 @@ export function listPage<Item>(page: Page, view: ListView<Item>, shown: ListPage
   if (query.get('state') === 'all') query.delete('state');
   const isEmpty = items.length === 0 && none !== undefined;
   const listed = isEmpty ? html`<p class="sheet empty">${none}</p>` : list(items);
-  return frame({
-    title: `nestwatch: ${title}`,
-    tone: 'quiet',
-    page,
-    section,
-    isLive: !problem,
-    body: html`${heading(page, { title, lead, json: `${json}?${query}`, problem })}
-<main id="main">
-${above}
+  return titledPage(page, {
+    ...{ section, title, lead, json: `${json}?${query}`, problem, isLive: !problem },
+    main: html`${above}
 ${presetLinks(page, presets, given)}
 ${searchLine(page, fields, given)}
 ${filterForm(page, fields, given)}
 ${problem ? '' : listed}
 ${pager(page, given, next)}
-${below}
-</main>`,
+${below}`,
   });
 }
 

@@ -96,8 +96,27 @@ interface Heading {
   readonly problem?: string;
 }
 
+interface TitledPage extends Omit<Frame, 'page' | 'title' | 'tone' | 'body'>, Heading {
+  /** The title of the tab; that of the content by default. */
+  readonly tab?: string;
+  /** The colour of the tab's icon; that of the title by default. */
+  readonly icon?: Tone;
+  readonly isNarrow?: boolean;
+  /** What stands below the heading. */
+  readonly main: Html;
+}
+
+export function titledPage(page: Page, given: TitledPage): Html {
+  const { title, tab = title, icon = given.tone ?? 'quiet', isNarrow = false, main } = given;
+  const body = html`${heading(page, given)}
+<main id="main"${isNarrow ? html` class="narrow"` : ''}>
+${main}
+</main>`;
+  return frame({ ...given, page, title: `nestwatch: ${tab}`, tone: icon, body });
+}
+
 /** The head of a page's own content. */
-export function heading({ root, words }: Page, { title, tone, lead, json, problem }: Heading): Html {
+function heading({ root, words }: Page, { title, tone, lead, json, problem }: Heading): Html {
   return html`<header>
 <div class="headline"><h1${tone ? html` class="text ${tone}"` : ''}>${title}</h1>
 ${json === undefined ? '' : html`<a class="small" href="${root}${json}">${words.frame.asJson}</a>`}</div>
@@ -108,26 +127,15 @@ ${problem ? html`<p class="notice" role="alert">${marked(problem)}</p>` : ''}
 
 /** A page that says that there is no such thing, with a link to the list of its section. */
 export function unknownPage(page: Page, section: Section, title: string, lead: string): Html {
-  return frame({
-    title: `nestwatch: ${title}`,
-    tone: 'quiet',
-    page,
-    section,
-    body: html`${heading(page, { title, lead })}
-<main id="main"><p><a class="button" href="${page.root}${section}">${page.words.frame[section]}</a></p></main>`,
-  });
+  const main = html`<p><a class="button" href="${page.root}${section}">${page.words.frame[section]}</a></p>`;
+  return titledPage(page, { title, lead, section, main });
 }
 
 /** A page that says that nothing is at its own address. */
 export function noPage(page: Page): Html {
   const { noAddress, noAddressLead, overview } = page.words.frame;
-  return frame({
-    title: `nestwatch: ${noAddress}`,
-    tone: 'quiet',
-    page,
-    body: html`${heading(page, { title: noAddress, lead: noAddressLead })}
-<main id="main"><p><a class="button" href="${page.root || './'}">${overview}</a></p></main>`,
-  });
+  const main = html`<p><a class="button" href="${page.root || './'}">${overview}</a></p>`;
+  return titledPage(page, { title: noAddress, lead: noAddressLead, main });
 }
 
 /** The end of a page, with the time zone of its times. */

@@ -14,7 +14,7 @@ import { MAX_VALUE_LENGTH } from '../../requests/query.ts';
 import type { PagesOptions } from '../../web-options.ts';
 import { messageLine } from '../frame/items.ts';
 import { type Html, type Page, pageOf } from '../frame/page.ts';
-import { frame, heading, when, where } from '../frame/page-frame.ts';
+import { titledPage, when, where } from '../frame/page-frame.ts';
 import {
   alertPlace,
   alertTitle,
@@ -121,13 +121,11 @@ ${messageLine(event.message)}`,
     ),
   ];
   const isNothing = Object.values(found).every((list) => list.length === 0);
-  return frame({
-    title: `nestwatch: ${words.frame.search}`,
-    tone: 'quiet',
-    page,
-    searched: shown,
-    body: html`${heading(page, { title: shown === '' ? words.frame.search : words.search.title(shown), lead: shown === '' ? words.search.help : '' })}
-<main id="main">${isNothing && shown !== '' ? html`<p class="sheet empty after">${words.search.nothing}</p>` : sections}</main>`,
+  return titledPage(page, {
+    ...{ tab: words.frame.search, searched: shown },
+    title: shown === '' ? words.frame.search : words.search.title(shown),
+    lead: shown === '' ? words.search.help : '',
+    main: html`${isNothing && shown !== '' ? html`<p class="sheet empty after">${words.search.nothing}</p>` : sections}`,
   });
 }
 

@@ -24,7 +24,7 @@ import { refuse } from '../../requests/query.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../../requests/silence-request.ts';
 import { authorOf, backTo, cancelLink, sentence } from '../frame/form.ts';
 import type { Html, Page } from '../frame/page.ts';
-import { exactly, frame, heading, marked } from '../frame/page-frame.ts';
+import { exactly, marked, titledPage } from '../frame/page-frame.ts';
 import { alertPlace, NAME_LENGTH, placeName, said } from '../frame/page-words.ts';
 import type { Words } from '../frame/words.ts';
 import { previewList } from './silences-page.ts';
@@ -162,18 +162,13 @@ export function renderSilencePage(at: Page, page: SilencePage): Html {
   const { title, shown } = preview(at, page);
   const isUntilLanded = labels !== undefined && form.until === UNTIL_LANDED;
   const named = isUntilLanded ? words.acknowledgeTitle : words.title;
-  return frame({
-    title: `nestwatch: ${named}`,
-    tone: 'quiet',
-    page: at,
-    section: 'silences',
-    body: html`${heading(at, { title: named, lead: isUntilLanded ? words.acknowledgeLead : words.lead, problem })}
-<main id="main" class="narrow">
-${formOf(at, shownForm(form), labels, isUntilLanded)}
+  return titledPage(at, {
+    ...{ section: 'silences', title: named, problem, isNarrow: true },
+    lead: isUntilLanded ? words.acknowledgeLead : words.lead,
+    main: html`${formOf(at, shownForm(form), labels, isUntilLanded)}
 <section><h2 id="preview">${isUntilLanded ? words.acknowledged(page.hidden.length) : title}</h2>
 ${shown}
-</section>
-</main>`,
+</section>`,
   });
 }
 
