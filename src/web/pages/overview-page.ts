@@ -7,7 +7,6 @@ import { watchImpaired } from '../../domain/kinds/watch-impaired.ts';
 import { type Said, sayFinding } from '../../health/finding.ts';
 import { IMPAIRMENTS, type Impairment, type ImpairmentSeverity } from '../../health/impairment.ts';
 import { nestPath } from '../../http/page-path.ts';
-import type { FiringCounts } from '../../operator/read-alerts.ts';
 import type { ReplicaView } from '../../operator/read-replicas.ts';
 import type { FeedReads, RegionProgress } from '../../region-progress.ts';
 import type { FaultRecord } from '../../store/sql/upkeep/noted-faults.ts';
@@ -37,7 +36,7 @@ export function renderPage(page: Page, view: PageView): Html {
   const { status, nowUs, impairments, alerts } = view;
   const lasting = page.words.time.soFar((nowUs - status.startedAtUs) / 1000);
   const running = page.words.frame.running(status.version, lasting);
-  const { tone, headline } = standingOf(page, view);
+  const [tone, headline] = [toneOf(view), headlineOf(page, view)];
   const waiting = alerts?.unacknowledged ?? 0;
   return frame({
     title: `${waiting > 0 ? `(${waiting}) ` : ''}nestwatch: ${headline}`,
@@ -79,16 +78,6 @@ ${replicaSection(page, view)}
 </details>
 </main>`,
   });
-}
-
-/** How all stands, in a colour and in words. */
-function standingOf(page: Page, { waiting, impairments, alerts, problems }: PageView) {
-  const severities = waiting.map(({ labels }) => labels.severity ?? '');
-  const echoes = waiting.filter(({ alertname }) => alertname === watchImpaired.name).length;
-  const hidden = problems.flatMap(alertsOf).filter(isHiddenFromAll);
-  const known = new Set(hidden.map(({ alert }) => alert.alertname));
-  const standing = { impairments, alerts, severities, echoes, known };
-  return { tone: toneOf(standing), headline: headlineOf(standing, page) };
 }
 
 function asJson({ words }: Page, path: string): Html {
@@ -267,23 +256,13 @@ function feedRow(
   return html`<tr><th scope="row">${page.words.feeds[feed]}${active}${late}</th><td>${streams}</td><td>${read}</td></tr>`;
 }
 
-interface Standing {
-  readonly impairments: readonly Impairment[];
-  /** Undefined while the store does not answer. */
-  readonly alerts: FiringCounts | undefined;
-  /** The severities of the alerts that wait for a person. */
-  readonly severities: readonly string[];
-  /** The names of alerts that somebody knows of. */
-  readonly known: ReadonlySet<string | null>;
-  /** How many of the waiting alerts are `WatchImpaired`, which only repeats the impairments. */
-  readonly echoes: number;
-}
-
 const TONES: Readonly<Record<ImpairmentSeverity, Tone>> = { critical: 'bad', warning: 'warn', info: 'quiet' };
 
 /** Green, `All quiet`, if and only if nothing impairs the watch and no alert fires; amber if all that fire are known. */
-function headlineOf({ impairments, alerts, echoes }: Standing, page: Page): string {
+function headlineOf(page: Page, { waiting: shown, impairments, alerts }: PageView): string {
   const { words } = page;
+  // They only repeat the impairments.
+  const echoes = shown.filter(({ alertname }) => alertname === watchImpaired.name).length;
   const waiting = (alerts?.unacknowledged ?? 0) - (impairments.length > 0 ? echoes : 0);
   const firing = waiting > 0 ? [words.health.fresh(waiting)] : [];
   // Impairments that end by themselves are only named if there is nothing else.
@@ -302,11 +281,13 @@ function headlineOf({ impairments, alerts, echoes }: Standing, page: Page): stri
 }
 
 /** Red about what is new, amber about what somebody knows of. */
-function toneOf({ impairments, alerts, severities, known }: Standing): Tone {
+function toneOf({ waiting, impairments, alerts, problems }: PageView): Tone {
+  const hidden = problems.flatMap(alertsOf).filter(isHiddenFromAll);
+  const known = new Set<string | null>(hidden.map(({ alert }) => alert.alertname));
   const tones = impairments.map(({ reason, severity }) =>
     severity === 'critical' && known.has(IMPAIRMENTS[reason].alert) ? 'warn' : TONES[severity],
   );
-  if (tones.includes('bad') || severities.some((one) => one !== 'info')) return 'bad';
+  if (tones.includes('bad') || waiting.some(({ labels }) => labels.severity !== 'info')) return 'bad';
   if (tones.includes('warn') || (alerts?.firing ?? 0) > 0) return 'warn';
   return tones.includes('quiet') || !alerts ? 'quiet' : 'good';
 }
@@ -361,7 +342,7 @@ function links({ root, words }: Page, { reason, receiver }: Impairment): Html {
 
 export function renderWall(page: Page, view: PageView): Html {
   const { words, nowUs } = page;
-  const { tone, headline } = standingOf(page, view);
+  const [tone, headline] = [toneOf(view), headlineOf(page, view)];
   return frame({
     title: `nestwatch: ${headline}`,
     tone,

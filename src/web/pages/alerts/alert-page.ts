@@ -15,6 +15,7 @@ import { manyLines, plainText } from '../../../text/plain-text.ts';
 import { MAX_AUTHOR_LENGTH } from '../../requests/silence-request.ts';
 import type { NameOf } from '../../web-options.ts';
 import { changeLine, flightChart } from '../frame/charts.ts';
+import { factList } from '../frame/items.ts';
 import { type Column, dataTable } from '../frame/list-page.ts';
 import type { Html, Page } from '../frame/page.ts';
 import { at, marked, titledPage, when } from '../frame/page-frame.ts';
@@ -208,7 +209,7 @@ function whoSection(
     [words.alert.receiver, names || words.alert.noReceiver],
   ];
   return html`<h2>${words.alert.who}</h2>
-<dl class="sheet">${rows.filter(([, shown]) => shown !== '').map(([name, shown]) => html`<dt>${name}</dt><dd>${shown}</dd>`)}</dl>`;
+${factList(rows)}`;
 }
 
 export interface NoteForm extends WrittenNote {

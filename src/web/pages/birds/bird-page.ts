@@ -4,17 +4,24 @@ import { sayAction } from '../../../domain/action/action.ts';
 import type { Event } from '../../../domain/alert/event.ts';
 import { countOutcomes, nearWords, outcomeWords, zonePlace } from '../../../domain/statistics/deadlines.ts';
 import { type Cause, successRatio } from '../../../domain/statistics/flight-statistics.ts';
-import { alertPath, eventPath, flightPath } from '../../../http/page-path.ts';
+import { eventPath, flightPath } from '../../../http/page-path.ts';
 import { type BirdReport, durationUs } from '../../../operator/bird-report.ts';
 import type { FlightOverview } from '../../../store/bird-store.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { flightChart } from '../frame/charts.ts';
-import { alertMessage, folded, foldedItem, lineItem, messageLine } from '../frame/items.ts';
+import {
+  alertMessage,
+  alertStanding,
+  factList,
+  folded,
+  foldedItem,
+  lineItem,
+  messageLine,
+} from '../frame/items.ts';
 import { type Column, dataTable } from '../frame/list-page.ts';
 import type { Html, Page } from '../frame/page.ts';
 import { at, exactly, titledPage, when } from '../frame/page-frame.ts';
 import {
-  alertTitle,
   birdStatus,
   birdTitle,
   eventTitle,
@@ -29,8 +36,6 @@ import {
   regionWord,
   said,
   saidStep,
-  severityTone,
-  severityWord,
   standingPill,
   standingTone,
 } from '../frame/page-words.ts';
@@ -80,7 +85,6 @@ function facts(page: Page, report: BirdReport): Html {
   const every = rhythm && words.birds.every(words.time.lasting(rhythm.everyUs / 1000));
   const late = rhythm && rhythm.nextUs < nowUs ? html`. ${words.birds.overdue}` : '';
   const { birds } = words;
-  /** What has no value is left out. */
   const rows: readonly (readonly [string, Html | undefined])[] = [
     [
       birds.status,
@@ -100,7 +104,7 @@ function facts(page: Page, report: BirdReport): Html {
     ],
     [birds.durations, durations && durationWords(page, durations)],
   ];
-  return html`<dl class="sheet">${rows.map(([name, value]) => value && html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
+  return factList(rows);
 }
 
 /** When the Flight ended, linked to it. */
@@ -191,20 +195,15 @@ function causeSection(page: Page, { causes }: BirdReport): Html | string {
 }
 
 function alertSection(page: Page, { bird, alerts }: BirdReport): Html | string {
-  const { root, words } = page;
   if (alerts.length === 0) return '';
-  const items = alerts.map(({ id, state, labels, annotations, startsAtUs, endsAtUs }) => {
-    const severity = labels.severity ?? '';
-    const isFiring = state === 'firing';
-    const what = html`<a class="what" href="${root}${alertPath(id)}">${alertTitle(words, labels.alertname ?? '', annotations)}</a>
-<span class="pill ${isFiring && !bird.isAcknowledged ? severityTone(severity) : 'quiet'}">${isFiring ? severityWord(words, severity) : words.birds.over}</span>`;
-    return lineItem(
-      what,
-      when(page, isFiring ? startsAtUs : endsAtUs),
-      alertMessage(inReadersZone(page.zone, { labels, annotations })),
-    );
-  });
-  return html`<h2>${words.birds.alerts}</h2><ul class="sheet">${items}</ul>`;
+  const items = alerts.map((alert) =>
+    lineItem(
+      alertStanding(page, alert, bird.isAcknowledged),
+      when(page, alert.state === 'firing' ? alert.startsAtUs : alert.endsAtUs),
+      alertMessage(inReadersZone(page.zone, alert)),
+    ),
+  );
+  return html`<h2>${page.words.birds.alerts}</h2><ul class="sheet">${items}</ul>`;
 }
 
 function logSection(page: Page, { bird, log }: BirdReport): Html {

@@ -2,17 +2,16 @@
 import { html } from 'hono/html';
 import type { Event } from '../../../domain/alert/event.ts';
 import type { FlightLog, FlightStep } from '../../../domain/alert/flight-step.ts';
-import { alertPath, birdPath, deliveryPath, eventPath } from '../../../http/page-path.ts';
+import { birdPath, deliveryPath, eventPath } from '../../../http/page-path.ts';
 import { durationUs, type FlightReport } from '../../../operator/bird-report.ts';
 import type { Delivery } from '../../../store/outbox-store.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import type { NameOf } from '../../web-options.ts';
-import { deliveryPill, saidActions, withheldList } from '../frame/items.ts';
+import { alertStanding, deliveryPill, factList, saidActions, withheldList } from '../frame/items.ts';
 import { type Column, dataTable } from '../frame/list-page.ts';
 import type { Html, Page } from '../frame/page.ts';
 import { at, titledPage, when } from '../frame/page-frame.ts';
 import {
-  alertTitle,
   birdTitle,
   flightLink,
   flightTitle,
@@ -27,8 +26,6 @@ import {
   said,
   saidInLines,
   saidStep,
-  severityTone,
-  severityWord,
 } from '../frame/page-words.ts';
 
 /** The full length that a message may have. */
@@ -99,9 +96,7 @@ function facts(page: Page, { flight, event }: FlightReport): Html {
     [words.flight.errorType, errorType(page, event)],
     [words.flight.flight, html`<code>${said(flight.flightId, NAME_LENGTH)}</code>`],
   ];
-  return html`<dl class="sheet">${rows
-    .filter(([, value]) => value !== '')
-    .map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
+  return factList(rows);
 }
 
 function errorType({ words }: Page, event: Event | undefined): Html | string {
@@ -150,14 +145,10 @@ function stepTitle({ words }: Page, { sort, level, wentOn }: FlightStep): Html {
   return html`<span class="whole text ${isFailure ? 'bad' : ''}"><bdi>${text}</bdi></span> ${wentOn ? html`<span class="small soft">${words.flight[wentOn]}</span>` : ''}`;
 }
 
-function alertSection({ root, words }: Page, { flight, alerts }: FlightReport): Html | string {
+function alertSection(page: Page, { flight, alerts }: FlightReport): Html | string {
+  const { words } = page;
   if (flight.status !== 'failed' && alerts.length === 0) return '';
-  const items = alerts.map(({ id, state, labels, annotations }) => {
-    const severity = labels.severity ?? '';
-    const isFiring = state === 'firing';
-    return html`<li><a class="what" href="${root}${alertPath(id)}">${alertTitle(words, labels.alertname ?? '', annotations)}</a>
-<span class="pill ${isFiring ? severityTone(severity) : 'quiet'}">${isFiring ? severityWord(words, severity) : words.birds.over}</span></li>`;
-  });
+  const items = alerts.map((alert) => html`<li>${alertStanding(page, alert)}</li>`);
   return html`<h2>${words.flight.alerts}</h2>
 ${items.length > 0 ? html`<ul class="sheet">${items}</ul>` : html`<p class="sheet empty">${words.flight.noAlerts}</p>`}`;
 }

@@ -10,7 +10,7 @@ import { refuse } from '../../requests/query.ts';
 import type { BrowserOptions, PagesOptions } from '../../web-options.ts';
 import { fieldsOf, problemOf } from '../frame/form.ts';
 import { type Html, type Page, pageOf } from '../frame/page.ts';
-import { titledPage, when } from '../frame/page-frame.ts';
+import { marked, titledPage, when } from '../frame/page-frame.ts';
 import { NAME_LENGTH } from '../frame/page-words.ts';
 import type { Words } from '../frame/words.ts';
 import { SERVICE_WORKER, SUBSCRIBE_SCRIPT } from './browser-script.ts';
@@ -113,7 +113,7 @@ function renderBrowsers(
     main: html`<noscript><p class="notice">${words.noScript}</p></noscript>
 ${Object.entries(words.cannot).map(([why, text]) => html`<p class="notice" role="alert" data-cannot="${why}" hidden>${text}</p>`)}
 ${own.length === 0 ? '' : html`<ul class="sheet" id="browsers">${own.map((one) => browserItem(page, one))}</ul>`}
-${receivers.size === 0 ? html`<p class="sheet empty">${words.noReceiver}</p>` : subscribeForm(page, browsers)}
+${receivers.size === 0 ? html`<p class="sheet empty">${marked(words.noReceiver)}</p>` : subscribeForm(page, browsers)}
 <script>${raw(SUBSCRIBE_SCRIPT)}</script>`,
   });
 }

@@ -10,7 +10,7 @@ import type { PagesOptions } from '../../web-options.ts';
 import { filterField } from '../frame/filter-form.ts';
 import { addListPage, dataTable, type ListView, listPage } from '../frame/list-page.ts';
 import { type Html, type Page, pageOf } from '../frame/page.ts';
-import { titledPage, when } from '../frame/page-frame.ts';
+import { marked, titledPage, when } from '../frame/page-frame.ts';
 import { MESSAGE_LENGTH, NAME_LENGTH } from '../frame/page-words.ts';
 
 /** Beyond this, `nestwatch config show` shows the rest. */
@@ -64,7 +64,7 @@ function writeTable(page: Page, writes: readonly WriteRecord[]): Html {
       {
         title: said.who,
         cell: ({ who, by, from }) =>
-          html`${who ? html`<bdi>${plainText(who, NAME_LENGTH)}</bdi>` : words.frame.somebody} <span class="small soft">${said.by[by]}${from ? `, ${plainText(from, NAME_LENGTH)}` : ''}</span>`,
+          html`${who ? html`<bdi>${plainText(who, NAME_LENGTH)}</bdi>` : words.frame.somebody} <span class="small soft">${marked(said.by[by])}${from ? `, ${plainText(from, NAME_LENGTH)}` : ''}</span>`,
       },
       {
         title: said.action,

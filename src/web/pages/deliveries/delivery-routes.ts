@@ -2,7 +2,7 @@
 import type { Hono } from 'hono';
 import { html } from 'hono/html';
 import type { Notification } from '../../../domain/grouping/notification.ts';
-import { alertPath, deliveryPath, eventPath, idOfPath } from '../../../http/page-path.ts';
+import { deliveryPath, eventPath, idOfPath } from '../../../http/page-path.ts';
 import { type ClaimedDelivery, DELIVERY_STATES, type ListedDelivery } from '../../../store/outbox-store.ts';
 import { manyLines, plainText } from '../../../text/plain-text.ts';
 import { refuse } from '../../requests/query.ts';
@@ -10,7 +10,7 @@ import { listDeliveries } from '../../requests/read-lists.ts';
 import type { PagesOptions } from '../../web-options.ts';
 import { type FilterField, filterField, regionField } from '../frame/filter-form.ts';
 import { fieldsOf } from '../frame/form.ts';
-import { deliveryPill } from '../frame/items.ts';
+import { alertLink, deliveryPill, factList } from '../frame/items.ts';
 import { addListPage, type Column, dataTable, type ListView, listPage } from '../frame/list-page.ts';
 import { type Html, type Page, pageOf } from '../frame/page.ts';
 import { at, exactly, titledPage, unknownPage, when, where } from '../frame/page-frame.ts';
@@ -162,20 +162,23 @@ function renderDeliveryPage(page: Page, { delivery, notification, message }: Del
   const tone = DELIVERY_TONES[state];
   const text = message === undefined ? '' : manyLines(message, TEXT_LENGTH);
   const isWaiting = settledAtUs === 0 && attempts > 0;
-  const row = (name: string, value: Html | string) => html`<dt>${name}</dt><dd>${value}</dd>`;
+  const clean = (given: string, most: number) => given && html`<bdi>${plainText(given, most)}</bdi>`;
   return titledPage(page, {
     ...{ section: 'deliveries', title, icon: tone, isLive: true },
     json: `api/v1/deliveries/${encodeURIComponent(id)}`,
-    main: html`<dl class="sheet after">
-${row(words.deliveries.state, deliveryPill(page, state))}
-${row(words.deliveries.queued, html`${at(page, createdAtUs)}, ${when(page, createdAtUs)}`)}
-${settledAtUs > 0 ? row(words.delivery.settled, html`${at(page, settledAtUs)}, ${when(page, settledAtUs)}`) : ''}
-${isWaiting ? row(words.delivery.nextTry, when(page, delivery.nextAttemptAtUs)) : ''}
-${row(words.deliveries.tries, String(attempts))}
-${lastError ? row(words.deliveries.error, html`<bdi>${plainText(lastError, TEXT_LENGTH)}</bdi>`) : ''}
-${delivery.refusedBy ? row(words.delivery.refusedBy, html`<bdi>${plainText(delivery.refusedBy, TEXT_LENGTH)}</bdi>`) : ''}
-${delivery.remaining ? row(words.delivery.remaining, html`<bdi>${plainText(delivery.remaining.join(', '), MESSAGE_LENGTH)}</bdi>`) : ''}
-</dl>
+    main: html`${factList([
+      [words.deliveries.state, deliveryPill(page, state)],
+      [words.deliveries.queued, html`${at(page, createdAtUs)}, ${when(page, createdAtUs)}`],
+      [
+        words.delivery.settled,
+        settledAtUs > 0 ? html`${at(page, settledAtUs)}, ${when(page, settledAtUs)}` : '',
+      ],
+      [words.delivery.nextTry, isWaiting ? when(page, delivery.nextAttemptAtUs) : ''],
+      [words.deliveries.tries, String(attempts)],
+      [words.deliveries.error, clean(lastError, TEXT_LENGTH)],
+      [words.delivery.refusedBy, clean(delivery.refusedBy ?? '', TEXT_LENGTH)],
+      [words.delivery.remaining, clean(delivery.remaining?.join(', ') ?? '', MESSAGE_LENGTH)],
+    ])}
 ${
   state === 'dead'
     ? html`<form method="post" action="${root}deliveries/retry" class="actions"><input type="hidden" name="id" value="${id}"><button>${words.delivery.retry}</button></form>
@@ -209,8 +212,8 @@ function aboutList(page: Page, notification: Notification): Html {
       : notification.alerts
           .slice(0, SHOWN)
           .map(
-            ({ id, status, labels, annotations }) =>
-              html`<li><a class="what" href="${root}${alertPath(id)}">${alertTitle(words, labels.alertname ?? '', annotations)}</a> ${where(page, labels.region ?? '', alertPlace(labels))} <span class="pill quiet">${status === 'firing' ? words.alert.isFiring : words.alert.isOver}</span></li>`,
+            (one) =>
+              html`<li>${alertLink(page, one)} ${where(page, one.labels.region ?? '', alertPlace(one.labels))} <span class="pill quiet">${one.status === 'firing' ? words.alert.isFiring : words.alert.isOver}</span></li>`,
           );
   const more = all.length - items.length;
   return html`<ul class="sheet">${items}${more > 0 ? html`<li class="soft">${words.alert.moreEvents(more)}</li>` : ''}</ul>`;

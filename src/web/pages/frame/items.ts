@@ -16,6 +16,7 @@ import { exactly, timed, when, where } from './page-frame.ts';
 import {
   alertOver,
   alertPlace,
+  alertTitle,
   DELIVERY_TONES,
   eventTitle,
   eventTone,
@@ -24,6 +25,8 @@ import {
   NAME_LENGTH,
   placeName,
   said,
+  severityTone,
+  severityWord,
   suppressionWords,
 } from './page-words.ts';
 
@@ -37,6 +40,27 @@ export function messageLine(message: string, before = ''): Html | string {
 export function alertMessage({ labels, annotations }: Pick<Alert, 'labels' | 'annotations'>, last = '') {
   if (listsEvents(labels)) return messageLine(annotations.summary ?? '');
   return messageLine(last || annotations.description || annotations.summary || '');
+}
+
+/** What an alert is about, linked to its page. */
+export function alertLink(
+  { root, words }: Page,
+  { id, labels, annotations }: Pick<Alert, 'id' | 'labels' | 'annotations'>,
+): Html {
+  return html`<a class="what" href="${root}${alertPath(id)}">${alertTitle(words, labels.alertname ?? '', annotations)}</a>`;
+}
+
+/** The same, with its severity while it fires. */
+export function alertStanding(page: Page, alert: Alert, isAcknowledged = false): Html {
+  const severity = alert.labels.severity ?? '';
+  const isFiring = alert.state === 'firing';
+  return html`${alertLink(page, alert)}
+<span class="pill ${isFiring && !isAcknowledged ? severityTone(severity) : 'quiet'}">${isFiring ? severityWord(page.words, severity) : page.words.birds.over}</span>`;
+}
+
+/** Names with their values; what has no value is left out. */
+export function factList(rows: readonly (readonly [name: string, value: Html | string | undefined])[]): Html {
+  return html`<dl class="sheet">${rows.map(([name, value]) => value && html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
 }
 
 /** An event as an item of a list; `stamp` says when it occurred. */

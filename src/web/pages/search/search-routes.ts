@@ -12,14 +12,14 @@ import type { BirdOverview, FlightOverview } from '../../../store/bird-store.ts'
 import { plainText } from '../../../text/plain-text.ts';
 import { MAX_VALUE_LENGTH } from '../../requests/query.ts';
 import type { PagesOptions } from '../../web-options.ts';
-import { messageLine } from '../frame/items.ts';
+import { alertLink, messageLine } from '../frame/items.ts';
 import { type Html, type Page, pageOf } from '../frame/page.ts';
 import { titledPage, when, where } from '../frame/page-frame.ts';
 import {
   alertPlace,
-  alertTitle,
   eventTitle,
   eventTone,
+  flightLink,
   MESSAGE_LENGTH,
   placeName,
   said,
@@ -86,8 +86,8 @@ function renderSearchPage(page: Page, text: string, found: Found): Html {
       words.frame.alerts,
       `alerts?${query}`,
       found.alerts.map(
-        ({ id, labels, annotations, startsAtUs }) =>
-          html`<a class="what" href="${root}${alertPath(id)}">${alertTitle(words, labels.alertname ?? '', annotations)}</a> ${where(page, labels.region ?? '', alertPlace(labels))} <span class="small soft">${when(page, startsAtUs)}</span>`,
+        (one) =>
+          html`${alertLink(page, one)} ${where(page, one.labels.region ?? '', alertPlace(one.labels))} <span class="small soft">${when(page, one.startsAtUs)}</span>`,
       ),
     ),
     section(
@@ -105,7 +105,7 @@ function renderSearchPage(page: Page, text: string, found: Found): Html {
       undefined,
       found.flights.map(
         (flight) =>
-          html`<a class="what" href="${root}${flightPath(flight.region, flight.flightId)}">${said(flight.flightId, MESSAGE_LENGTH)}</a> ${where(page, flight.region, placeName(flight))}
+          html`${flightLink(page, flight.region, flight.flightId, flight.status)} ${where(page, flight.region, placeName(flight))} <span class="small soft">${flight.startedAtUs > 0 ? when(page, flight.startedAtUs) : ''} <code>${said(flight.flightId, MESSAGE_LENGTH)}</code></span>
 ${messageLine(flight.message)}`,
       ),
     ),
