@@ -72,7 +72,8 @@ describe('scopes', () => {
     const seen = new Set<Scope>();
     for (const [method, path] of all) {
       const change = /\/(fly|resume)$/.test(path) ? 'fly' : 'write';
-      const needed: Scope = method !== 'GET' ? change : path === '/metrics' ? 'metrics' : 'read';
+      const isRead = method === 'GET' || path.endsWith('-preview');
+      const needed: Scope = !isRead ? change : path === '/metrics' ? 'metrics' : 'read';
       const isOpen = HEALTH.has(path);
       if (!isOpen) seen.add(needed);
       const statusOf = async (headers: Record<string, string>) =>

@@ -104,7 +104,8 @@ const OWN_ANNOTATIONS = new Set([
 ]);
 const OWN_LABELS = new Set([
   ...['alertname', 'severity', 'region', 'nest', 'nest_id', 'bird', 'bird_id', 'flight_id', 'type'],
-  ...['entity_type', 'entity_id', 'entity_name', 'error', 'error_type', 'novelty', 'reason'],
+  ...['entity_type', 'entity_id', 'entity_name', 'error', 'error_type', 'novelty'],
+  ...['reason', 'receiver', 'integration'],
 ]);
 
 export function mailView(notification: GroupNotification, externalUrl: string): MailView {

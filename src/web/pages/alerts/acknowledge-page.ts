@@ -9,10 +9,17 @@ import { isEndedByProbe, isResolvable } from '../../../domain/evaluate/resolve-b
 import type { Silence } from '../../../domain/muting/silence.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { signatureForm } from '../frame/form.ts';
+import { alertMessage } from '../frame/items.ts';
 import type { Html, Page } from '../frame/page.ts';
-import { titledPage, when } from '../frame/page-frame.ts';
-import { MESSAGE_LENGTH, silenceWords } from '../frame/page-words.ts';
-import { type AlertSheet, alertSheet } from './alert-sheet.ts';
+import { titledPage, when, where } from '../frame/page-frame.ts';
+import {
+  alertPlace,
+  alertTitle,
+  MESSAGE_LENGTH,
+  severityTone,
+  severityWord,
+  silenceWords,
+} from '../frame/page-words.ts';
 
 interface AcknowledgePage {
   /** Undefined if it is no longer known. */
@@ -135,4 +142,26 @@ function resolveLeadOf(at: Page, page: ResolvePage): Html {
   if (isOpen) return html`${isProbed(page) ? resolve.askLead : resolve.lead}`;
   const by = plainText(alert?.annotations.resolved_by ?? '', MESSAGE_LENGTH);
   return by ? html`${resolve.ended} ${html`<bdi>${by}</bdi>`}.` : html`${resolve.resolved}`;
+}
+
+interface AlertSheet {
+  /** Whether the requested episode still lasts. */
+  readonly isOpen: boolean;
+  readonly lastEvent: Event | undefined;
+}
+
+function alertSheet(
+  page: Page,
+  { labels, annotations, startsAtUs }: Alert,
+  { lastEvent, isOpen }: AlertSheet,
+): Html {
+  const { words } = page;
+  const severity = labels.severity ?? '';
+  const tone = isOpen ? severityTone(severity) : 'quiet';
+  return html`<ul class="sheet"><li class="alert ${tone}">
+<div class="row stack"><div><h2 class="inline">${alertTitle(words, labels.alertname ?? '', annotations)}</h2> <span class="pill ${tone}">${isOpen ? severityWord(words, severity) : words.alerts.resolved}</span></div>
+<span class="small soft">${words.alert.began} ${when(page, startsAtUs)}</span></div>
+<div>${where(page, labels.region ?? '', alertPlace(labels))}</div>
+${alertMessage({ labels, annotations }, lastEvent?.message)}
+</li></ul>`;
 }

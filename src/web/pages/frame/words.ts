@@ -66,10 +66,7 @@ export const ENGLISH = {
     /** How long something has lasted until now; follows `for`. */
     soFar: (ms: number): string => durationWords(ms, 'one unit'),
     exact: (ms: number): string => durationWords(Math.round(ms), 'exact'),
-    precise: (ms: number): string => durationWords(ms, 'two units'),
     took: (ms: number): string => durationWords(ms, 'rounded'),
-    /** How long from now. */
-    within: (ms: number): string => `in ${durationWords(ms, 'one unit')}`,
     /** An instant to the second, with its zone. */
     instant: (us: number, zone: string): string => (zone === 'UTC' ? exactTime(us) : exactZoneTime(us, zone)),
     /** Never 100 if one failed. */
@@ -429,8 +426,6 @@ export const ENGLISH = {
     state: 'State',
     at: 'At',
     why: 'Why, or why not: what became of it',
-    lead: 'The latest start first.',
-    none: 'No Flights match.',
     unknown: 'No such Flight is stored',
     unknownLead: 'It was never seen, or it ended before the history that the store keeps.',
   },
