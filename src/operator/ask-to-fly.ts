@@ -24,6 +24,8 @@ type Taken =
   | { readonly ok: true; readonly action: Action }
   | { readonly ok: false; readonly status: 403 | 404 | 409; readonly message: string };
 
+const refused = (status: 403 | 404 | 409, message: string): Taken => ({ ok: false, status, message });
+
 export function notAllowed(region: string): string {
   return `Nothing is started in ${region}: set \`regions.${region}.fly: true\` to allow it.`;
 }
@@ -34,15 +36,15 @@ export async function askToFly(
   { id, region, birdId, failedFlightId, by, isLoggedIn, comment }: FlyWish,
   nowUs: number,
 ): Promise<Taken> {
-  if (!mayFly(config, region)) return { ok: false, status: 403, message: notAllowed(region) };
+  if (!mayFly(config, region)) return refused(403, notAllowed(region));
   return store.transaction(async (tx): Promise<Taken> => {
     const ofBird = await tx.actions.ofBird(region, birdId, MOST_ACTIONS);
     const before = (await tx.actions.find(id)) ?? ofBird.find(({ approvedBy }) => approvedBy?.includes(id));
     if (before) return { ok: true, action: before };
     const bird = await tx.birds.find(region, birdId);
-    if (!bird) return { ok: false, status: 404, message: 'No such Bird is known.' };
+    if (!bird) return refused(404, 'No such Bird is known.');
     const why = whyNotStarted(bird);
-    if (why !== undefined) return { ok: false, status: 409, message: why };
+    if (why !== undefined) return refused(409, why);
     const action: Action = {
       ...{ id, region, nestId: bird.nestId, nest: bird.nest, birdId, bird: bird.name },
       ...{ name: 'fly_again', state: 'wanted', by: [by], rule: '', comment, failedFlightId, reason: '' },
@@ -59,7 +61,7 @@ export async function askToFly(
     if (other?.state === 'planned')
       await tx.actions.put([{ ...other, ...withheld('by_hand'), settledAtUs: nowUs }]);
     if (await tx.actions.add(action)) return { ok: true, action };
-    return { ok: false, status: 409, message: other ? sayAction(other, dayAndTime) : 'Try again.' };
+    return refused(409, other ? sayAction(other, dayAndTime) : 'Try again.');
   });
 }
 
@@ -72,13 +74,8 @@ function approve(
   const { by, plan, approvedBy = [] } = proposed;
   const needed = plan?.approvals ?? 1;
   if (needed > 1 && !isLoggedIn)
-    return {
-      ok: false,
-      status: 403,
-      message: 'Two people have to approve this, each logged in by their own name.',
-    };
-  if (by.includes(name))
-    return { ok: false, status: 409, message: `${name} has approved this already: another person has to.` };
+    return refused(403, 'Two people have to approve this, each logged in by their own name.');
+  if (by.includes(name)) return refused(409, `${name} has approved this already: another person has to.`);
   const all = [...by, name];
   const isEnough = all.length >= needed;
   const action: Action = {

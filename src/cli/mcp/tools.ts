@@ -19,12 +19,11 @@ export interface Tool {
 const MOST_CODE_UNITS = 2_000;
 const text = (description: string) => z.string().max(MOST_CODE_UNITS).describe(description);
 
-/** By the names of filters; the daemon refuses wrong values, and says which there are. */
+/** What the names of filters do not say; the daemon refuses wrong values, and says which there are. */
 const FILTERS = new Map<string, string>([
   ['region', 'Name of a region, such as eu.'],
   ['nest', 'Id of a Nest, or a part of its name.'],
   ['bird', 'Id of a Bird, or a part of its name.'],
-  ['flight', 'Id of a Flight.'],
   ['name', 'Kind of alert, such as FlightFailed; of Birds a part of the name.'],
   ['severity', 'Severity of an alert, such as critical.'],
   ['text', 'Words in names and messages.'],
@@ -36,10 +35,7 @@ const FILTERS = new Map<string, string>([
   ['feed', 'flight, bird_log, notification, inventory or action.'],
   ['type', 'Such as flight.failed or bird_log.Published.'],
   ['state', 'Of alerts firing or resolved; of deliveries such as pending, delivered or dead.'],
-  ['acknowledged', 'true or false.'],
-  ['silenced', 'true or false.'],
   ['cause', 'The error that alerts have in common, as their label `error`.'],
-  ['receiver', 'Name of a receiver.'],
 ]);
 
 function list(name: string, of: 'alerts' | 'events' | 'birds' | 'deliveries', description: string): Tool {

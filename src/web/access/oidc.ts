@@ -141,9 +141,8 @@ export function createOidc(
   return {
     /** Undefined for who is not logged in. */
     identityOf(c: Context): Identity | undefined {
-      const session = sessionOf(c);
-      if (!session) return undefined;
-      return { name: String(session.name), by: 'oidc', scopes: new Set(session.scopes as Scope[]) };
+      const { name, scopes } = sessionOf(c) ?? {};
+      return scopes ? { name: String(name), by: 'oidc', scopes: new Set(scopes as Scope[]) } : undefined;
     },
     /** The page on which somebody logs in and comes back to this one. */
     loginPath(c: Context): string {
@@ -175,9 +174,7 @@ function localPath(to: unknown): string {
 }
 
 function scopesOf({ scopes, groups }: OidcConfig, claimed: unknown): Scope[] {
-  const own = (Array.isArray(claimed) ? claimed : [claimed]).flatMap((name) => [
-    ...(groups.get(String(name)) ?? []),
-  ]);
+  const own = [claimed].flat().flatMap((name) => [...(groups.get(String(name)) ?? [])]);
   return [...new Set([...scopes, ...own])];
 }
 
