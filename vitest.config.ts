@@ -12,13 +12,12 @@ class LongFirst extends BaseSequencer {
   }
 }
 
-/** Whether all cases of long tests run, as in `.ci/run` and by `npm run test:long`, or some of them. */
+/** Whether long tests run too, as in `.ci/run` and by `npm run test:long`. */
 const areWhole = process.env.NESTWATCH_TESTS === 'whole';
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    provide: { cases: areWhole ? 'all' : 'some' },
     setupFiles: [join(import.meta.dirname, 'test/property-seed.ts')],
     // These take more than a seventh of a second of a core each, and together four fifths of the time.
     ...(!areWhole && { testNamePattern: /^(?!.*\[long\])/ }),

@@ -37,7 +37,6 @@ export default defineConfig({
       'test/delivery/*.test.ts',
       'test/acceptance/completeness.long.test.ts',
     ],
-    provide: { cases: 'all' },
     setupFiles: ['test/property-seed.ts'],
     testTimeout: 300_000,
     hookTimeout: 300_000,

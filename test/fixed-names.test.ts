@@ -20,7 +20,7 @@ describe('addresses', () => {
   test.each([
     ...['/api/v1/alerts', '/api/v1/birds', '/api/v1/deliveries', '/api/v1/events', '/api/v1/flights'],
     ...['/api/v1/nests', '/alerts', '/birds', '/deliveries', '/events', '/nests'],
-  ])('%s takes every filter', async (path) => {
+  ])('%s takes every filter [long]', async (path) => {
     const { ask } = await serve();
     for (const filter of [...FILTERS, 'since=2h', 'until=2026-07-02T10:00:00Z']) {
       expect({ filter, status: (await ask(`${path}?${filter}`)).status }).toEqual({ filter, status: 200 });

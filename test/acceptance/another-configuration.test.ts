@@ -71,7 +71,7 @@ describe('another configuration', () => {
     ).toEqual([true, true]);
   });
 
-  test('does not read a region anew if only the addresses of its pages differ', async () => {
+  test('does not read a region anew if only the addresses of its pages differ [long]', async () => {
     const links = (path: string) =>
       load(
         `regions: { eu: { base_url: https://eu/api-rest, token: t, links: { bird: "https://app/${path}/{{ bird_id }}" } } }`,
@@ -379,7 +379,7 @@ describe('another configuration', () => {
     expect(statuses()).toEqual(['firing eu']);
   });
 
-  test('lets a slow receiver finish what it was sent, while others are sent to', async () => {
+  test('lets a slow receiver finish what it was sent, while others are sent to [long]', async () => {
     const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
     let isFirst = true;
     await curtain({

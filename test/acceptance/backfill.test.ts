@@ -138,7 +138,7 @@ test('a second reading finds nothing new, and the watch continues as before [lon
   expect(stage.received().map(({ status }) => status)).toEqual(['firing']);
 });
 
-test('only what is in the window is read', async () => {
+test('only what is in the window is read [long]', async () => {
   const [fromUs, toUs] = [beganUs - 6 * HOUR_US, beganUs - 3 * HOUR_US];
   const before = new Set(await kept());
   await readBack({ fromUs, toUs });
@@ -175,7 +175,7 @@ test('with --notify events are forwarded, and alerts raised by the rules [long]'
   expect(names).toContain('ServiceNotification');
 });
 
-test('a region without any known Nest is refused', async () => {
+test('a region without any known Nest is refused [long]', async () => {
   await stage.store.transaction(async (tx) => {
     for (const nest of await tx.inventory.nests('eu'))
       await tx.inventory.putNests([{ ...nest, present: false }]);

@@ -147,7 +147,7 @@ test('a Bird that was added while nestwatch was away: everything that happened t
   expect(received()).toEqual(['FlightFailed firing warning']);
 });
 
-test('a Bird whose status and name the service omits for a while is still the same Bird', async () => {
+test('a Bird whose status and name the service omits for a while is still the same Bird [long]', async () => {
   let isLeftOut = false;
   stage = await openStage({
     regions: ['eu'],
@@ -180,7 +180,7 @@ test('a Bird whose status and name the service omits for a while is still the sa
   expect(alerts.find(({ labels }) => labels.alertname === 'FlightFailed')!.labels.bird).toBe('Publish');
 });
 
-test('a Bird that a person suspends is reported as a warning, within a poll', async () => {
+test('a Bird that a person suspends is reported as a warning, within a poll [long]', async () => {
   const { world, birdId } = await oneBird();
   await stage.minutesPass(1);
   world.suspend(birdId);
@@ -207,7 +207,7 @@ test('a lost connection is a warning while it is retried, and critical when all 
   expect(received().at(-1)).toBe('ConnectionDisconnected resolved critical');
 });
 
-test('a connection that is given up is told at once, although its loss was told just before', async () => {
+test('a connection that is given up is told at once, although its loss was told just before [long]', async () => {
   const { world, nestId } = await oneBird();
   await stage.follows((config) => ({
     ...config,
@@ -271,7 +271,7 @@ describe('on a first start', () => {
 });
 
 describe('the inventory', () => {
-  test('a Bird that moves to another Nest keeps its history under its new name', async () => {
+  test('a Bird that moves to another Nest keeps its history under its new name [long]', async () => {
     const { world, birdId } = await oneBird();
     await stage.minutesPass(1);
     const flight = world.startFlight(birdId);
@@ -287,7 +287,7 @@ describe('the inventory', () => {
     });
   });
 
-  test('the alerts of a Bird that is deleted are resolved, and its 404s are no outage', async () => {
+  test('the alerts of a Bird that is deleted are resolved, and its 404s are no outage [long]', async () => {
     const { world, birdId, nestId } = await oneBird();
     world.addBird(nestId, { name: 'Another', triggerType: 'manual' });
     await stage.minutesPass(1);

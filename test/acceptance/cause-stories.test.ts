@@ -80,7 +80,7 @@ test('the ninth joins without a message of its own before the interval of the gr
   expect(told().map(({ events }) => events.length)).toEqual([8, 1, 1]);
 });
 
-test('fewer Birds and other errors share nothing', async () => {
+test('fewer Birds and other errors share nothing [long]', async () => {
   const { stage, fail, names } = await watched();
   fail(0, 4);
   fail(4, 8, 'Another error');

@@ -9,7 +9,6 @@ import { createScenario } from '../../src/simulator/story/scenario.ts';
 import type { Behaviours } from '../../src/simulator/world/behaviours.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import type { World } from '../../src/simulator/world/world.ts';
-import { amountOf, casesOf } from '../cases.ts';
 import { TEST_START_US } from '../virtual-clock.ts';
 import { openStage, type Stage, type StageOptions } from './stage.ts';
 
@@ -96,15 +95,15 @@ function delaysUs(feed: Feed): number[] {
   });
 }
 
-const LATE_MINUTES = amountOf('completeness: minutes of late entries', 240, 40);
+const LATE_MINUTES = 240;
 const LIVES = 6;
 const HOURS_LANDED = 30;
-const RESTING_BIRDS = amountOf('completeness: Birds at rest', 30, 1);
+const RESTING_BIRDS = 30;
 const SCARCE_MINUTES = 60;
 const LEARNING_SWEEPS = 60;
 const LEARNED_MINUTES = 180;
 const REFUSED_MINUTES = 60;
-const HIDDEN_MINUTES = amountOf('completeness: minutes of an entry that is never shown', 60, 5);
+const HIDDEN_MINUTES = 60;
 
 describe('entries that become visible long after they were created, while others are deleted', () => {
   // The first audits teach sweeps to look back 10 minutes, which is enough for some of the first entries and none of
@@ -113,7 +112,7 @@ describe('entries that become visible long after they were created, while others
     [10, 2],
     [25, 20],
   ] as const;
-  test.each(casesOf('completeness: late entries', lateness, lateness.slice(1)))(
+  test.each(lateness)(
     '%d minutes late: are all found within one audit interval, each once [long]',
     async (minutes, least) => {
       const lateMs = minutes * 60_000;
@@ -519,8 +518,8 @@ test('a late entry is found even if another one was deleted, both while nestwatc
 
 // Audits run every ten minutes; each case has another phase.
 const phases = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
-test.each(casesOf('completeness: phases of the audit', phases, []))(
-  'a late entry, %i minutes into it, is found even if another one is deleted then',
+test.each(phases)(
+  'a late entry, %i minutes into it, is found even if another one is deleted then [long]',
   async (phase) => {
     const { world, birdId, minutesOfTraffic } = await busyBird();
     await minutesOfTraffic(30 + phase);

@@ -59,7 +59,7 @@ describe('a publish before a failure', () => {
     );
   });
 
-  test('is one of several changes', async () => {
+  test('is one of several changes [long]', async () => {
     const { world, ids } = await birds(1);
     await flies(world, ids[0]!, 'succeeded');
     for (let at = 0; at < 3; at += 1) {
@@ -73,7 +73,7 @@ describe('a publish before a failure', () => {
   test.each<['succeeded' | 'failed', string]>([
     ['succeeded', 'after it'],
     ['failed', 'before it'],
-  ])('is not named if a Flight %s %s', async (endsAs, when) => {
+  ])('is not named if a Flight %s %s [long]', async (endsAs, when) => {
     const { world, ids } = await birds(1);
     if (when === 'before it') await flies(world, ids[0]!, endsAs);
     world.publish(ids[0]!);
@@ -84,7 +84,7 @@ describe('a publish before a failure', () => {
     expect(firing().filter(({ annotations }) => annotations.changed_before !== undefined)).toEqual([]);
   });
 
-  test('is not named if the failed Flight had succeeded before it was active again', async () => {
+  test('is not named if the failed Flight had succeeded before it was active again [long]', async () => {
     const { world, ids } = await birds(1);
     await flies(world, ids[0]!, 'succeeded');
     world.publish(ids[0]!);
@@ -98,7 +98,7 @@ describe('a publish before a failure', () => {
     expect(firing().filter(({ annotations }) => annotations.changed_before !== undefined)).toEqual([]);
   });
 
-  test('by somebody with a hostile name stays one line of text', async () => {
+  test('by somebody with a hostile name stays one line of text [long]', async () => {
     const { world, ids } = await birds(1);
     await flies(world, ids[0]!, 'succeeded');
     const initiator = `<b>eve</b>\u202e\n${'x'.repeat(10_000)}`;
@@ -145,7 +145,7 @@ test('says who can act, by the type of the error', async () => {
   expect(annotation('who_acts')).toBe('to act: somebody who edits the Bird (configuration error)');
 });
 
-test('names other Birds with the same error, and no others', async () => {
+test('names other Birds with the same error, and no others [long]', async () => {
   const { world, ids } = await birds(6);
   // At the fifth it would be a cause that they share.
   for (const id of ids.slice(0, 4)) {
@@ -162,7 +162,7 @@ test('names other Birds with the same error, and no others', async () => {
   expect(said.get('Sync 5')).toBeUndefined();
 });
 
-test('names a connection of the Nest that was lost before', async () => {
+test('names a connection of the Nest that was lost before [long]', async () => {
   const { world, ids, nestId } = await birds(1);
   world.disconnectConnection({ nestId, entityName: 'Acme CMS', exhausted: true, wording: 'old' });
   await stage.minutesPass(14);
@@ -173,7 +173,7 @@ test('names a connection of the Nest that was lost before', async () => {
   );
 });
 
-test('a publish that is read after the first message is in the next one', async () => {
+test('a publish that is read after the first message is in the next one [long]', async () => {
   const { world, ids } = await birds(1);
   await flies(world, ids[0]!, 'succeeded');
   const createdAtUs = world.nowUs();
@@ -191,7 +191,7 @@ test('a publish that is read after the first message is in the next one', async 
   expect(annotation('changed_before')).toMatch(/^published by editor@example.com /);
 });
 
-test('asks the service nothing, and says nothing if nothing is wanted', async () => {
+test('asks the service nothing, and says nothing if nothing is wanted [long]', async () => {
   const counts: unknown[] = [];
   for (const show of [[], undefined]) {
     const { world, ids } = await birds(2);

@@ -26,7 +26,7 @@ async function told(options: StageOptions = {}) {
   return { stage, tell, alerts };
 }
 
-test('a Bird is published, then its Flight fails: both are seen at the webhook', async () => {
+test('a Bird is published, then its Flight fails: both are seen at the webhook [long]', async () => {
   const { stage, tell, alerts } = await told();
   await tell('/flights', { bird: 'Nightly export', startDate: '-30m', status: 'succeeded', duration: '4m' });
   await stage.minutesPass(2);
@@ -52,7 +52,7 @@ test('a Bird is published, then its Flight fails: both are seen at the webhook',
   expect(alerts().at(-1)).toMatchObject({ status: 'resolved', labels: { alertname: 'FlightFailed' } });
 });
 
-test('while the service is down nothing is lost, and only RegionDown is told', async () => {
+test('while the service is down nothing is lost, and only RegionDown is told [long]', async () => {
   const { stage, tell, alerts } = await told();
   await stage.minutesPass(2);
   await tell('/outages', { answer: 503 });

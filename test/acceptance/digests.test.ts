@@ -111,7 +111,7 @@ describe('a digest', () => {
     });
   });
 
-  test('covers the period of its cron expression at first, and its webhook gets no alerts', async () => {
+  test('covers the period of its cron expression at first, and its webhook gets no alerts [long]', async () => {
     const daily = { ...HOURLY, name: 'daily', cron: '30 14 * * *', timezone: 'Europe/Amsterdam' };
     await withBirds({ digests: [daily] }, async (stage) => {
       await stage.minutesPass(31);

@@ -95,7 +95,7 @@ async function silence(change: { readonly endsInMs: number }): Promise<void> {
   );
 }
 
-test('an event is found by its key with the id of the Flight in either case', async () => {
+test('an event is found by its key with the id of the Flight in either case [long]', async () => {
   const { minutesPass } = await curtain();
   const key = fails();
   await minutesPass(1);

@@ -5,7 +5,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { HttpRequest, Transport } from '../../src/http/transport.ts';
 import type { World } from '../../src/simulator/world/world.ts';
-import { casesOf } from '../cases.ts';
 import { openStage, type Stage } from './stage.ts';
 
 const DAYS_US = 3 * 86_400 * 1_000_000;
@@ -70,17 +69,14 @@ describe('a Flight of three days is known when the first pass is over, and told 
     ['150 Birds and 4 requests a second', 150, 4],
   ];
 
-  test.each(casesOf('first passes', CASES, CASES.slice(0, 1)))(
-    'as soon as the region was listed: %s [long]',
-    async (_, birds, requestsPerSecond) => {
-      await open(birds, requestsPerSecond);
-      const isListed = () => stage.happenings.some(({ what }) => what === 'inventory');
-      await passes(() => isListed() && [...flights.keys()].forEach(fails));
-      expect(stage.forwarded().sort()).toEqual(keysOfAll());
-      await stage.minutesPass(1);
-      expect(firing().sort()).toEqual(keysOfAll());
-    },
-  );
+  test.each(CASES)('as soon as the region was listed: %s [long]', async (_, birds, requestsPerSecond) => {
+    await open(birds, requestsPerSecond);
+    const isListed = () => stage.happenings.some(({ what }) => what === 'inventory');
+    await passes(() => isListed() && [...flights.keys()].forEach(fails));
+    expect(stage.forwarded().sort()).toEqual(keysOfAll());
+    await stage.minutesPass(1);
+    expect(firing().sort()).toEqual(keysOfAll());
+  });
 
   test('between any two requests of its first poll [long]', async () => {
     const asked = new Map<string, number>();
@@ -108,7 +104,7 @@ describe('a Flight of three days is known when the first pass is over, and told 
   });
 });
 
-test('the first pass takes two requests for each Bird', async () => {
+test('the first pass takes two requests for each Bird [long]', async () => {
   await open(BIRDS, 5);
   const seconds = await passes();
   // The rate begins at two requests a second, and some go to the inventory, notifications and a second look.

@@ -100,7 +100,7 @@ test('the mails of a group are one thread, with reminder and recovery, over rest
   expect([first!.references, again!.references]).toEqual([undefined, undefined]);
 });
 
-test('a message links to the Flight in the application of the service, if its address is configured', async () => {
+test('a message links to the Flight in the application of the service, if its address is configured [long]', async () => {
   let birdId = '';
   const { worlds, minutesPass, received, mails, follows } = await curtain({
     before(world) {
@@ -135,7 +135,7 @@ test('a message links to the Flight in the application of the service, if its ad
   expect(links).toContainEqual({ text: 'Flight in the service', url: address });
 });
 
-test('on a first start all history is forwarded and raises no alert', async () => {
+test('on a first start all history is forwarded and raises no alert [long]', async () => {
   const { worlds, minutesPass, received, forwarded } = await curtain({
     before(world) {
       const nest = world.addNest({ name: 'Marketing' });

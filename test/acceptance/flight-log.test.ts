@@ -21,7 +21,7 @@ async function failedFlight() {
   return { ...place, flightId: id.toLowerCase() };
 }
 
-test('a person can read the log of a Flight, step by step, the oldest first', async () => {
+test('a person can read the log of a Flight, step by step, the oldest first [long]', async () => {
   const log = await asks(await failedFlight());
   if ('refused' in log) throw new Error(log.refused);
   expect(log.steps.map(({ sort }) => sort)).toEqual(['start', 'log', 'log', 'log', 'error', 'stopped']);

@@ -1,12 +1,11 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { World } from '../../src/simulator/world/world.ts';
 import { howMany } from '../../src/text/duration-words.ts';
-import { amountOf, casesOf } from '../cases.ts';
 import { openStage, type Stage, type StageOptions } from './stage.ts';
 
 const DAY_S = 86_400;
 
-const HOURS_IN_THE_AIR = amountOf('Flights: hours in the air', 26, 3);
+const HOURS_IN_THE_AIR = 26;
 const DAYS_AT_REST = 2;
 /** How late a Flight of an unpublished Bird appears, and how many hours finding it may take. */
 const LATE_FLIGHTS = [
@@ -64,7 +63,7 @@ describe('a Flight is watched until it ends', () => {
     expect((alert!.receivedAtUs - failedAtUs) / 1e6).toBeLessThanOrEqual(70);
   });
 
-  test('one that was active before nestwatch first started is alerted when it fails', async () => {
+  test('one that was active before nestwatch first started is alerted when it fails [long]', async () => {
     let flightId = '';
     stage = await openStage({
       regions: ['eu'],
@@ -102,7 +101,7 @@ describe('a Flight is watched until it ends', () => {
     expect(stage.forwarded()).toEqual([`eu/flight/${id}/failed`, `eu/flight/${id}/failed#2`]);
   });
 
-  test('a message that comes later than the status is still in the event', async () => {
+  test('a message that comes later than the status is still in the event [long]', async () => {
     const birdId = await openOneBird('event', { behaviours: { eu: { errorMessagesLateMs: 8_000 } } });
     stage.worlds.eu!.startFlight(birdId, {
       endsAs: 'failed',
@@ -136,7 +135,7 @@ describe('a Bird that is unpublished', () => {
     expect(failures(stage)).toHaveLength(1);
   });
 
-  test.each(casesOf('Flights: how late of an unpublished Bird', LATE_FLIGHTS, LATE_FLIGHTS.slice(0, 1)))(
+  test.each(LATE_FLIGHTS)(
     'a Flight that the service shows %s late is found within %s [long]',
     async (_late, _within, minutes, hours) => {
       const world = await openWithBird(hours > 12 ? SELDOM : {});
@@ -233,7 +232,7 @@ describe('one region is down', () => {
     expect(failures(stage)).toHaveLength(1);
   });
 
-  test('a refused token is reported as such, and works again once it is accepted', async () => {
+  test('a refused token is reported as such, and works again once it is accepted [long]', async () => {
     stage = await openStage({
       regions: ['eu'],
       before(world) {

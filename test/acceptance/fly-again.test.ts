@@ -53,7 +53,7 @@ test('a manual Bird that failed is started once, the write is recorded, and the 
   expect(page.body).toContain('Flown again at');
 });
 
-test('the scope `write` does not start Birds, and what it tried is recorded', async () => {
+test('the scope `write` does not start Birds, and what it tried is recorded [long]', async () => {
   const again = await openAgain();
   const { status, json } = await again.wish(again.birds.manual!, 'writer');
   expect([status, json.error]).toEqual([403, 'This needs the scope fly; writer has read, write.']);

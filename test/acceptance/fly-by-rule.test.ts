@@ -191,7 +191,7 @@ test('an action that two have to approve waits for two who logged in, lapses aft
   expect(posts).toHaveLength(1);
 });
 
-test('what is approved late is decided again, so limits hold when the service is asked; a wish approves once', async () => {
+test('what is approved late is decided again, so limits hold when the service is asked; a wish approves once [long]', async () => {
   let second = '';
   const again = await stageWith(
     { approvals: 2, perHour: 1 },

@@ -7,7 +7,6 @@ import { secret } from '../../src/secret.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import type { World } from '../../src/simulator/world/world.ts';
 import type { Random } from '../../src/time/clock.ts';
-import { casesOf } from '../cases.ts';
 import { openStage, type StageOptions } from './stage.ts';
 
 interface Case {
@@ -60,33 +59,30 @@ const FIRST_READING_MINUTES = 3;
 /** While everything is read for the first time, and then proven complete. */
 const OF_A_START: ReadonlySet<string> = new Set(['first_pass', 'feed_unproven']);
 
-test.each(casesOf('healthy services', CASES, CASES.slice(0, 1)))(
-  'nothing impairs the watch: $name [long]',
-  async ({ birds, flights, stage: options }) => {
-    const random = seededRandom(birds);
-    const stage = await openStage({
-      regions: ['eu'],
-      heartbeat: { url: secret('https://hc.example/ping/x'), intervalMs: 60_000 },
-      before: (world) => addBirds(world, birds),
-      ...options,
-    });
-    const world = stage.worlds.eu!;
-    for (let minute = 1; minute <= HOURS * 60; minute += 1) {
-      fly(world, (birds * flights) / 60, random);
-      await stage.minutesPass(1);
-      const { impairments } = await stage.daemon().health();
-      const unexpected = impairments.filter(
-        ({ reason, severity }) =>
-          minute > FIRST_READING_MINUTES || !(OF_A_START.has(reason) && severity === 'info'),
-      );
-      expect(unexpected, `after ${minute} minutes`).toEqual([]);
-    }
-    const fired = stage.received().flatMap(({ alerts }) => alerts.map(({ labels }) => labels.alertname!));
-    expect(fired.filter((name) => !OF_THE_SERVICE.has(name))).toEqual([]);
-    expect(stage.beats).toHaveLength(HOURS * 60);
-    await stage.close();
-  },
-);
+test.each(CASES)('nothing impairs the watch: $name [long]', async ({ birds, flights, stage: options }) => {
+  const random = seededRandom(birds);
+  const stage = await openStage({
+    regions: ['eu'],
+    heartbeat: { url: secret('https://hc.example/ping/x'), intervalMs: 60_000 },
+    before: (world) => addBirds(world, birds),
+    ...options,
+  });
+  const world = stage.worlds.eu!;
+  for (let minute = 1; minute <= HOURS * 60; minute += 1) {
+    fly(world, (birds * flights) / 60, random);
+    await stage.minutesPass(1);
+    const { impairments } = await stage.daemon().health();
+    const unexpected = impairments.filter(
+      ({ reason, severity }) =>
+        minute > FIRST_READING_MINUTES || !(OF_A_START.has(reason) && severity === 'info'),
+    );
+    expect(unexpected, `after ${minute} minutes`).toEqual([]);
+  }
+  const fired = stage.received().flatMap(({ alerts }) => alerts.map(({ labels }) => labels.alertname!));
+  expect(fired.filter((name) => !OF_THE_SERVICE.has(name))).toEqual([]);
+  expect(stage.beats).toHaveLength(HOURS * 60);
+  await stage.close();
+});
 
 function addBirds(world: World, count: number): void {
   const { id } = world.addNest({ name: 'Production' });

@@ -13,7 +13,6 @@ import { createMetrics } from '../../src/observe/metrics.ts';
 import type { Happening } from '../../src/report.ts';
 import { secret } from '../../src/secret.ts';
 import type { World } from '../../src/simulator/world/world.ts';
-import { amountOf, casesOf, spread } from '../cases.ts';
 import { nestwatch } from '../cli/test-io.ts';
 import { NOTHING, textOf } from '../observe/scraped.ts';
 import { aStatus } from '../web/sample.ts';
@@ -374,75 +373,72 @@ function mailed(alertname: string, status: 'firing' | 'resolved', sinceUs: numbe
 }
 
 describe('what impairs the watch is reported everywhere until it is fixed:', () => {
-  test.each(casesOf('impairments: reasons', STORIES, spread(STORIES, 6)))(
-    '$reason [long]',
-    async ({ reason, stage: options, breaks, mends, ...story }) => {
-      const { alert = IMPAIRMENTS[reason].alert } = story;
-      await open(options);
-      let brokenAtUs = stage.clock.nowUs();
-      if (breaks) {
-        await stage.minutesPass(10);
-        const before = await look();
-        expect(before.headline).toBe('All quiet');
-        expect(before.health).toMatchObject({ quiet: true, impairments: [] });
-        expect(before.command).toMatchObject({
-          stderr: '',
-          exit: 0,
-          stdout: expect.stringContaining('All quiet.'),
+  test.each(STORIES)('$reason [long]', async ({ reason, stage: options, breaks, mends, ...story }) => {
+    const { alert = IMPAIRMENTS[reason].alert } = story;
+    await open(options);
+    let brokenAtUs = stage.clock.nowUs();
+    if (breaks) {
+      await stage.minutesPass(10);
+      const before = await look();
+      expect(before.headline).toBe('All quiet');
+      expect(before.health).toMatchObject({ quiet: true, impairments: [] });
+      expect(before.command).toMatchObject({
+        stderr: '',
+        exit: 0,
+        stdout: expect.stringContaining('All quiet.'),
+      });
+      expect([before.metric(reason), before.isBeating]).toEqual([0, true]);
+      expect(stage.mails).toEqual([]);
+      brokenAtUs = stage.clock.nowUs();
+      await breaks(stage);
+    }
+    const untilUs = stage.clock.nowUs() + (story.mailedMinutes ?? 1) * 60e6;
+    await (breaks ? stage.minutesPass(story.knownMinutes ?? 1) : stage.secondsPass(20));
+
+    const during = await look();
+    expect(during.reasons).toContain(reason);
+    expect(during.readyReasons).toEqual(during.reasons);
+    expect(during.health.quiet).toBe(false);
+    expect(during.headline).toMatch(story.headline);
+    expect(during.title).toContain(during.headline);
+    const { summary } = during.health.impairments.find((one) => one.reason === reason)!;
+    expect(during.page).toContain(summary.slice(0, 30).replace(/['"&<].*/, ''));
+    expect(during.command.exit).toBe(1);
+    expect(during.command.stdout).toContain(` ${reason}, since `);
+    expect(during.metric(reason)).toBe(1);
+    expect(during.isBeating).toBe(!story.stopsHeartbeat);
+    await stage.clock.advance(Math.max(0, untilUs - stage.clock.nowUs()) / 1000);
+    if (alert) {
+      const [first] = mailed(alert, 'firing', brokenAtUs);
+      expect(first?.receivedAtUs).toBeLessThanOrEqual(untilUs);
+      if (alert === 'WatchImpaired') {
+        expect(first).toMatchObject({
+          labels: { reason },
+          annotations: { summary: expect.stringMatching(story.headline) },
         });
-        expect([before.metric(reason), before.isBeating]).toEqual([0, true]);
-        expect(stage.mails).toEqual([]);
-        brokenAtUs = stage.clock.nowUs();
-        await breaks(stage);
+        expect(first!.annotations.description).toContain(`${summary}\n`);
       }
-      const untilUs = stage.clock.nowUs() + (story.mailedMinutes ?? 1) * 60e6;
-      await (breaks ? stage.minutesPass(story.knownMinutes ?? 1) : stage.secondsPass(20));
+    } else expect(mailed('WatchImpaired', 'firing', brokenAtUs)).toEqual([]);
 
-      const during = await look();
-      expect(during.reasons).toContain(reason);
-      expect(during.readyReasons).toEqual(during.reasons);
-      expect(during.health.quiet).toBe(false);
-      expect(during.headline).toMatch(story.headline);
-      expect(during.title).toContain(during.headline);
-      const { summary } = during.health.impairments.find((one) => one.reason === reason)!;
-      expect(during.page).toContain(summary.slice(0, 30).replace(/['"&<].*/, ''));
-      expect(during.command.exit).toBe(1);
-      expect(during.command.stdout).toContain(` ${reason}, since `);
-      expect(during.metric(reason)).toBe(1);
-      expect(during.isBeating).toBe(!story.stopsHeartbeat);
-      await stage.clock.advance(Math.max(0, untilUs - stage.clock.nowUs()) / 1000);
-      if (alert) {
-        const [first] = mailed(alert, 'firing', brokenAtUs);
-        expect(first?.receivedAtUs).toBeLessThanOrEqual(untilUs);
-        if (alert === 'WatchImpaired') {
-          expect(first).toMatchObject({
-            labels: { reason },
-            annotations: { summary: expect.stringMatching(story.headline) },
-          });
-          expect(first!.annotations.description).toContain(`${summary}\n`);
-        }
-      } else expect(mailed('WatchImpaired', 'firing', brokenAtUs)).toEqual([]);
-
-      const mendedAtUs = stage.clock.nowUs();
-      await mends(stage);
-      await stage.minutesPass(story.overMinutes ?? 1);
-      const after = await look();
-      expect(after.reasons).not.toContain(reason);
-      expect(after.metric(reason)).toBe(0);
-      expect(after.command.stdout).not.toContain(reason);
-      expect(after.isBeating).toBe(true);
-      expect(after.headline).not.toMatch(story.headline);
-      if (alert && !story.isEndLate) {
-        await stage.minutesPass(1);
-        expect(mailed(alert, 'resolved', mendedAtUs)).toHaveLength(1);
-      }
-      // Each once, and nothing else of this kind.
-      const all = [brokenAtUs, mendedAtUs].map((us) =>
-        mailed('WatchImpaired', us === brokenAtUs ? 'firing' : 'resolved', us),
-      );
-      expect(all.map((list) => list.length)).toEqual(alert === 'WatchImpaired' ? [1, 1] : [0, 0]);
-    },
-  );
+    const mendedAtUs = stage.clock.nowUs();
+    await mends(stage);
+    await stage.minutesPass(story.overMinutes ?? 1);
+    const after = await look();
+    expect(after.reasons).not.toContain(reason);
+    expect(after.metric(reason)).toBe(0);
+    expect(after.command.stdout).not.toContain(reason);
+    expect(after.isBeating).toBe(true);
+    expect(after.headline).not.toMatch(story.headline);
+    if (alert && !story.isEndLate) {
+      await stage.minutesPass(1);
+      expect(mailed(alert, 'resolved', mendedAtUs)).toHaveLength(1);
+    }
+    // Each once, and nothing else of this kind.
+    const all = [brokenAtUs, mendedAtUs].map((us) =>
+      mailed('WatchImpaired', us === brokenAtUs ? 'firing' : 'resolved', us),
+    );
+    expect(all.map((list) => list.length)).toEqual(alert === 'WatchImpaired' ? [1, 1] : [0, 0]);
+  });
 
   test('there is a story for each reason [long]', () => {
     // `replicas/watch-of-replicas.test.ts` tests the one that needs several replicas.
@@ -464,34 +460,31 @@ describe('a region that answers, but not with its Nests and Birds', () => {
     ['Birds of another shape', isOfBirds, answer(200, '"none"'), /Birds of EU .* another shape/],
   ];
 
-  test.each(casesOf('impairments: answers without Nests or Birds', ANSWERS, spread(ANSWERS, 2)))(
-    'is mailed within a minute: %s',
-    async (_, isMeant, response, says) => {
-      await open({
-        before(world) {
-          addBirds(world);
-          instead = ({ url }) => (isMeant(url) ? response : undefined);
-        },
-      });
-      await stage.minutesPass(1);
-      const [first, ...others] = mailed('WatchImpaired', 'firing', 0);
-      expect(first).toMatchObject({
-        labels: { reason: 'inventory_failing', region: 'eu', severity: 'critical' },
-        annotations: { description: expect.stringMatching(says) },
-      });
-      expect(others).toEqual([]);
-      const during = await look();
-      expect(during.reasons).toEqual(['inventory_failing']);
-      expect([during.isBeating, during.metric('inventory_failing')]).toEqual([false, 1]);
-      expect(during.health.impairments[0]!.summary).toMatch(says);
+  test.each(ANSWERS)('is mailed within a minute: %s [long]', async (_, isMeant, response, says) => {
+    await open({
+      before(world) {
+        addBirds(world);
+        instead = ({ url }) => (isMeant(url) ? response : undefined);
+      },
+    });
+    await stage.minutesPass(1);
+    const [first, ...others] = mailed('WatchImpaired', 'firing', 0);
+    expect(first).toMatchObject({
+      labels: { reason: 'inventory_failing', region: 'eu', severity: 'critical' },
+      annotations: { description: expect.stringMatching(says) },
+    });
+    expect(others).toEqual([]);
+    const during = await look();
+    expect(during.reasons).toEqual(['inventory_failing']);
+    expect([during.isBeating, during.metric('inventory_failing')]).toEqual([false, 1]);
+    expect(during.health.impairments[0]!.summary).toMatch(says);
 
-      instead = () => undefined;
-      await stage.minutesPass(6);
-      const after = await look();
-      expect([after.reasons.includes('inventory_failing'), after.isBeating]).toEqual([false, true]);
-      expect(mailed('WatchImpaired', 'resolved', 0)).toHaveLength(1);
-    },
-  );
+    instead = () => undefined;
+    await stage.minutesPass(6);
+    const after = await look();
+    expect([after.reasons.includes('inventory_failing'), after.isBeating]).toEqual([false, true]);
+    expect(mailed('WatchImpaired', 'resolved', 0)).toHaveLength(1);
+  });
 
   test('is down if a page of HTML replaces its Nests', async () => {
     const page = { status: 200, headers: { 'content-type': 'text/html' }, body: '<!doctype html><p>Welcome' };
@@ -619,15 +612,11 @@ describe('a mail about an impaired watch', () => {
     expect(stage.mails).toEqual([]);
   });
 
-  const MINUTES_TO_AND_FRO = amountOf('impairments: minutes in which one comes and goes', 60, 12);
+  const MINUTES_TO_AND_FRO = 60;
   const MOMENTS_S = [600, 3.3, 7.7, 5.1, 9.9];
-  test('is sent within a minute at the usual group_wait, whenever it happens', async () => {
+  test('is sent within a minute at the usual group_wait, whenever it happens [long]', async () => {
     await open({ route: { groupWaitMs: 30_000 } });
-    for (const second of casesOf(
-      'impairments: moments at which one begins',
-      MOMENTS_S,
-      MOMENTS_S.slice(0, 1),
-    )) {
+    for (const second of MOMENTS_S) {
       await stage.secondsPass(second);
       const sinceUs = stage.clock.nowUs();
       free = GIB / 4;

@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { mailMessage } from '../../src/channels/email/mail-message.ts';
-import { casesOf, spread } from '../cases.ts';
+import { spread } from '../cases.ts';
 import { type Cast, MAIL_STORIES, type MailStory, setTheScene } from './mails/mail-stories.ts';
 import { type DigestMail, type Mail, openStage } from './stage.ts';
 
@@ -88,35 +88,9 @@ const REMEMBERING = new Set(['stuck', 'silenced, and told at its end']);
 const inTheMiddle = restarts.filter(
   ({ story, at }) => REMEMBERING.has(story.name) && at === Math.floor(story.steps.length / 2),
 );
-const chosen = Map.groupBy(
-  casesOf(
-    'mails: restarts between the steps of stories',
-    [...new Set([...spread(restarts, 24), ...inTheMiddle])],
-    inTheMiddle,
-  ),
-  ({ story }) => story,
-);
+const chosen = Map.groupBy([...new Set([...spread(restarts, 12), ...inTheMiddle])], ({ story }) => story);
 
-/**
- * The summary of a day is covered by `catching-up.long.test.ts`, and that day takes as long as all other stories
- * together. The folded storm, and deactivated, stale and flapping Birds, are covered by other stories.
- */
-const LONG_STORIES = new Set([
-  'away for a day',
-  'storm of 200 failures',
-  'storm of 200 failures, each group by itself',
-  'about to be deactivated',
-  'deactivated',
-  'stale',
-  'flapping',
-]);
-const stories = casesOf(
-  'mails: stories',
-  MAIL_STORIES,
-  MAIL_STORIES.filter(({ name }) => !LONG_STORIES.has(name)),
-);
-
-describe.each(stories)('$name', (story) => {
+describe.each(MAIL_STORIES)('$name', (story) => {
   let undisturbed: Promise<Post> | undefined;
   const post = () => (undisturbed ??= mailsOf(story));
 

@@ -3,13 +3,12 @@
  * returns them.
  */
 import { afterEach, expect, test } from 'vitest';
-import { amountOf } from '../cases.ts';
 import { openStage, type Stage } from './stage.ts';
 
 let stage: Stage;
 afterEach(() => stage.close());
 
-const KEPT_DAYS = amountOf('retention: days that the store keeps', 1, 0.25);
+const KEPT_DAYS = 0.25;
 
 /** Three Birds, and a store with this retention. */
 async function open(): Promise<readonly string[]> {
@@ -42,8 +41,8 @@ async function daysPass(days: number, birds: readonly string[]): Promise<void> {
   }
 }
 
-/** One an hour if the retention is a day, and one a quarter of an hour if it is a quarter of a day. */
-const FAILURES = amountOf('retention: failures for which an alert fires', 60, 27);
+/** One a quarter of an hour. */
+const FAILURES = 27;
 
 const repeated = () => stage.forwarded().filter((key, at, keys) => keys.indexOf(key) !== at);
 

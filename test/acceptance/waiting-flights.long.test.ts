@@ -93,7 +93,7 @@ test('it ends with its Flight [long]', async () => {
   expect(last().annotations.resolved_by).toMatch(/^the Flight succeeded on .*, after 3 h$/);
 });
 
-test('one that hangs elsewhere is stuck, and the first message says in which step', async () => {
+test('one that hangs elsewhere is stuck, and the first message says in which step [long]', async () => {
   const { world, birdId } = await oneBird([REVIEWS, LIMIT]);
   world.startFlight(birdId);
   await stage.minutesPass(36);

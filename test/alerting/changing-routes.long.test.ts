@@ -12,7 +12,6 @@ import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import { type Route, routesFor } from '../../src/domain/routing/route.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import type { Random } from '../../src/time/clock.ts';
-import { amountOf } from '../cases.ts';
 import { type Node, node, tree } from '../domain/route-tree.ts';
 import { type Desk, hook, MINUTE_MS, openDesk, pagerduty } from './desk.ts';
 
@@ -292,7 +291,7 @@ function toldTwice({ received }: Desk): string[] {
   return events.filter((one, at) => events.indexOf(one) !== at).map((one) => `${one} twice`);
 }
 
-const STORIES = amountOf('stories of changing routes, of each sort', 20, 1);
+const STORIES = 8;
 
 const C_INHIBITS_A = {
   sourceMatchers: parseMatchers('bird="C"'),

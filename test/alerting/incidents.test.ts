@@ -59,7 +59,7 @@ async function silenced(desk: Desk, bird: string): Promise<void> {
 const PER_BIRD = { groupBy: ['bird'] };
 
 describe('an incident whose alert is acknowledged', () => {
-  test('is acknowledged at once, once, and resolved when the alert is over', async () => {
+  test('is acknowledged at once, once, and resolved when the alert is over [long]', async () => {
     const desk = await open({ receivers: [pager()] });
     await desk.story('fails A, 2, acknowledges A, acknowledges A, fails A, 30, succeeds A, 30');
     expect(story(desk)).toEqual(['ops@0 trigger a', 'ops@2 acknowledge a', 'ops@35 resolve a']);
@@ -321,7 +321,7 @@ describe('what is notified together with other groups', () => {
     expect(new Set(desk.pages.map((one) => one.dedup_key)).size).toBe(1);
   });
 
-  test('still goes to other receivers as one message', async () => {
+  test('still goes to other receivers as one message [long]', async () => {
     const integrations = [...hook('ops').integrations, pagerduty()];
     const receivers = [{ name: 'ops', integrations, maxNotificationsPerHour: 1 }];
     const desk = await open({ receivers, route: PER_BIRD });

@@ -64,7 +64,7 @@ test('what was held back waits for what its groups notified of before [long]', a
   expect(saidOf(desk, 'B')).toEqual(['firing', 'resolved']);
 });
 
-test('other alerts do not wait for a summary', async () => {
+test('other alerts do not wait for a summary [long]', async () => {
   const { desk, receiver } = await open();
   receiver.isDown = true;
   await desk.failedLongAgo('A');

@@ -5,7 +5,6 @@ import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import type { Silence } from '../../src/domain/muting/silence.ts';
 import type { Route } from '../../src/domain/routing/route.ts';
 import { secret } from '../../src/secret.ts';
-import { casesOf } from '../cases.ts';
 import { email, webhook } from '../channels/sample-notifications.ts';
 import { type Node, node, tree } from '../domain/route-tree.ts';
 import { OF_DEFAULT } from '../domain/world.ts';
@@ -950,21 +949,18 @@ describe('a fallback', () => {
       ['of which its receiver accepts nothing', 600],
       ['just as its receiver accepts again', 24],
     ] as const;
-    test.each(casesOf('notify: ends', ends, ends.slice(2)))(
-      'is notified once of an end %s [long]',
-      async (_, upAt) => {
-        const desk = await open({
-          receivers: [hook('ops', { fallback: 'backup' }), people('backup')],
-          answer: (receiver, minute) => (receiver === 'ops' && minute < upAt ? 503 : 200),
-        });
-        await desk.story('fails A, 20, succeeds A, 200');
-        expect(ofFlights(desk.lines('backup')).map((line) => line.replace(/@\d+/, ''))).toEqual([
-          'backup firing: A firing +1',
-          'backup resolved: A resolved +0',
-        ]);
-        expect(endsOf(desk)).toEqual(['firing', 'resolved']);
-      },
-    );
+    test.each(ends)('is notified once of an end %s [long]', async (_, upAt) => {
+      const desk = await open({
+        receivers: [hook('ops', { fallback: 'backup' }), people('backup')],
+        answer: (receiver, minute) => (receiver === 'ops' && minute < upAt ? 503 : 200),
+      });
+      await desk.story('fails A, 20, succeeds A, 200');
+      expect(ofFlights(desk.lines('backup')).map((line) => line.replace(/@\d+/, ''))).toEqual([
+        'backup firing: A firing +1',
+        'backup resolved: A resolved +0',
+      ]);
+      expect(endsOf(desk)).toEqual(['firing', 'resolved']);
+    });
 
     test.each([
       ['before', 20, ['firing: A firing +1', 'resolved: A resolved +0']],

@@ -298,7 +298,7 @@ test('a receiver is notified of the end of an alert that left its group before t
   expect(desk.lines('ops')).toEqual(['ops@1 firing: B firing +1', 'ops@6 resolved: B resolved +0']);
 });
 
-test('a summary says that all is over for a receiver that routes no longer lead to', async () => {
+test('a summary says that all is over for a receiver that routes no longer lead to [long]', async () => {
   await open(eu());
   await desk.story('failedLongAgo A, 1');
   await desk.restart(routes(eu({ receiver: 'other' })));
@@ -333,7 +333,7 @@ describe('a throttled receiver that routes no longer lead to', () => {
     ]);
   });
 
-  test('also where only some alerts of a group are routed to another', async () => {
+  test('also where only some alerts of a group are routed to another [long]', async () => {
     await openWith({ maxNotificationsPerHour: 1 }, eu());
     await desk.story('fails A B, 3');
     await desk.restart(routes(node('bird="A"', { ...GROUPED, receiver: 'other' }), eu()));
@@ -345,7 +345,7 @@ describe('a throttled receiver that routes no longer lead to', () => {
   });
 });
 
-test('an alert whose group gets another receiver before it notified anybody reaches that one', async () => {
+test('an alert whose group gets another receiver before it notified anybody reaches that one [long]', async () => {
   const byBird = (receiver: string) =>
     tree(node('', {}, [node('region="eu"', { groupBy: ['bird'], receiver })]));
   desk = await openDesk({
@@ -377,7 +377,7 @@ describe('a route that is added or removed beside others with the same matchers'
     ['two added', ['other', 'ops'], ['other', 'boss', 'board', 'ops']],
     ['removed', ['other', 'boss', 'ops'], ['other', 'ops']],
     ['two removed', ['other', 'boss', 'board', 'ops'], ['other', 'ops']],
-  ])('%s: who was notified is not notified again', async (_what, before, after) => {
+  ])('%s: who was notified is not notified again [long]', async (_what, before, after) => {
     await open(...to(...before));
     await desk.story('fails A B, 5');
     await desk.restart(routes(...to(...after)));

@@ -59,7 +59,7 @@ test('a question about an event does not start watching its region', async () =>
 });
 
 describe('what is held back for a receiver that is renamed', () => {
-  test('by its cap goes to the new one by its own group, and its end once', async () => {
+  test('by its cap goes to the new one by its own group, and its end once [long]', async () => {
     const rename = await openRenaming({ maxNotificationsPerHour: 1 });
     await desk.story('fails A, 2, fails B B, 2');
     expect(desk.lines()).toEqual(['ops@1 firing: A firing +1']);
@@ -72,7 +72,7 @@ describe('what is held back for a receiver that is renamed', () => {
     expect(await desk.states()).toEqual({ delivered: 4 });
   });
 
-  test('is notified once even if it goes to one with a cap, and was over by then', async () => {
+  test('is notified once even if it goes to one with a cap, and was over by then [long]', async () => {
     const rename = await openRenaming({ maxNotificationsPerHour: 1 });
     await desk.story('fails A, 2, fails B, fails C, 2, succeeds C');
     await rename({ maxNotificationsPerHour: 1 });

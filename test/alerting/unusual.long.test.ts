@@ -165,7 +165,7 @@ describe('FlightSlow', () => {
     expect(await said()).toEqual([]);
   });
 
-  test('does not fire while fewer than 30 Flights show what is usual', async () => {
+  test('does not fire while fewer than 30 Flights show what is usual [long]', async () => {
     begin(rule('FlightSlow'));
     await flyInARow(29, 60);
     await flyInARow(5, 900);
@@ -285,7 +285,7 @@ describe('FlightsUnusual', () => {
     expect(await said()).toEqual(['warning: Started 4 Flights on Thursday; Thursdays usually have 200.']);
   });
 
-  test('hours are judged by a zone, and bounds may be fixed', async () => {
+  test('hours are judged by a zone, and bounds may be fixed [long]', async () => {
     begin(rule('FlightsUnusual', { per: '1h', timezone: 'Asia/Kolkata', atLeast: 2, atMost: 10 }));
     await fly(spread(2, THURSDAY_US + 11.5 * HOUR_US, HOUR_US));
     await passUntil(THURSDAY_US + 12.5 * HOUR_US + MINUTE_US);
@@ -302,7 +302,7 @@ describe('FlightsUnusual', () => {
     ]);
   });
 
-  test('a Bird is not judged for the hours before it came to be watched', async () => {
+  test('a Bird is not judged for the hours before it came to be watched [long]', async () => {
     begin(rule('FlightsUnusual', { per: '1h', atLeast: 2 }));
     await store.transaction((tx) =>
       tx.inventory.putBirds([

@@ -8,7 +8,6 @@ import { loadConfig } from '../../src/config/load-config.ts';
 import type { Notification } from '../../src/domain/grouping/notification.ts';
 import { openAuthorizedTransport } from '../../src/http/authorized-transport.ts';
 import { LIMITS as LIMITS_OF_US } from '../../src/limits.ts';
-import { amountOf } from '../cases.ts';
 import { type Arrived, serveHttp } from '../http/servers.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { anyGroupNotification, HOSTILE } from './any-notification.ts';
@@ -365,7 +364,7 @@ const LIMITS: Readonly<Record<string, (body: ReturnType<typeof JSON.parse>) => v
   },
 };
 
-const RUNS = amountOf('chats: notifications of each kind', 60, 15);
+const RUNS = 30;
 
 describe('whatever a notification is made of', () => {
   test.each(KINDS)('%s accepts it [long]', async (kind) => {

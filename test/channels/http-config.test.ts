@@ -410,7 +410,7 @@ describe('a proxy for SOCKS 5', () => {
 });
 
 describe('a proxy', () => {
-  test('passes on plain HTTP, and tunnels TLS', async () => {
+  test('passes on plain HTTP, and tunnels TLS [long]', async () => {
     const proxy = later(await serveProxy());
     const plain = later(await serveHttp(demands('authorization', 'Bearer x')));
     const tls = later(

@@ -306,7 +306,7 @@ describe('firing alerts are repeated to another Alertmanager', () => {
         ),
     );
 
-  test('even if one of them is refused, and that is reported once it lasts', async () => {
+  test('even if one of them is refused, and that is reported once it lasts [long]', async () => {
     const accepts = ({ body }: HttpRequest) => !body!.includes('alert-7"');
     const { clock, requests, end, fire, setAside } = await watched((request) =>
       accepts(request) ? {} : { status: 500, body: 'a label' },
@@ -336,7 +336,7 @@ describe('firing alerts are repeated to another Alertmanager', () => {
     await end();
   });
 
-  test('in few requests if it refuses everything, which is reported until it accepts them', async () => {
+  test('in few requests if it refuses everything, which is reported until it accepts them [long]', async () => {
     let isBack = false;
     const { clock, requests, end, fire, setAside } = await watched(() => ({ status: isBack ? 200 : 503 }));
     await fire(1_200);
@@ -349,7 +349,7 @@ describe('firing alerts are repeated to another Alertmanager', () => {
     await end();
   });
 
-  test('only up to the third request without an answer', async () => {
+  test('only up to the third request without an answer [long]', async () => {
     const { clock, requests, end, fire } = await watched(new NestwatchError('timeout', 'no'));
     await fire(3_000);
     await clock.advance(61_000);

@@ -29,14 +29,14 @@ test('the templates of one message share one limit [long]', () => {
   expect(renderTexts({ text: quick }, several(), URL).texts).toEqual({ text: 'quick' });
 });
 
-test('a slow JSON template is not given the same time again', () => {
+test('a slow JSON template is not given the same time again [long]', () => {
   const ways = [slow('json'), compileTemplate('{% if true %}"y"{% endif %}', 'json', SAMPLE_VARIABLES)];
   const body: Template = { use: 'json', render: (...given) => ways.shift()!.render(...given) };
   const { texts, notes } = renderTexts({ body }, several(), URL);
   expect([texts, notes.length, ways]).toEqual([{}, 1, []]);
 });
 
-test('the headers of a mail share the limit of its parts', () => {
+test('the headers of a mail share the limit of its parts [long]', () => {
   const [subject, text] = [slow('text'), slow('text')];
   const mail = mailMessage(several(), URL, { subject, text, headers: { 'X-Own': quick } });
   expect(mail.headers).toEqual({});

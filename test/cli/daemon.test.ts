@@ -141,7 +141,7 @@ describe('status', () => {
     expect(JSON.parse(stdout)).toEqual((await ask('/api/v1/status')).json);
   });
 
-  test('the address and the token come from the configuration, or from --url with --token-file', async () => {
+  test('the address and the token come from the configuration, or from --url with --token-file [long]', async () => {
     const { web } = await serve({ config: { ...WEB, bearerToken: secret('b3arer-token') } });
     const port = new URL(web.url).port;
     const config = (auth: string) => tempFile('n.yaml', `web: { listen: "127.0.0.1:${port}"${auth} }`);
@@ -159,7 +159,7 @@ describe('status', () => {
     });
   });
 
-  test('over TLS it accepts only the certificate of the configuration, and uses the token with the most rights', async () => {
+  test('over TLS it accepts only the certificate of the configuration, and uses the token with the most rights [long]', async () => {
     const folder = openFolder();
     onTestFinished(() => folder.close());
     makeAuthority(folder.path, 'authority');

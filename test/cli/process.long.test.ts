@@ -17,7 +17,6 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { configJsonSchema } from '../../src/config/effective.ts';
-import { casesOf } from '../cases.ts';
 import { MAIN } from '../program.ts';
 import { nestwatch } from './test-io.ts';
 
@@ -98,7 +97,6 @@ async function startBeforeConfig(args: readonly string[]) {
 }
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
-const endings = (what: string, count: number) => casesOf(what, SIGNALS, SIGNALS.slice(0, count));
 
 describe('the process', () => {
   const codes = [
@@ -111,14 +109,11 @@ describe('the process', () => {
     [['healthcheck', '--url', 'http://127.0.0.1:1'], 1, /^$/],
   ] as const;
   // The tests below cover 0 and 2.
-  test.each(casesOf('process: exit codes', codes, codes.slice(2)))(
-    'ends with the exit code of its command: %j %i [long]',
-    async (args, exit, stdout) => {
-      const ended = await run(args);
-      expect(ended).toMatchObject({ exit, stdout: expect.stringMatching(stdout) });
-      expect(ended.stderr === '').toBe(exit === 0);
-    },
-  );
+  test.each(codes)('ends with the exit code of its command: %j %i [long]', async (args, exit, stdout) => {
+    const ended = await run(args);
+    expect(ended).toMatchObject({ exit, stdout: expect.stringMatching(stdout) });
+    expect(ended.stderr === '').toBe(exit === 0);
+  });
 
   test('writes a long answer into a pipe completely [long]', async () => {
     const { exit, stdout } = await run(['schema']);
@@ -277,30 +272,24 @@ describe('the process', () => {
     ['SIGUSR2', 'The level of the log has changed'],
   ] as const;
   // SIGTERM below and `held-signals.test.ts` show that signals are held meanwhile.
-  test.each(casesOf('process: signals that are followed once it has started', followed, []))(
-    '%s before it has started is handled afterwards',
-    async (signal, line) => {
-      const { child, configure } = await startBeforeConfig(['run']);
-      child.kill(signal);
-      await configure();
-      await readLines(child.stderr!).until(line);
-      child.kill('SIGTERM');
-      expect(await once(child, 'exit')).toEqual([0, null]);
-    },
-  );
+  test.each(followed)('%s before it has started is handled afterwards [long]', async (signal, line) => {
+    const { child, configure } = await startBeforeConfig(['run']);
+    child.kill(signal);
+    await configure();
+    await readLines(child.stderr!).until(line);
+    child.kill('SIGTERM');
+    expect(await once(child, 'exit')).toEqual([0, null]);
+  });
 
-  test.each(endings('process: signals before it has started', 0))(
-    '%s before it has started ends it in order',
-    async (signal) => {
-      const { child, configure } = await startBeforeConfig(['run']);
-      child.kill(signal);
-      await configure();
-      const log = readLines(child.stderr!);
-      await log.until('nestwatch is stopping');
-      await log.until('nestwatch has stopped');
-      expect(child.exitCode ?? (await once(child, 'exit'))[0]).toBe(0);
-    },
-  );
+  test.each(SIGNALS)('%s before it has started ends it in order [long]', async (signal) => {
+    const { child, configure } = await startBeforeConfig(['run']);
+    child.kill(signal);
+    await configure();
+    const log = readLines(child.stderr!);
+    await log.until('nestwatch is stopping');
+    await log.until('nestwatch has stopped');
+    expect(child.exitCode ?? (await once(child, 'exit'))[0]).toBe(0);
+  });
 
   test('a command without an output to finish ends at a signal at once [long]', async () => {
     const { child } = await startBeforeConfig(['backfill', '--from', '2026-01-01T00:00:00Z']);
@@ -308,13 +297,10 @@ describe('the process', () => {
     expect(await once(child, 'exit')).toEqual([null, 'SIGHUP']);
   });
 
-  test.each(endings('process: signals that end simulate', 0))(
-    '%s ends simulate with exit 0',
-    async (signal) => {
-      const child = start(['simulate', '--listen', '127.0.0.1:0', '--birds', '2']);
-      await once(child.stdout!, 'data');
-      child.kill(signal);
-      expect(await once(child, 'exit')).toEqual([0, null]);
-    },
-  );
+  test.each(SIGNALS)('%s ends simulate with exit 0 [long]', async (signal) => {
+    const child = start(['simulate', '--listen', '127.0.0.1:0', '--birds', '2']);
+    await once(child.stdout!, 'data');
+    child.kill(signal);
+    expect(await once(child, 'exit')).toEqual([0, null]);
+  });
 });

@@ -413,7 +413,7 @@ describe('the stage', () => {
     expect(await home.states()).toEqual({ delivered: 10_000 });
   });
 
-  test('many share one commit, and a single one is settled at once', async () => {
+  test('many share one commit, and a single one is settled at once [long]', async () => {
     const home = await world();
     const ids = Array.from({ length: 400 }, (_, index) => `d-${index}`);
     await home.queue(...ids.map((id) => ({ id })));

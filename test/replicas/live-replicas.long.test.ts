@@ -17,7 +17,6 @@ import { openSimulator } from '../../src/simulator/answers/simulator-server.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { createWorld, type World } from '../../src/simulator/world/world.ts';
 import { systemClock } from '../../src/time/clock.ts';
-import { casesOf } from '../cases.ts';
 import { createTestEdge, nestwatch } from '../cli/test-io.ts';
 import { MAIN } from '../program.ts';
 import { findServer, openDatabase, type PostgresDatabase } from '../store/postgres/postgres-server.ts';
@@ -153,8 +152,7 @@ web: { listen: "127.0.0.1:0" }
     return { url: app.url, go: end };
   }
 
-  const chosen = casesOf('replicas: how the first one goes', GOES, []);
-  test.each(chosen)('one %s, others take over, and all give the same answers', async (goes) => {
+  test.each(GOES)('one %s, others take over, and all give the same answers [long]', async (goes) => {
     const wait = { timeout: 100_000, interval: 400 };
     const a = await openFirst(goes);
     await expect.poll(() => ownersAt(a.url), wait).toEqual({ eu: hostname(), us: hostname() });

@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest';
 import { LIMITS } from '../../src/limits.ts';
 import { readItems } from '../../src/service/answer.ts';
 import { entryId, readBird, readNotification } from '../../src/service/resources.ts';
-import { casesOf } from '../cases.ts';
 
 const asItIs = { isWhole: true, read: (item: unknown) => item } as const;
 /** So long that the values of the answer are counted. */
@@ -46,7 +45,7 @@ describe('a long answer', () => {
     ['above', 1, false],
     ['below', -1, true],
   ] as const;
-  test.each(casesOf('long answers: counts near the limit', nearLimit, nearLimit.slice(0, 2)))(
+  test.each(nearLimit)(
     'is accepted or refused by how many items it has: %s the limit',
     async (_, more, isTaken) => {
       const count = LIMITS.inventory_items.most + more;
@@ -79,16 +78,13 @@ describe('a long answer', () => {
     ['a text of megabytes', `[{"id":"1","name":"${'N'.repeat(8_000_000)}"}]`, undefined],
     ['escapes and quotation marks', `["${'\\\\\\"'.repeat(3_000_000)}"]`, undefined],
   ] as const;
-  test.each(casesOf('long answers: huge ones', huge, huge.slice(0, 3)))(
-    'blocks nothing else for 200 ms: %s',
-    async (_, text, limit) => {
-      const longestTurnMs = watchTurns();
-      const reading = readItems(text, { read: readNotification });
-      if (limit) await expect(reading).rejects.toThrow(tooLarge(limit));
-      else await reading.catch((error) => expect(error).toBeInstanceOf(SyntaxError));
-      expect(await longestTurnMs()).toBeLessThan(200);
-    },
-  );
+  test.each(huge)('blocks nothing else for 200 ms: %s [long]', async (_, text, limit) => {
+    const longestTurnMs = watchTurns();
+    const reading = readItems(text, { read: readNotification });
+    if (limit) await expect(reading).rejects.toThrow(tooLarge(limit));
+    else await reading.catch((error) => expect(error).toBeInstanceOf(SyntaxError));
+    expect(await longestTurnMs()).toBeLessThan(200);
+  });
 });
 
 describe('what an entry holds', () => {

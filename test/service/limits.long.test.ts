@@ -2,12 +2,11 @@ import { expect, test } from 'vitest';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { sleep } from '../../src/time/clock.ts';
 import { bucketLimit, keepAsking as refusedNowAndThen, windowLimit } from '../bench/refusals.ts';
-import { amountOf, casesOf } from '../cases.ts';
 import { openRegion, type Reply } from './region.ts';
 
-const SEEDS = casesOf('limits: services that refuse by chance', [1, 2], [1]);
-const MINUTES_BEFORE_FALL = amountOf('limits: minutes before one falls', 10, 2);
-const QUOTAS = casesOf('limits: requests a second of a quota', [1, 8], [1]);
+const SEEDS = [1, 2];
+const MINUTES_BEFORE_FALL = 10;
+const QUOTAS = [1, 8];
 
 /** Eight clients send requests without a pause, until the returned function stops them. */
 function keepAsking({ client, clock }: ReturnType<typeof openRegion>): () => Promise<void> {
@@ -55,7 +54,7 @@ test.each([
 ])(
   'of a service that allows 3 requests a second, 429 %s, after a minute under 2 %% are refused and over 85 %% used',
   async (_how, headers) => {
-    for (const minutes of casesOf('limits: minutes that are watched', [2, 30], [2])) {
+    for (const minutes of [2, 30]) {
       const { refusedShare, used } = await watch(3, minutes, headers as Record<string, string>);
       expect(refusedShare).toBeLessThan(0.02);
       expect(used).toBeGreaterThan(0.85);
@@ -64,7 +63,7 @@ test.each([
 );
 
 test('other limits are found as well [long]', async () => {
-  for (const perSecond of casesOf('limits: others that are found', [1, 12, 40], [1, 12])) {
+  for (const perSecond of [1, 12, 40]) {
     const { refusedShare, used } = await watch(perSecond, 10, {});
     expect(refusedShare).toBeLessThan(0.02);
     expect(used).toBeGreaterThan(0.85);
@@ -75,7 +74,7 @@ const shares = [
   [0.1, 0.12],
   [0.01, 0.2],
 ] as const;
-test.each(casesOf('limits: shares that are refused', shares, shares.slice(0, 1)))(
+test.each(shares)(
   'if a share of %f is refused at random, the rate does not go down to a trickle',
   async (shed, least) => {
     for (const seed of SEEDS) {
@@ -90,7 +89,7 @@ const pauses = [
   ['3', 0.1],
   ['1', 0.2],
 ] as const;
-test.each(casesOf('limits: pauses after random refusals', pauses, pauses.slice(0, 1)))(
+test.each(pauses)(
   'also if random refusals ask for a pause of %s s, apart from the pauses [long]',
   async (retryAfter, least) => {
     const service = { ceiling: 10, shed: 0.1, retryAfter: () => retryAfter };
@@ -105,7 +104,7 @@ test.each(casesOf('limits: pauses after random refusals', pauses, pauses.slice(0
 test.each([
   ['10 s', 10_000],
   ['1 min', 60_000],
-])('a quota for each %s is respected, although only its end is refused', async (_, windowMs) => {
+])('a quota for each %s is respected, although only its end is refused [long]', async (_, windowMs) => {
   const retryAfter = (nowMs: number) => String(Math.ceil((windowMs - (nowMs % windowMs)) / 1000));
   for (const perSecond of QUOTAS) {
     const limits = [{ fromMinute: 0, admits: windowLimit((perSecond * windowMs) / 1000, windowMs) }];
@@ -176,14 +175,11 @@ async function recovery(
 const slowDown: Reply = { status: 429, headers: { 'retry-after': '2' } };
 const clean = { seconds: 8, share: 0, reply: {} };
 
-test.each(casesOf('limits: spells of 429', [1, 2, 3, 4], [1, 2]))(
-  'after a short spell of 429 the rate is back within a minute (%i)',
-  async (seed) => {
-    const spell = [{ seconds: 20, share: 0.6, reply: slowDown }];
-    expect(await recovery(5, seed, spell)).toBeLessThanOrEqual(40);
-    expect(await recovery(30, seed, spell)).toBeLessThanOrEqual(40);
-  },
-);
+test.each([1, 2, 3, 4])('after a short spell of 429 the rate is back within a minute (%i)', async (seed) => {
+  const spell = [{ seconds: 20, share: 0.6, reply: slowDown }];
+  expect(await recovery(5, seed, spell)).toBeLessThanOrEqual(40);
+  expect(await recovery(30, seed, spell)).toBeLessThanOrEqual(40);
+});
 
 test('after bursts of 429 among other faults the rate is back within a minute', async () => {
   const burst = { seconds: 7, share: 1, reply: slowDown };
@@ -196,7 +192,7 @@ test('after bursts of 429 among other faults the rate is back within a minute', 
   expect(await recovery(30, 1, [...faults, burst])).toBeLessThanOrEqual(40);
 });
 
-test('a limit that has fallen is found within two minutes, with few requests refused meanwhile', async () => {
+test('a limit that has fallen is found within two minutes, with few requests refused meanwhile [long]', async () => {
   let admits = bucketLimit(50);
   let accepted = 0;
   let refused = 0;

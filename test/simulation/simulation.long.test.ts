@@ -1,22 +1,18 @@
 import { randomInt } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { amountOf, casesOf, say } from '../cases.ts';
+import { say } from '../cases.ts';
 import { createDelays } from './delays.ts';
 import { type Outcome, runSeed } from './run.ts';
 
-const HOURS = amountOf('simulation: hours of each world', 2, 0.2);
+const HOURS = 2;
 
 /** Each of these found a fault once, or shows much of what can go wrong. */
-const KNOWN_SEEDS = [2, 5, 8, 15, 28, 36, 55, 63, 70, 74, 86, 1_157_796_283];
+const KNOWN_SEEDS = [2, 8, 28, 55, 70, 1_157_796_283];
 
-/** New worlds in each long run: `simulate.ts` runs more. Here, and for the choice below, real randomness is used. */
-const NEW_SEEDS = Array.from({ length: 8 }, () => randomInt(1, 2 ** 31));
+/** New worlds in each run: `simulate.ts` runs more. Only here is real randomness used. */
+const NEW_SEEDS = Array.from({ length: 4 }, () => randomInt(1, 2 ** 31));
 
-const seeds = casesOf(
-  'simulation: worlds',
-  [...KNOWN_SEEDS, ...NEW_SEEDS],
-  [KNOWN_SEEDS[randomInt(KNOWN_SEEDS.length)]!],
-);
+const seeds = [...KNOWN_SEEDS, ...NEW_SEEDS];
 say(`worlds of this run: ${seeds.join(', ')}`);
 
 const outcomes = new Map<number, Promise<Outcome>>();

@@ -30,12 +30,8 @@ import { describeTroubles } from './contract/troubles.ts';
 import { describeUpkeep } from './contract/upkeep.ts';
 import { describeWrites } from './contract/writes.ts';
 
-/** With `some`, tests are left out that say little about how a store works as a whole, but take most of the time. */
-export function describeStore(
-  name: string,
-  open: () => Promise<Subject>,
-  repositories: 'all' | 'some' = 'all',
-): void {
+/** `others` names those tests that say little about how a store works as a whole, but take most of the time. */
+export function describeStore(name: string, open: () => Promise<Subject>, others = 'the others'): void {
   describe(name, () => {
     let subject: Subject;
     beforeEach(async () => {
@@ -52,26 +48,27 @@ export function describeStore(
     describeSuppressions(run);
     describeForwards(run);
     describeOwnership(run);
-    if (repositories === 'some') return;
-    describeStreams(run);
-    describeEvents(run);
-    describeFlights(run);
-    describeAudits(run);
-    describeActions(run);
-    describeBirds(run);
-    describeBrowsers(run);
-    describeOverdue(run);
-    describeAlertPages(() => subject, run);
-    describeSilences(() => subject, run);
-    describeNotes(run);
-    describeErrors(run);
-    describeDigests(run);
-    describeReceivers(run);
-    describeOutbox(() => subject, run);
-    describeLookedFor(run);
-    describeFaults(run);
-    describeTroubles(run);
-    describeUpkeep(run);
-    describeWrites(run);
+    describe(others, () => {
+      describeStreams(run);
+      describeEvents(run);
+      describeFlights(run);
+      describeAudits(run);
+      describeActions(run);
+      describeBirds(run);
+      describeBrowsers(run);
+      describeOverdue(run);
+      describeAlertPages(() => subject, run);
+      describeSilences(() => subject, run);
+      describeNotes(run);
+      describeErrors(run);
+      describeDigests(run);
+      describeReceivers(run);
+      describeOutbox(() => subject, run);
+      describeLookedFor(run);
+      describeFaults(run);
+      describeTroubles(run);
+      describeUpkeep(run);
+      describeWrites(run);
+    });
   });
 }

@@ -2,11 +2,10 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Settlement } from '../../src/store/outbox-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { amountOf } from '../cases.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { delivery, NOW_US, notification, SECOND_US } from './contract/sample-records.ts';
 
-const RUNS = amountOf('states of the outbox: runs of whatever happens', 150, 25);
+const RUNS = 60;
 
 type Action =
   | { readonly does: 'enqueue'; readonly lane: string; readonly suppressed: boolean }

@@ -254,7 +254,7 @@ test('other work continues while the expressions are compiled beside which a sil
   expect(pauses).toBeGreaterThanOrEqual(Math.floor((2 * LARGE) / MOST_LARGE));
 });
 
-test('a long transaction lets other work continue while it reads what may inhibit others', async () => {
+test('a long transaction lets other work continue while it reads what may inhibit others [long]', async () => {
   const store = await openAlerts(['alertname']);
   let [most, row] = [0, 0];
   const counting: Matcher = {

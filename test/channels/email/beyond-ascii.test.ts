@@ -78,7 +78,7 @@ test('the server is asked once a minute, and only if there are any [long]', asyn
   expect(connections()).toBe(3);
 });
 
-test('without SMTPUTF8 the others are mailed and these are named', async () => {
+test('without SMTPUTF8 the others are mailed and these are named [long]', async () => {
   const { mails, send } = await opened({ hideSMTPUTF8: true });
   const named = { recipient: 'jürgen@example.com', why: NO_SMTPUTF8 };
   expect(await send(TO)).toEqual({ kind: 'accepted', leftOut: [named] });

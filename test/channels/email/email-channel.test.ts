@@ -67,7 +67,7 @@ const refusal = (responseCode: number, words: string) => Object.assign(new Error
 const URL = 'https://watch.example.com';
 
 describe('a mail through a real server', () => {
-  test('is read back with its headers, text and HTML', async () => {
+  test('is read back with its headers, text and HTML [long]', async () => {
     const { channel, mails, at } = await mailServer();
     const to = ['Ops <ops@example.com>', 'second@example.com'];
     const first = alert({ labels: { ...alert().labels, bird: 'Übersetzen 日本語' } });

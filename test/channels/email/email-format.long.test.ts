@@ -8,11 +8,10 @@ import { escapeHtml, linkable } from '../../../src/channels/message/section.ts';
 import { shortId } from '../../../src/domain/alert/event.ts';
 import type { GroupNotification } from '../../../src/domain/grouping/notification.ts';
 import { anyCharacter } from '../../any-character.ts';
-import { amountOf } from '../../cases.ts';
 import { WORDS } from '../../domain/kinds/kind-words.ts';
 import { alert, failedFlight, group, MINUTE_US, NOW_US, storm } from '../sample-notifications.ts';
 
-const RUNS = amountOf('mails of whatever comes: runs', 60, 10);
+const RUNS = 30;
 
 const URL = 'https://nestwatch.example.com';
 const text = (notification: GroupNotification) => emailText(mailView(notification, URL));

@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { mailMessage } from '../../../src/channels/email/mail-message.ts';
 import type { GroupNotification } from '../../../src/domain/grouping/notification.ts';
-import { amountOf } from '../../cases.ts';
 import { anyGroupNotification } from '../any-notification.ts';
 import { alert, group, NOW_US } from '../sample-notifications.ts';
 
@@ -127,7 +126,7 @@ describe('the mails of a group stay one conversation', () => {
           }
         },
       ),
-      { numRuns: amountOf('subjects: threads', 100, 30) },
+      { numRuns: 100 },
     );
   });
 

@@ -89,7 +89,7 @@ receivers:
 }
 
 describe('test-receiver', () => {
-  test('sends a sample through every integration', async () => {
+  test('sends a sample through every integration [long]', async () => {
     const { run, posts, mails } = await setUp();
     const { exit, stdout, stderr } = await run('test-receiver', 'all');
     expect([exit, stderr]).toEqual([0, '']);

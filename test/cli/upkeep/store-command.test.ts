@@ -86,7 +86,7 @@ test.each([
   expect(stderr.split('\n')[0]).toBe(`nestwatch: The copy ${at(name)} cannot be written: ${why}.`);
 });
 
-test('a copy waits until no daemon uses the store, and restores a backup', async () => {
+test('a copy waits until no daemon uses the store, and restores a backup [long]', async () => {
   const { at, run, stop, open } = await stored();
   await run('backup', at('b.db'));
   expect(await run('copy', '--to', `sqlite:${at('c.db')}`)).toMatchObject({

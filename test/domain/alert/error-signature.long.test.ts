@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { MAX_SIGNATURE_LENGTH, signature } from '../../../src/domain/alert/error-signature.ts';
 import { anyCharacter } from '../../any-character.ts';
-import { amountOf } from '../../cases.ts';
 
 describe('signature', () => {
   test.each([
@@ -217,7 +216,7 @@ describe('signature', () => {
       fc.property(parts, (part) => {
         expect(signature(write(part))).toBe(first);
       }),
-      { numRuns: amountOf('signatures: failures that are compared', 300, 60) },
+      { numRuns: 60 },
     );
   });
 

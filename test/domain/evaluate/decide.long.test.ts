@@ -5,7 +5,6 @@ import { type Fact, scopeOf } from '../../../src/domain/alert/fact.ts';
 import { decide, tick } from '../../../src/domain/evaluate/decide.ts';
 import { defaultRule } from '../../../src/domain/kinds/kinds.ts';
 import { parseMatchers } from '../../../src/domain/matchers/matcher.ts';
-import { amountOf } from '../../cases.ts';
 import {
   birdIdle,
   birdLog,
@@ -27,7 +26,7 @@ import {
   watch,
 } from '../world.ts';
 
-const RUNS = amountOf('decisions: runs of whatever happens', 300, 50);
+const RUNS = 100;
 
 const FAILED_BY_DEFAULT = `FlightFailed/${OF_DEFAULT.FlightFailed}/eu/bird/148890`;
 

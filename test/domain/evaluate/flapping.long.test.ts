@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isForgettable } from '../../../src/domain/alert/alert.ts';
 import { isSettled } from '../../../src/domain/grouping/group.ts';
-import { amountOf } from '../../cases.ts';
 import {
   birdLog,
   birdStatus,
@@ -16,7 +15,7 @@ import {
   watch,
 } from '../world.ts';
 
-const RUNS = amountOf('flapping: runs of whatever happens', 300, 100);
+const RUNS = 100;
 
 const failed = (at: number, message = '') => flight('failed', { started: at - 1, at, message });
 const landed = (at: number) => flight('succeeded', { started: at - 0.5, at });

@@ -4,7 +4,6 @@ import type { Fact } from '../../../src/domain/alert/fact.ts';
 import { decide } from '../../../src/domain/evaluate/decide.ts';
 import { MAX_ALERTS } from '../../../src/domain/grouping/flush.ts';
 import { HAS_LEFT, isSettled } from '../../../src/domain/grouping/group.ts';
-import { amountOf } from '../../cases.ts';
 import { node, tree } from '../route-tree.ts';
 import {
   birdLog,
@@ -19,7 +18,7 @@ import {
 } from '../world.ts';
 import { groupingStory, line } from './grouping-story.ts';
 
-const RUNS = amountOf('groups: runs of whatever happens', 150, 40);
+const RUNS = 60;
 
 const ROOT = tree(node('', { groupBy: ['alertname', 'region'] }));
 const failed = (at: number, bird = 'A', message = 'boom') =>

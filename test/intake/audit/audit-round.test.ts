@@ -427,7 +427,7 @@ describe('what is proven complete of a feed', () => {
     expect(round.verifiedUntilUs('bird_log')).toBe(0);
   });
 
-  test('is unchanged when a Bird comes back that was gone for a while, whatever an earlier life knew', async () => {
+  test('is unchanged when a Bird comes back that was gone for a while, whatever an earlier life knew [long]', async () => {
     const hiddenUs = [usAgo(30 * MINUTE_MS)];
     await add('1', { ...BUSY, hiddenUs });
     await pass(11 * MINUTE_MS);

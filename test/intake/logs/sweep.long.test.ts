@@ -7,10 +7,9 @@ import {
   type PageView,
   startOf,
 } from '../../../src/intake/logs/sweep.ts';
-import { amountOf } from '../../cases.ts';
 
 const SECOND_US = 1_000_000;
-const RUNS = amountOf('sweeps: services and entries', 300, 75);
+const RUNS = 150;
 
 interface Entry {
   readonly id: number;

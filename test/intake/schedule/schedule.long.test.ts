@@ -4,7 +4,6 @@ import { type Polled, Schedule, type ScheduleOptions } from '../../../src/intake
 import { heldBoundMs, Measured, squareRootBoundMs } from '../../bench/delay-measure.ts';
 import { schedulePolicy, uniformPolicy } from '../../bench/delay-policies.ts';
 import { createDelayWorld, SHAPES } from '../../bench/delay-world.ts';
-import { amountOf } from '../../cases.ts';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -550,7 +549,7 @@ describe('the longest interval', () => {
         }
       }),
       {
-        numRuns: amountOf('schedule: runs of the longest interval', 60, 10),
+        numRuns: 60,
         // One stream, whose turns are nearly as long as its aim.
         examples: [[{ streams: 1, minS: 1, aimS: 45, maxS: 60, load: 0.7625, hot: [0] }]],
       },

@@ -1,7 +1,6 @@
 /** A process that is killed around a reading that shows changes makes exactly one event of each. */
 import { expect, onTestFinished, test } from 'vitest';
 import { createDaemon } from '../../../src/daemon.ts';
-import { amountOf } from '../../cases.ts';
 import { createMortal, type Mortal } from '../mortal.ts';
 import { type LifePlan, type Plan, planOf } from '../plan.ts';
 import { openScene } from '../run.ts';
@@ -22,7 +21,7 @@ function quietPlan(): Plan {
   };
 }
 
-const KILLS = amountOf('kills', 50, 6);
+const KILLS = 50;
 
 test(`${KILLS} kills before and after the commits of a reading lose and repeat nothing [long]`, async () => {
   const scene = await openScene(1, quietPlan(), { hours: 1 });

@@ -8,7 +8,7 @@ const HOURS = 1.5;
 const KNOWN_SEEDS = [1, 5, 9, 11, 12];
 
 /** New worlds in each run: the only place where real randomness is used. */
-const NEW_SEEDS = Array.from({ length: 5 }, () => randomInt(1, 2 ** 31));
+const NEW_SEEDS = Array.from({ length: 2 }, () => randomInt(1, 2 ** 31));
 
 for (const seed of [...KNOWN_SEEDS, ...NEW_SEEDS]) {
   test(`several replicas lose, invent, repeat and leave unexplained nothing in the world of seed ${seed} [long]`, async () => {

@@ -4,7 +4,6 @@ import { type Event, shortId } from '../../../src/domain/alert/event.ts';
 import type { EventQuery } from '../../../src/store/sql/watched/event-pages.ts';
 import { parseInstant } from '../../../src/time/instant.ts';
 import { anyCharacter } from '../../any-character.ts';
-import { amountOf } from '../../cases.ts';
 import { alert, event, flight, HOSTILE_TEXTS, NOW_US, SECOND_US } from './sample-records.ts';
 import type { Run } from './subject.ts';
 
@@ -452,7 +451,7 @@ export function describeEvents(run: Run): void {
           expect(stored).toHaveLength(model.size);
         },
       ),
-      { numRuns: amountOf('store: series of inserts', 20, 6) },
+      { numRuns: 6 },
     );
   });
 }

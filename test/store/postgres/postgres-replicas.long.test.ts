@@ -5,7 +5,6 @@ import { codeOf } from '../../../src/errors.ts';
 import type { Lease } from '../../../src/store/ownership-store.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import type { Store, Transaction } from '../../../src/store/store.ts';
-import { amountOf } from '../../cases.ts';
 import { createVirtualClock, type VirtualClock } from '../../virtual-clock.ts';
 import {
   alert,
@@ -21,8 +20,8 @@ import { findServer, openDatabase, type PostgresDatabase, placeOn } from './post
 
 const bin = findServer();
 const MINUTE_MS = 60_000;
-const DELIVERIES = amountOf('replicas on one PostgreSQL: deliveries that all claim', 210, 70);
-const READS = amountOf('replicas on one PostgreSQL: reads of a long transaction', 500, 150);
+const DELIVERIES = 210;
+const READS = 500;
 
 describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
   let server: PostgresDatabase;

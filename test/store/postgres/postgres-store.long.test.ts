@@ -1,7 +1,6 @@
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
-import { casesOf, say } from '../../cases.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { describeStore } from '../contract.ts';
 import { findServer, openDatabase, type PostgresDatabase, placeOn } from './postgres-server.ts';
@@ -63,10 +62,9 @@ describe.skipIf(bin === undefined)('on PostgreSQL', () => {
   const ways = [
     ['alone', false, 'own tables'],
     // Replicas of one version, with tables of their own, are in `postgres-replicas.long.test.ts`.
-    ['as one of several, beside a newer version', true, 'tables of the newer'],
+    ['as one of several, beside a newer version [long]', true, 'tables of the newer'],
   ] as const;
-  const chosen = casesOf('the contract on PostgreSQL: ways to use it', ways, ways.slice(0, 1));
-  describe.each(chosen)('%s', (_, isShared, whose) => {
+  describe.each(ways)('%s', (_, isShared, whose) => {
     if (whose !== 'own tables') beforeAll(addColumns);
 
     describeStore(
@@ -84,14 +82,10 @@ describe.skipIf(bin === undefined)('on PostgreSQL', () => {
           close: () => store.close(),
         };
       },
-      inject('cases'),
+      'the others [long]',
     );
   });
 });
-
-if (inject('cases') === 'some') {
-  say('the contract on PostgreSQL: the repositories that show how it works; all: npm run test:long');
-}
 
 if (bin === undefined) {
   test('PostgreSQL was not found: its store was not tested', () => {

@@ -24,7 +24,6 @@ import { openConnection } from '../../../src/store/sqlite/connection.ts';
 import { prepareSchema } from '../../../src/store/sqlite/prepare-schema.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Transaction } from '../../../src/store/store.ts';
-import { casesOf, spread } from '../../cases.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { alert, delivery, event, groupNotification, NOW_US } from '../contract/sample-records.ts';
 
@@ -439,7 +438,7 @@ describe('committed data', () => {
   const KILLS = [1, 7, 40, 150, 333];
   test('is complete after kill -9 at any moment: what was acknowledged, and no half of anything [long]', async () => {
     let first = 0;
-    for (const killAfter of casesOf('store in a file: writes before it is killed', KILLS, spread(KILLS, 2))) {
+    for (const killAfter of KILLS) {
       const writer = nestwatch('write', path, String(first));
       expect((await writer.lines.next()).value).toBe('open');
       const acknowledged: number[] = [];

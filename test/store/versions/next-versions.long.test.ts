@@ -61,7 +61,7 @@ describe('a file', () => {
     expect(inFile('SELECT DISTINCT note FROM bird')).toEqual([{ note: 'the number 7' }]);
   });
 
-  test('goes back to the copy by its name alone, and forward again', async () => {
+  test('goes back to the copy by its name alone, and forward again [long]', async () => {
     await (await open(NEXT_STEPS)).close();
     renameSync(`${path}.version-${NOW}`, path);
     for (const steps of [STEPS, NEXT_STEPS]) {

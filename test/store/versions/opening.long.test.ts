@@ -11,7 +11,6 @@ import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { STEPS } from '../../../src/store/versions/steps.ts';
-import { casesOf } from '../../cases.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { findServer, openDatabase } from '../postgres/postgres-server.ts';
 import { expectContent } from './kept-content.ts';
@@ -72,7 +71,7 @@ const ENGINES = [
   ['PostgreSQL', bin],
 ] as const;
 
-test.each(casesOf('opening: engines', ENGINES, [ENGINES[0]]))(
+test.each(ENGINES)(
   'on %s, the daemon is healthy while it changes tables, and stops when it is asked to [long]',
   async (engine, program) => {
     if (engine === 'PostgreSQL' && program === undefined) return;

@@ -192,7 +192,7 @@ describe('with a real provider', () => {
     },
   );
 
-  test('a session that was put into a browser beforehand does not become that of who logs in there', async () => {
+  test('a session that was put into a browser beforehand does not become that of who logs in there [long]', async () => {
     const { externalUrl, ask } = await opened('anna');
     const session = (person: ReturnType<typeof browser>) =>
       person.jars.get(new URL(externalUrl).host)!.get('nestwatch_session')!;
@@ -325,7 +325,7 @@ describe('with a provider that answers wrongly', () => {
     ]);
   });
 
-  test('without groups everybody who logs in may do what `scopes` says', async () => {
+  test('without groups everybody who logs in may do what `scopes` says [long]', async () => {
     const { logIn } = await opened({ groups: new Map(), scopes: new Set(['read']) });
     expect(await logIn()).toMatchObject({ status: 200, hasSession: true });
   });

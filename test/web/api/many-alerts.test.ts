@@ -177,7 +177,7 @@ test.each([
   expect(ids).toEqual(ids.toSorted());
 });
 
-test('hundreds of long silences are searched in turns', async () => {
+test('hundreds of long silences are searched in turns [long]', async () => {
   const { ask, mostRead } = await withSilences();
   const { json } = await ask<readonly unknown[]>('/api/v2/silences?text=nothing');
   expect(json).toEqual([]);

@@ -206,7 +206,7 @@ describe('what is over', () => {
     expect(text).toContain('Over 60 s ago, lasted 5 min: a Flight landed.');
   });
 
-  test('of last night is one link away, in the zone of the reader, with what still fires', async () => {
+  test('of last night is one link away, in the zone of the reader, with what still fires [long]', async () => {
     const { ask, store } = await serve();
     await put(store, over('night', Date.parse('2026-07-02T01:00:00Z') * 1000));
     await put(store, over('day', NOW_US - MINUTE, { error: 'another' }));

@@ -89,7 +89,7 @@ describe('/birds', () => {
     expect((await page('/birds?since=45m')).text).not.toContain('Translate blog');
   });
 
-  test('continues where a page ends', async () => {
+  test('continues where a page ends [long]', async () => {
     const { page, store } = await served();
     const birds = Array.from({ length: 60 }, (_, index) => ({
       ...{ region: 'us', birdId: `x${index}`, nestId: '7', name: `Extra ${index}.`, status: 'active' },

@@ -56,7 +56,7 @@ test('tiles and problems have a strip of the last day, whatever the number of al
   expect(body.match(/ spark"/g)!.length).toBe(2 + body.match(/<li class="\w+"><a href="nests/g)!.length);
 });
 
-test('what happened to many Birds by one cause is one entry, which says if older ones were not read', async () => {
+test('what happened to many Birds by one cause is one entry, which says if older ones were not read [long]', async () => {
   const { ask, store } = await nests();
   const failures = (count: number) =>
     Array.from({ length: count }, (_, index) =>

@@ -148,7 +148,7 @@ describe('the headline', () => {
     expect(iconOf(body)).toBe(colour);
   });
 
-  test('counts the waiting alerts, after what is grave and before the rest', async () => {
+  test('counts the waiting alerts, after what is grave and before the rest [long]', async () => {
     const grave = await serve(impaired(down));
     await putAlert(grave.store, anAlert({ id: 'a' }));
     const { body } = await grave.ask('/');
@@ -173,7 +173,7 @@ describe('the headline', () => {
     expect(read(body)).toContain('1 acknowledged by Anna.');
   });
 
-  test('is red about a new warning, and amber about what impairs the watch once somebody has acknowledged it', async () => {
+  test('is red about a new warning, and amber about what impairs the watch once somebody has acknowledged it [long]', async () => {
     const { ask, post, store } = await serve(impaired(down));
     const warning = { ...anAlert({ id: 'w' }).labels, severity: 'warning' };
     await putAlert(store, anAlert({ id: 'w', labels: warning }));
@@ -205,7 +205,7 @@ describe('the headline', () => {
     expect(body).not.toContain('<li class="alert bad">');
   });
 
-  test('has the colour of the severest, however many began after it, and that one comes first', async () => {
+  test('has the colour of the severest, however many began after it, and that one comes first [long]', async () => {
     const { ask, store } = await serve();
     const warning = { ...anAlert({ id: 'a' }).labels, severity: 'warning', bird: 'Later' };
     await store.transaction((tx) =>

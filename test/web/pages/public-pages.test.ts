@@ -79,7 +79,7 @@ describe('a public page', () => {
     expect(body).toContain('Sales');
   });
 
-  test('says that the state is unknown while the watch is interrupted, and only then', async () => {
+  test('says that the state is unknown while the watch is interrupted, and only then [long]', async () => {
     for (const [change, known] of [
       [{ reason: 'region_down', region: 'eu', stopsHeartbeat: true }, false],
       [{ reason: 'store_failing', stopsHeartbeat: true }, false],
@@ -141,7 +141,7 @@ describe('a badge', () => {
     );
   });
 
-  test.each(HOSTILE_TEXTS)('contains no markup from a name: %j', async (name) => {
+  test.each(HOSTILE_TEXTS)('contains no markup from a name: %j [long]', async (name) => {
     const { ask, store } = await served({ nests: ['*'] });
     await store.transaction((tx) =>
       tx.inventory.putNests([{ region: 'eu', nestId: '682', name, present: true }]),
@@ -156,7 +156,7 @@ describe('a badge', () => {
 });
 
 describe('nothing else is public', () => {
-  test('no other Nest, and none without the configuration', async () => {
+  test('no other Nest, and none without the configuration [long]', async () => {
     const { ask } = await served();
     for (const path of [
       '/public/us/7',

@@ -198,7 +198,7 @@ describe('the report of a month', () => {
     expect(tableOf(body, 'Acknowledged by')).toEqual(['otto@example.com 1']);
   });
 
-  test('counts every alert, however many there are', async () => {
+  test('counts every alert, however many there are [long]', async () => {
     const { ask, store } = await twoMonths();
     await store.transaction(async (tx) => {
       for (let count = 0; count < 600; count += 1) {
@@ -218,7 +218,7 @@ describe('the report of a month', () => {
     ['?region=asia', 'region: must be one of eu, us'],
     ['?region=eu&nest=none', 'No such Nest is known'],
     ['?since=1h', 'there is no parameter'],
-  ])('refuses %s', async (query, said) => {
+  ])('refuses %s [long]', async (query, said) => {
     const { ask } = await twoMonths();
     const page = await ask(`/report${query}`);
     expect(page.status).toBe(400);

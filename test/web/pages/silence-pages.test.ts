@@ -49,7 +49,7 @@ describe('the overview', () => {
     );
   });
 
-  test('shows who silenced what, what it mutes, and ends it on request', async () => {
+  test('shows who silenced what, what it mutes, and ends it on request [long]', async () => {
     const { ask, submit, silences } = await withAlert();
     await submit('/silence', FIELDS);
     const text = read((await ask('/')).body);
