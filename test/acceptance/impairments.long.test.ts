@@ -538,7 +538,7 @@ describe('a mail about an impaired watch', () => {
   const AT_ONCE = { groupWaitMs: 0, groupIntervalMs: 1_000 };
   const watchMails = (status: 'firing' | 'resolved') => mailed('WatchImpaired', status, 0);
 
-  test('is sent about a first reading that makes events late, as FeedBehind', async () => {
+  test('is sent about a first reading that makes events late, as FeedBehind [long]', async () => {
     await open({
       requestsPerSecond: 0.1,
       before(world) {
@@ -586,7 +586,7 @@ describe('a mail about an impaired watch', () => {
     ]);
   });
 
-  test('is not sent again or as resolved at a restart while the impairment lasts', async () => {
+  test('is not sent again or as resolved at a restart while the impairment lasts [long]', async () => {
     await open({ excludedNests: ['Prod*'], route: AT_ONCE });
     stage.ourClockSteps(600);
     free = GIB / 4;
@@ -602,7 +602,7 @@ describe('a mail about an impaired watch', () => {
     expect(watchMails('resolved')).toEqual([]);
   });
 
-  test('is not sent at restarts if all is well', async () => {
+  test('is not sent at restarts if all is well [long]', async () => {
     await open({ route: AT_ONCE });
     for (let times = 0; times < 5; times += 1) {
       await stage.minutesPass(2);
@@ -629,7 +629,7 @@ describe('a mail about an impaired watch', () => {
     }
   });
 
-  test('is not sent about a short moment, and only a few times about what comes and goes each minute', async () => {
+  test('is not sent about a short moment, and only a few times about what comes and goes each minute [long]', async () => {
     await open({ route: AT_ONCE });
     await stage.minutesPass(10);
     // At most one judgement, whenever it comes.

@@ -283,7 +283,7 @@ test('malformed entries are reported once for their feed, and the alert ends a d
   expect(received().at(-1)).toBe('SchemaDrift resolved');
 });
 
-test('of two rules of a kind, each notifies of what it matches, even while the other still fires', async () => {
+test('of two rules of a kind, each notifies of what it matches, even while the other still fires [long]', async () => {
   let birdId = '';
   const critical = rule('FlightFailed', {
     match: parseMatchers('error=~".*quota.*"'),

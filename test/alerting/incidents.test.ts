@@ -67,7 +67,7 @@ describe('an incident whose alert is acknowledged', () => {
     expect(desk.pages[1]).not.toHaveProperty('payload');
   });
 
-  test('is closed when somebody resolves the alert by hand, and the next failure opens another', async () => {
+  test('is closed when somebody resolves the alert by hand, and the next failure opens another [long]', async () => {
     const desk = await open({ receivers: [pager()] });
     await desk.story('fails A, 2, acknowledges A, 10, resolves A, 10, fails A, 10');
     expect(story(desk).map((one) => one.replace(/@\d+/, ''))).toEqual([

@@ -183,7 +183,7 @@ const own = fc.record({ title: anyText, text: anyText }, { requiredKeys: [] });
 const runs = { numRuns: 60 };
 
 describe('whatever a notification is made of', () => {
-  test('Slack accepts it', () => {
+  test('Slack accepts it [long]', () => {
     const style = { channel: '#ops', username: 'nestwatch', iconEmoji: ':bird:', iconUrl: '' };
     fc.assert(
       fc.property(anyGroupNotification, own, fc.array(anyText, { maxLength: 2 }), (group, texts, notes) => {

@@ -126,7 +126,7 @@ describe('alerts resolve', () => {
     });
   });
 
-  test('finds all that fire, even the oldest, and ends more than the daemon takes at once', async () => {
+  test('finds all that fire, even the oldest, and ends more than the daemon takes at once [long]', async () => {
     const { run, store } = await daemon();
     const labels = { alertname: 'FlightFailed', severity: 'warning', region: 'eu' };
     await store.transaction((tx) =>
@@ -618,7 +618,7 @@ describe('explain', () => {
     );
   });
 
-  test('without an event, it shows all that is known about an alert of the watch or an active Flight', async () => {
+  test('without an event, it shows all that is known about an alert of the watch or an active Flight [long]', async () => {
     const { run, store } = await daemon();
     await putDeliveries(store, [aDelivery({ id: 'd1' })]);
     const place = { region: 'eu', nestId: '682' };

@@ -52,7 +52,7 @@ test.each([
   ['with Retry-After', { 'retry-after': '2' }],
   ['with a garbled Retry-After', { 'retry-after': 'in a while' }],
 ])(
-  'of a service that allows 3 requests a second, 429 %s, after a minute under 2 %% are refused and over 85 %% used',
+  'of a service that allows 3 requests a second, 429 %s, after a minute under 2 %% are refused and over 85 %% used [long]',
   async (_how, headers) => {
     for (const minutes of [2, 30]) {
       const { refusedShare, used } = await watch(3, minutes, headers as Record<string, string>);

@@ -69,7 +69,7 @@ describe('a template', () => {
     ],
     ['x'.repeat(MAX_TEMPLATE_LENGTH + 1), 'parse length limit exceeded'],
     [`{% for i in (1..50) %}${TEN_THOUSAND}{% endfor %}x`, 'the result has more than'],
-  ])('that does not end is stopped: %.50s', (text, message) => {
+  ])('that does not end is stopped: %.50s [long]', (text, message) => {
     expect(() => compileTemplate(text, 'text', SAMPLE_VARIABLES)).toThrow(message);
   });
 

@@ -55,7 +55,7 @@ describe('silences', () => {
     expect((await post(silence(nowUs, 'now there is room'))).status).toBe(200);
   });
 
-  test('are shown on the page up to fifty, and counted beyond', async () => {
+  test('are shown on the page up to fifty, and counted beyond [long]', async () => {
     for (const [count, more] of [
       [50, false],
       [51, true],

@@ -107,7 +107,7 @@ function baseSubject(text: string): string {
 }
 
 describe('the mails of a group stay one conversation', () => {
-  test('in Gmail, by RFC 5256 and in Outlook, whatever they say', () => {
+  test('in Gmail, by RFC 5256 and in Outlook, whatever they say [long]', () => {
     fc.assert(
       fc.property(
         fc.array(anyGroupNotification, { minLength: 2, maxLength: 4 }),

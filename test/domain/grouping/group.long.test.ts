@@ -410,7 +410,7 @@ describe('isSettled', () => {
   });
 });
 
-describe('whatever the interleaving', () => {
+describe('whatever the interleaving [long]', () => {
   const BIRDS = ['A', 'B', 'C'];
   const action = fc.oneof(
     {

@@ -197,7 +197,7 @@ const anyInstant = fc.oneof(
     .map(([edge, seconds]) => Date.parse(edge) + seconds * 1000),
 );
 
-test(`agrees with an independent reference at ${8 * SPECS} random instants`, () => {
+test(`agrees with an independent reference at ${8 * SPECS} random instants [long]`, () => {
   let held = 0;
   fc.assert(
     fc.property(anySpec, fc.array(anyInstant, { minLength: 8, maxLength: 8 }), (spec, instants) => {

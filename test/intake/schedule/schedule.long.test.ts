@@ -412,7 +412,7 @@ describe('the choice between Birds', () => {
     expect(polled(HOUR)).toBeGreaterThan(polled(undefined));
   });
 
-  test('a new Bird is polled at once, and then like an average one of its feed', () => {
+  test('a new Bird is polled at once, and then like an average one of its feed [long]', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 1, maxIntervalMs: HOUR });
     const names = Array.from({ length: 60 }, (_, at) => `${at}`);
     addBirds(schedule, names);

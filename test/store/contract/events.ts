@@ -232,7 +232,7 @@ export function describeEvents(run: Run): void {
       expect(await list({ region: undefined, type: undefined })).toHaveLength(4);
     });
 
-    test('looks at a limited number, so that nothing else waits for long, and says where to continue', async () => {
+    test('looks at a limited number, so that nothing else waits for long, and says where to continue [long]', async () => {
       await insert([event('rare', { type: 'notification.Rare', occurredAtUs: NOW_US - 1 })]);
       for (let from = 0; from < 50_010; from += 5_001) {
         const some = Array.from({ length: 5_001 }, (_, at) =>

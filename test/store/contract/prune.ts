@@ -165,7 +165,7 @@ export function describePrune(run: Run): void {
       expect(await run((tx) => tx.events.find(events[4]!.key))).toEqual(events[4]);
     });
 
-    test('continues after many events that it keeps, and comes back to them', async () => {
+    test('continues after many events that it keeps, and comes back to them [long]', async () => {
       const events = Array.from({ length: 25_000 }, (_, index) => old(`e${index + 1}`, 30_000 - index));
       await run(async (tx) => {
         const { stream } = await tx.streams.open('eu', 'notification', '');

@@ -70,7 +70,7 @@ export function describeWrites(run: Run): void {
       expect([second.writes.map(({ who }) => who), second.next]).toEqual([['old'], undefined]);
     });
 
-    test('the oldest are deleted by their age, and if there are too many', async () => {
+    test('the oldest are deleted by their age, and if there are too many [long]', async () => {
       await add(write({ who: 'old', atUs: NOW_US - 1 }), write({ who: 'kept' }));
       expect(await run((tx) => tx.upkeep.prune(NOW_US, 10))).toBe(1);
       expect(await whoOf({})).toEqual(['kept']);

@@ -195,7 +195,7 @@ describe.skipIf(bin === undefined)('a schema', () => {
     await expect.poll(() => running('%pg_sleep%'), { timeout: 30_000 }).toBe(0);
   });
 
-  test('stays as it was if a step fails', async () => {
+  test('stays as it was if a step fails [long]', async () => {
     await expect(open(BROKEN_STEPS)).rejects.toThrow('nobody');
     const store = await open();
     await expectContent(store);

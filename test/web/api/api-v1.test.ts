@@ -562,7 +562,7 @@ describe('/api/v1/alerts/note', () => {
     expect((await ask<{ notes: unknown[] }>('/api/v1/alerts/a')).json.notes).toEqual([]);
   });
 
-  test('is refused once the alert has 100', async () => {
+  test('is refused once the alert has 100 [long]', async () => {
     const { post, store } = await serve();
     await putAlert(store, anAlert({ id: 'a' }));
     const add = () => post('/api/v1/alerts/note', { id: 'a', author: 'Ben', text: 'x' });
