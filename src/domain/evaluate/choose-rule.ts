@@ -5,7 +5,7 @@ import { type Fact, type FactName, type FactOf, type RuledFact, scopeOf } from '
 import { labelsOfEvent, matchedLabels, tidyLabels } from '../alert/labels.ts';
 import type { Parameters, Rule, RuleOf } from '../alert/rule.ts';
 import { type EventRule, eventMatched, scopeOfMatch } from '../kinds/event-matched.ts';
-import { isRuleOf, type Kind, type KindWith } from '../kinds/kind.ts';
+import type { Kind, KindWith } from '../kinds/kind.ts';
 import { type AlertKind, defaultRule, KINDS } from '../kinds/kinds.ts';
 import { matchesAll } from '../matchers/matcher.ts';
 import { asKindSees } from './flapping.ts';
@@ -59,8 +59,7 @@ export function rulesFor<P extends Parameters>(
 ): RuleOf<P>[] {
   let labels: Labels | undefined;
   const found: RuleOf<P>[] = [];
-  for (const rule of rules) {
-    if (!isRuleOf(rule, kind)) continue;
+  for (const rule of rulesOf(kind, rules)) {
     // Most rules fit everything, and most facts concern no alert.
     if (rule.match.length > 0) {
       labels ??= { ...tidyLabels(topic), alertname: kind.name };
@@ -70,6 +69,14 @@ export function rulesFor<P extends Parameters>(
     if (!kind.isOnRequest) break;
   }
   return found;
+}
+
+const RULES_BY_KIND = new WeakMap<readonly Rule[], ReadonlyMap<string, readonly Rule[]>>();
+
+/** Found by kind, since a configuration may have hundreds of one, and each event is judged by several kinds. */
+function rulesOf<P extends Parameters>(kind: KindWith<P>, rules: readonly Rule[]) {
+  const byKind = RULES_BY_KIND.getOrInsertComputed(rules, () => Map.groupBy(rules, (rule) => rule.kind));
+  return (byKind.get(kind.name) ?? []) as readonly RuleOf<P>[];
 }
 
 /** The kinds with rules that are judged as soon as a Flight starts or succeeds. */
@@ -150,7 +157,7 @@ type FindRules = (event: Event) => readonly EventRule[];
 
 /** Undefined if no rule asks for events. */
 export function rulesOnEvents(rules: readonly Rule[]): FindRules | undefined {
-  const asking = rules.filter((rule) => isRuleOf(rule, eventMatched)) as readonly EventRule[];
+  const asking = rulesOf(eventMatched, rules);
   if (asking.length === 0) return undefined;
   const byShared = new Map<string, readonly EventRule[]>();
   const candidatesFor = (event: Event) => {
