@@ -159,7 +159,9 @@ export function createAlerting(options: AlertingOptions) {
   async function look(): Promise<AlertingWork> {
     if (overdue.nextMs() <= clock.monotonicMs()) await steps.run('judgeOverdue', overdue.judge);
     if (regions.nextMs() <= clock.monotonicMs()) await steps.run('judgeRegions', regions.judge);
-    if (objectives.length > 0 && clock.monotonicMs() - objectivesMs >= OBJECTIVES_EVERY_MS) {
+    // Without objectives once: what fires because of earlier ones is over.
+    const everyMs = objectives.length > 0 ? OBJECTIVES_EVERY_MS : Number.POSITIVE_INFINITY;
+    if (clock.monotonicMs() - objectivesMs >= everyMs) {
       objectivesMs = clock.monotonicMs();
       const names = config.regions.map(({ name }) => name);
       await steps.run('judgeObjectives', (tx) =>

@@ -3,8 +3,10 @@
  * hour. Only those are looked at in which a Flight failed within three days, or about which an alert fires.
  */
 import type { Objective } from '../config/sections/objectives-section.ts';
+import type { Alert } from '../domain/alert/alert.ts';
 import type { Fact } from '../domain/alert/fact.ts';
 import type { Rule } from '../domain/alert/rule.ts';
+import { putRight } from '../domain/kinds/kind.ts';
 import { objectiveBurning } from '../domain/kinds/objectives/objective-burning.ts';
 import { matchesAll } from '../domain/matchers/matcher.ts';
 import { allowance, burning, LONGEST_WINDOW_US } from '../domain/statistics/objective.ts';
@@ -29,12 +31,14 @@ export async function judgeObjectives(
   nowUs: number,
 ): Promise<Step> {
   const facts: Fact[] = [];
-  const firing = new Set<string>();
+  const firing = new Map<string, Alert[]>();
   for (const region of regions) {
     for (const severity of objectiveBurning.severities) {
       const alerts = await tx.alerts.ofKind(objectiveBurning.name, severity, region, 1_000);
-      for (const { labels } of alerts)
-        firing.add(keyOf(region, labels.nest_id ?? '', labels.objective ?? ''));
+      for (const alert of alerts) {
+        const { nest_id = '', objective = '' } = alert.labels;
+        firing.getOrInsertComputed(keyOf(region, nest_id, objective), () => []).push(alert);
+      }
     }
   }
   const failing = new Map<string, readonly string[]>();
@@ -45,11 +49,13 @@ export async function judgeObjectives(
         failing.get(region) ?? (await tx.birds.nestsFailingSince(region, nowUs - LONGEST_WINDOW_US));
       failing.set(region, known);
       const isFailing = nestId === '' ? known.length > 0 : known.includes(nestId);
-      if (!isFailing && !firing.has(keyOf(region, nestId, objective.name))) continue;
+      if (!firing.delete(keyOf(region, nestId, objective.name)) && !isFailing) continue;
       facts.push(await measure(tx, objective, subject, nowUs));
       await tx.pause();
     }
   }
+  for (const alert of [...firing.values()].flat())
+    facts.push(putRight(alert, 'no objective is about it any more', 'gone'));
   if (facts.length === 0) return NOTHING;
   const { happenings } = await applyFacts(tx, facts, rules, nowUs);
   return { done: 0, queued: 0, happenings };

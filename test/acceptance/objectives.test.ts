@@ -37,7 +37,7 @@ async function watched(success: number, failed: number) {
       .received()
       .flatMap(({ alerts }) => alerts)
       .filter(({ labels }) => labels.alertname === 'ObjectiveBurning');
-  return { stage, told, fly };
+  return { stage, told, fly, bird: (nest: string) => birds.get(nest)! };
 }
 
 test('a single failure of three Flights is not told', async () => {
@@ -66,4 +66,14 @@ test('six failures of 20 Flights are told, of the Nests with the objective, unti
     status: 'resolved',
     annotations: { resolved_by: 'Flights no longer fail at that pace' },
   });
+});
+
+test.each(['the objective', 'the Nest'])('it is over when %s is gone [long]', async (what) => {
+  const { stage, told, bird } = await watched(14, 6);
+  const world = stage.worlds.eu!;
+  if (what === 'the Nest') world.deleteNest(world.birds.get(bird('Customer 4'))!.nestId);
+  else await stage.follows((config) => ({ ...config, objectives: [] }));
+  await stage.minutesPass(12);
+  expect(told().map(({ status }) => status)).toEqual(['firing', 'resolved']);
+  expect(told().at(-1)!.annotations.resolved_by).toBe('no objective is about it any more');
 });

@@ -188,7 +188,7 @@ export type Fact =
   | {
       /** What a rule found in the inventory is right again. */
       readonly fact: 'put_right';
-      readonly place: Place;
+      readonly scope: string;
       readonly subject: string;
       /** A clause for people. */
       readonly by: string;

@@ -3,7 +3,7 @@ import { nearest } from '../../text/mistake-words.ts';
 import { cronProblem } from '../../time/cron.ts';
 import { type Alert, type Change, clear, type Ending, fire, type Labels, resolve } from '../alert/alert.ts';
 import type { Event, Feed } from '../alert/event.ts';
-import { birdOfScope, type Fact, type FactName, type FactOf, type Place } from '../alert/fact.ts';
+import type { Fact, FactName, FactOf, Place } from '../alert/fact.ts';
 import { annotate, placeLabels } from '../alert/labels.ts';
 import type { Parameters, Rule, RuleOf } from '../alert/rule.ts';
 import type { Judges, OpenAlerts, RegionToJudge } from './judge.ts';
@@ -272,20 +272,13 @@ export const FEED_ENTRIES: Readonly<Record<Feed | 'inventory', readonly [one: st
   inventory: ['Nest or Bird', 'Nests or Birds'],
 };
 
-/** Ends an alert about the inventory, because `by`: a clause for people. */
+/** Ends an alert, because `by`: a clause for people. */
 export function putRight(
   { scope, subject }: Alert,
   by: string,
   ending: Ending = 'over',
 ): FactOf<'put_right'> {
-  const { region, birdId } = birdOfScope(scope) ?? { region: scope, birdId: '' };
-  return {
-    fact: 'put_right',
-    place: { region, nestId: '', nest: '', birdId, bird: '' },
-    subject,
-    by,
-    ending,
-  };
+  return { fact: 'put_right', scope, subject, by, ending };
 }
 
 /** What `put_right` does to an alert of its scope. */

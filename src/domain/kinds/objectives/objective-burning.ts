@@ -7,13 +7,14 @@ import { dayAndTime } from '../../../text/instant-words.ts';
 import { regionName } from '../../../text/short-names.ts';
 import { resolve } from '../../alert/alert.ts';
 import type { FactOf } from '../../alert/fact.ts';
-import { defineKind, fireMeasured, subjectPart } from '../kind.ts';
+import { defineKind, fireMeasured, observePutRight, subjectPart } from '../kind.ts';
 
 export const objectiveBurning = defineKind({
   name: 'ObjectiveBurning',
   fires:
     'with `objectives`: at least `least_failures` Flights failed, 14.4 times the share that the objective allows (critical, within an hour) or three times (warning, within three days)',
-  resolves: 'they fail more slowly, or none has failed for half an hour (critical) or six hours (warning)',
+  resolves:
+    'they fail more slowly, none has failed for half an hour (critical) or six hours (warning), or no objective is about them any more',
   words: {
     firing: 'Too many failures',
     still: 'Still too many failures',
@@ -31,7 +32,7 @@ export const objectiveBurning = defineKind({
   isResolvableByHand: () => false,
 
   raisedBy: ['objective_measured'],
-  observes: ['objective_measured'],
+  observes: ['objective_measured', 'put_right'],
 
   topic(fact) {
     if (!fact.burning) return undefined;
@@ -55,6 +56,7 @@ export const objectiveBurning = defineKind({
   },
 
   observe(alert, fact, { nowUs }) {
+    if (fact.fact === 'put_right') return observePutRight(alert, fact, { nowUs });
     if (alert.subject !== subjectOf(fact) || alert.state !== 'firing' || fact.burning) return undefined;
     return resolve(alert, fact.atUs, 'Flights no longer fail at that pace', nowUs);
   },

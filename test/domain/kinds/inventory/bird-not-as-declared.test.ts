@@ -101,7 +101,7 @@ test('without a file every Bird must have the state of the rule; other regions o
 test('it fires after `for`, and not at all if it is put right before', () => {
   const put = (subject: string) => ({
     ...({ fact: 'put_right', subject, by: 'it is as declared', ending: 'over' } as const),
-    place: { region: 'eu', nestId: '', nest: '', birdId: '148890', bird: '' },
+    scope: 'eu/bird/148890',
   });
   const story = watch([{ ...rule('BirdNotAsDeclared', { forMs: 15 * 60_000 }), id: 'mine' }]);
   const drift = { ...birdDrift('suspended, declared active'), rule: 'mine' };
