@@ -19,14 +19,7 @@ import type { DigestConfig } from '../config/sections/digests-section.ts';
 import type { Guard } from '../domain/action/action.ts';
 import type { Labels } from '../domain/alert/alert.ts';
 import { hash64 } from '../domain/alert/fingerprint.ts';
-import {
-  type Acted,
-  type BirdOutcomes,
-  type Digest,
-  digestOf,
-  isEmpty,
-  type UnusualBird,
-} from '../domain/digest/digest.ts';
+import { type Acted, type Digest, digestOf, isEmpty, type UnusualBird } from '../domain/digest/digest.ts';
 import { createFlightTally, type EndedFlight, type FlightTally } from '../domain/digest/flight-tally.ts';
 import {
   countsOnly,
@@ -36,12 +29,10 @@ import {
 } from '../domain/digest/report-figures.ts';
 import { memberRecipients } from '../domain/grouping/member-recipients.ts';
 import type { DigestNotification } from '../domain/grouping/notification.ts';
-import { flightOverdue } from '../domain/kinds/flight-overdue.ts';
 import { createMuting } from '../domain/muting/muting.ts';
 import { createRecurrences } from '../domain/muting/recurrence.ts';
-import { countOutcomes } from '../domain/statistics/deadlines.ts';
 import type { Report } from '../report.ts';
-import { type DeadlineConfig, loadDeadlines } from '../store/load-deadlines.ts';
+import { countDeadlines, type DeadlineConfig } from '../store/load-deadlines.ts';
 import { type Month, readMonth, reportOf } from '../store/report/month-report.ts';
 import type { DigestRecord } from '../store/sql/alerted/digests.ts';
 import type { Store, Transaction } from '../store/store.ts';
@@ -77,8 +68,6 @@ const STRETCH = 2_000;
 /** The most that is loaded. */
 const MAX_ALERTS = 1_000;
 const MAX_EPISODES = 10_000;
-/** Birds and deadlines of each that are counted: more of them judged five minutes apart are no news for a digest. */
-const MAX_DEADLINES = { birds: 1_000, ofEach: 300 };
 /** Birds that are asked about, at most. */
 const MAX_ASKED = 200;
 
@@ -197,11 +186,8 @@ class DigestLoop {
     const { store, clock, config } = this.#options;
     const nowUs = clock.nowUs();
     const month = exactZoneTime(dueUs - DAY_US, timezone).slice(0, '2026-11'.length);
-    const { objectives = [] } = config;
-    const asked = { month, zone: timezone, keptMs: config.store.retentionMs, nestId: undefined, nowUs };
     const read = await readMonth(store, {
-      ...asked,
-      objectives,
+      ...{ month, zone: timezone, config, nestId: undefined, nowUs },
       regions: this.#options.regions().map((one) => one.region),
     });
     // Nothing is known of a month before the first start.
@@ -270,7 +256,11 @@ class DigestLoop {
       dead: await tx.digests.countDead(receiver, fromUs, toUs),
     }));
     const regions = this.#options.regions();
-    const deadlines = await this.#deadlines(fromUs, toUs);
+    const { store, config } = this.#options;
+    const deadlines = (await countDeadlines(store, config, fromUs, toUs)).map(({ place, ...outcomes }) => ({
+      ...{ region: place.region, nest: place.nest, bird: place.bird || place.birdId },
+      ...outcomes,
+    }));
     return {
       digest: digestOf({ name, fromUs, toUs, tally, episodes, regions, deadlines, unusual, ...rest }),
       lastEvent: newest,
@@ -293,25 +283,6 @@ class DigestLoop {
       }
     }
     return flown + healed + Object.keys(withheld).length > 0 ? { flown, healed, withheld } : undefined;
-  }
-
-  /** How the Birds met the deadlines of the period, each in its own transaction. */
-  async #deadlines(fromUs: number, toUs: number): Promise<BirdOutcomes[]> {
-    const { store, config } = this.#options;
-    if (!config.rules.some(({ kind }) => kind === flightOverdue.name)) return [];
-    const birds = await store.transaction((tx) => tx.overdue.birdsWithDeadlines(fromUs, MAX_DEADLINES.birds));
-    const counted: BirdOutcomes[] = [];
-    for (const bird of birds) {
-      const until = { ...bird, deadlineUs: Math.min(bird.deadlineUs, toUs) };
-      const span = { afterUs: fromUs, most: MAX_DEADLINES.ofEach };
-      const each = await store.transaction((tx) => loadDeadlines(tx, until, config, span, toUs));
-      const outcomes = countOutcomes(each.flatMap(({ last }) => last));
-      const { region, nest, bird: name, birdId } = bird.place;
-      if (outcomes.met + outcomes.late + outcomes.missed > 0) {
-        counted.push({ region, nest, bird: name || birdId, ...outcomes });
-      }
-    }
-    return counted;
   }
 
   /** What is unusual about these Birds, one after another. */

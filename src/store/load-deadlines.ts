@@ -4,9 +4,9 @@ import { rulesFor } from '../domain/evaluate/choose-rule.ts';
 import { flightOverdue } from '../domain/kinds/flight-overdue.ts';
 import type { BirdToJudge } from '../domain/kinds/judge.ts';
 import type { TimeIntervals } from '../domain/muting/time-interval.ts';
-import { type Deadline, outcomesOf, scheduleOf } from '../domain/statistics/deadlines.ts';
+import { countOutcomes, type Deadline, outcomesOf, scheduleOf } from '../domain/statistics/deadlines.ts';
 import { createHistories } from './read-history.ts';
-import type { Transaction } from './store.ts';
+import type { Store, Transaction } from './store.ts';
 
 /** What determines which deadlines a Bird has, and since when its Flights are known. */
 export interface DeadlineConfig {
@@ -56,4 +56,22 @@ export async function loadDeadlines(
     found.push({ rule: id, zone, nextUs: judged?.atUs, last: outcomesOf(due, flights) });
   }
   return found;
+}
+
+/** Birds, and the last deadlines of each, that are counted: it is no news for people that more of them were met. */
+const MOST_COUNTED = { birds: 1_000, ofEach: 1_000 };
+
+/** How each Bird met its deadlines after `fromUs` until `toUs`, each read in its own transaction. */
+export async function countDeadlines(store: Store, config: DeadlineConfig, fromUs: number, toUs: number) {
+  if (!config.rules.some(({ kind }) => kind === flightOverdue.name)) return [];
+  const birds = await store.transaction((tx) => tx.overdue.birdsWithDeadlines(fromUs, MOST_COUNTED.birds));
+  const counted = [];
+  for (const bird of birds) {
+    const until = { ...bird, deadlineUs: Math.min(bird.deadlineUs, toUs) };
+    const span = { afterUs: fromUs, most: MOST_COUNTED.ofEach };
+    const each = await store.transaction((tx) => loadDeadlines(tx, until, config, span, toUs));
+    const outcomes = countOutcomes(each.flatMap(({ last }) => last));
+    if (outcomes.met + outcomes.late + outcomes.missed > 0) counted.push({ place: bird.place, ...outcomes });
+  }
+  return counted;
 }

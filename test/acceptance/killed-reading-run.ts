@@ -60,7 +60,7 @@ export async function inventoryKillRun(kills: number, seed: number): Promise<Inv
     `
 regions: { eu: { base_url: "${simulator.url}", token: token, requests_per_second: 500 } }
 store: { url: "sqlite:${join(folder, 'store.db')}" }
-poll: { interval: 1s, min_interval: 1s, inventory_interval: 10s }
+poll: { interval: 1s, min_interval: 1s, inventory_interval: 2s }
 receivers: [{ name: lake, webhook_configs: [{ url: "${receiver.url}", format: cloudevents }] }]
 route: { receiver: lake }
 forward: [{ matchers: ['feed="inventory"'], receiver: lake }]

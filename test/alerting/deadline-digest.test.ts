@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createDigests } from '../../src/alerting/send-digests.ts';
 import { digestView } from '../../src/channels/message/digest-view.ts';
 import type { DigestNotification } from '../../src/domain/grouping/notification.ts';
+import { readMonthReport } from '../../src/store/report/month-report.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { email } from '../channels/sample-notifications.ts';
@@ -60,6 +61,7 @@ test('a digest says how each Bird met the deadlines of its period, the worst fir
     await tx.digests.put({ name: 'daily', lastUs: TEST_START_US - 3 * HOUR_US + 1, lastEvent: 0 });
   });
   const stop = new AbortController();
+  const rules = [rule('FlightOverdue', { landedBy: '0 * * * *' })];
   const daily = { name: 'daily', cron: '1 12 * * *', timezone: 'UTC', receiver: 'ops', skipEmpty: true };
   const ended = createDigests({
     ...{ store, clock, report: () => {}, queued: () => {}, regions: () => [] },
@@ -67,7 +69,7 @@ test('a digest says how each Bird met the deadlines of its period, the worst fir
       ...NOTHING_CONFIGURED,
       digests: [daily],
       receivers: [{ name: 'ops', integrations: [email({ to: ['ops@example.com'] })] }],
-      rules: [rule('FlightOverdue', { landedBy: '0 * * * *' })],
+      rules,
     },
   }).run(stop.signal);
   await clock.advance(61_000);
@@ -75,6 +77,12 @@ test('a digest says how each Bird met the deadlines of its period, the worst fir
   stop.abort();
   await clock.advance(60_000);
   await ended;
+  const month = await readMonthReport(inner, {
+    ...{ regions: ['eu'], nestId: '7', month: undefined, zone: 'UTC', nowUs: clock.nowUs() },
+    config: { ...NOTHING_CONFIGURED, rules },
+  });
+  // Of 36 hours of the month, and six of them of the Bird that is idle since.
+  expect(month.tables.month[0]!.figures).toMatchObject({ deadlines: 114, deadlines_met: 6 });
   const { sections = [] } = digestView(made[0]!, 'http://watch.example.com');
   expect(sections.find(({ title }) => title === 'Deadlines')).toEqual({
     title: 'Deadlines',

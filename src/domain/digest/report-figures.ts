@@ -115,13 +115,14 @@ export function alertsOfMonth(episodes: readonly Episode[], month: Period) {
   const ended = served.filter(({ endsAtUs }) => endsAtUs < month.untilUs);
   const failures = served.filter(isOfFailures);
   const recovered = ended.filter((one) => isOfFailures(one) && isRecovery(one));
-  const lastedUs = recovered.map(({ startsAtUs, endsAtUs }) => endsAtUs - startsAtUs);
+  const lastedUs = recovered.map(({ startsAtUs, endsAtUs }) => endsAtUs - startsAtUs).sort((a, b) => a - b);
   return {
     figures: {
       critical_downtime: spanUs(critical, month),
       watch_impaired: spanUs(within.filter(impairsWatch), month),
-      mean_time_to_recover: lastedUs.reduce((sum, us) => sum + us, 0) / lastedUs.length,
-      longest_time_to_recover: lastedUs.reduce((most, us) => Math.max(most, us), Number.NEGATIVE_INFINITY),
+      median_time_to_recover:
+        ((lastedUs[(lastedUs.length - 1) >> 1] ?? NaN) + (lastedUs[lastedUs.length >> 1] ?? NaN)) / 2,
+      longest_time_to_recover: lastedUs.at(-1),
     },
     endings: Map.groupBy(ended, ({ ending }) => ending ?? ''),
     birds: groupsOf(failures, birdOf, month),

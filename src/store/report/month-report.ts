@@ -15,6 +15,7 @@ import { successRatio } from '../../domain/statistics/flight-statistics.ts';
 import { exactZoneTime } from '../../text/instant-words.ts';
 import { type Period, periodsOf } from '../../time/zone-format.ts';
 import type { EndCounts } from '../bird-store.ts';
+import { countDeadlines, type DeadlineConfig } from '../load-deadlines.ts';
 import { episodeOf } from '../rows/alert-row.ts';
 import { HOUR_US, HOURS_KEPT } from '../rows/nest-hours.ts';
 import type { Store } from '../store.ts';
@@ -28,9 +29,7 @@ export interface ReportQuery {
   readonly month: string | undefined;
   /** The one by whose calendar months and days begin. */
   readonly zone: string;
-  readonly objectives: readonly ReportedObjective[];
-  /** How long alerts are kept. */
-  readonly keptMs: number;
+  readonly config: DeadlineConfig & { readonly objectives?: readonly ReportedObjective[] };
   readonly nowUs: number;
 }
 
@@ -53,12 +52,12 @@ export async function readMonthReport(store: Store, query: ReportQuery) {
 
 /** What the reports of all Nests are made from (`reportOf`). */
 export async function readMonth(store: Store, query: ReportQuery) {
-  const { regions, zone, objectives, keptMs, nowUs } = query;
+  const { regions, zone, config, nowUs } = query;
   const watched = new Map<string, number>();
   for (const region of regions) {
     watched.set(region, (await store.transaction((tx) => tx.inventory.knownSince(region))) ?? nowUs);
   }
-  const keptUs = nowUs - keptMs * 1000;
+  const keptUs = nowUs - config.store.retentionMs * 1000;
   const flightsUs = Math.min(keptUs, nowUs - HOURS_KEPT * HOUR_US);
   const months = monthsOf(zone, Math.max(flightsUs, Math.min(nowUs, ...watched.values())), nowUs);
   const month = months.find(({ name }) => name === query.month) ?? months[0]!;
@@ -71,8 +70,12 @@ export async function readMonth(store: Store, query: ReportQuery) {
   const silences = (await store.transaction((tx) => tx.silences.list())).filter(
     ({ alertId, startsAtUs: us }) => alertId !== null && us >= span.fromUs && us < span.untilUs,
   );
+  const deadlines = (await countDeadlines(store, config, span.fromUs, span.untilUs)).filter(({ place }) =>
+    regions.includes(place.region),
+  );
   const known = { months, month, earlier, later, watched, flightsUs, alertsUs };
-  return { ...known, span, isComparable, calendar, nests, episodes, silences, zone, objectives };
+  const { objectives = [] } = config;
+  return { ...known, span, isComparable, calendar, nests, episodes, deadlines, silences, zone, objectives };
 }
 
 const aboutOf = ({ regions, nestId }: ReportQuery): Labels =>
@@ -85,11 +88,12 @@ export async function reportOf(
   { region, nest_id: nestId }: Labels,
 ) {
   const { month, span, isComparable, calendar, zone, alertsUs, objectives } = read;
-  const nests = read.nests.filter(
-    ({ labels }) =>
-      nestId === undefined ||
-      (labels.nest_id === nestId && (region === undefined || labels.region === region)),
+  const isAsked = (place: { region: string; nestId: string }) =>
+    nestId === undefined || (place.nestId === nestId && (region === undefined || place.region === region));
+  const nests = read.nests.filter(({ labels }) =>
+    isAsked({ region: labels.region!, nestId: labels.nest_id! }),
   );
+  const deadlines = read.deadlines.filter(({ place }) => isAsked(place));
   const episodes = read.episodes.filter((one) => isOfNest(one, nestId) && isOfRegion(one, region));
   const all = calendar.map((day, at) =>
     nests.reduce((sum, { days }) => add(sum, days[at]!), { ...day, ...NONE }),
@@ -111,6 +115,10 @@ export async function reportOf(
       success_the_month_before: before.success,
       // Of the shares as they are shown.
       success_difference: (Math.floor(now.success * 1000) - Math.floor(before.success * 1000)) / 1000,
+    }),
+    ...(deadlines.length > 0 && {
+      deadlines: deadlines.reduce((sum, { met, late, missed }) => sum + met + late + missed, 0),
+      deadlines_met: deadlines.reduce((sum, { met }) => sum + met, 0),
     }),
     ...(alertsUs < span.untilUs && alerts.figures),
   };

@@ -41,9 +41,8 @@ async function readReport(c: Context, page: Page, { store, status, alerting }: P
   const given = readQuery(new URL(c.req.url).searchParams, ['month', 'region', 'nest']);
   const regions = status().regions.map(({ region }) => region);
   const region = oneOf('region', given.region, regions);
-  const asked = { nestId: given.nest, month: given.month, zone, keptMs: alerting.store.retentionMs, nowUs };
-  const { objectives = [] } = alerting;
-  const report = await readMonthReport(store, { ...asked, objectives, regions: region ? [region] : regions });
+  const asked = { nestId: given.nest, month: given.month, zone, config: alerting, nowUs };
+  const report = await readMonthReport(store, { ...asked, regions: region ? [region] : regions });
   const names = report.months.map(({ name }) => name);
   oneOf('month', given.month, names);
   const [nest] = given.nest ? report.tables.worst_nests : [];

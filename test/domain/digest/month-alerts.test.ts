@@ -56,7 +56,7 @@ describe('a month of alerts', () => {
       episode(1_040, 1_080, { alertname: 'BirdDeactivated' }),
       episode(1_090, 1_100),
     );
-    expect(figures).toMatchObject({ mean_time_to_recover: 12, longest_time_to_recover: 20 });
+    expect(figures).toMatchObject({ median_time_to_recover: 12, longest_time_to_recover: 20 });
     expect([...endings].map(([ending, all]) => [ending, all.length])).toEqual([
       ['over', 2],
       ['by_hand', 1],
@@ -65,8 +65,8 @@ describe('a month of alerts', () => {
   });
 
   test('has no time to recover if nothing recovered', () => {
-    const { mean_time_to_recover: mean, longest_time_to_recover: longest } = of().figures;
-    expect([mean, longest].some(Number.isFinite)).toBe(false);
+    const { median_time_to_recover: median, longest_time_to_recover: longest } = of().figures;
+    expect([median, longest].some(Number.isFinite)).toBe(false);
   });
 
   test('puts the Birds that failed longest first, and the most frequent causes', () => {

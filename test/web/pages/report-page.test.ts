@@ -140,7 +140,7 @@ describe('the report of a month', () => {
     const { body } = await ask('/report?month=2026-06');
     const text = read(body);
     expect(text).toContain('Critical downtime 2 h Watch impaired 1 h');
-    expect(text).toContain('Mean time to recover 2 h 20 min Longest time to recover 4 h');
+    expect(text).toContain('Median time to recover 2 h Longest time to recover 4 h');
     expect(tableOf(body, 'Worst Birds')).toEqual([
       'EU · Marketing / Translate blog 2 6 h',
       'EU · Marketing / Post news 1 1 h',
