@@ -49,9 +49,11 @@ export interface Expected extends TrueEvent {
 
 export function expectedOf(world: World, remains: Remains): Expected[] {
   const { startedAtUs, endedAtUs } = remains;
-  const dark = darkOf(world, remains);
-  const beganUs = watchBeganUs(dark, remains);
+  const darkOfAll = darkOf(world, remains, []);
+  const beganUs = watchBeganUs(darkOfAll, remains);
   return world.truth().events.map((event) => {
+    const gone = absencesOf(event.birdId, world, remains);
+    const dark = gone.length === 0 ? darkOfAll : darkOf(world, remains, gone);
     const goneAtUs = event.goneAtUs ?? endedAtUs;
     const lateUs = latenessUs(world, event);
     const withinUs = foundWithinUs(event, lateUs);
@@ -197,10 +199,11 @@ function isEveryEndSeen(
   });
 }
 
-/** The times in which a region could not be read. */
-function darkOf(world: World, { plan, down, startedAtUs }: Remains): Interval[] {
+/** The times in which a region could not be read, and those of `also`. */
+function darkOf(world: World, { plan, down, startedAtUs }: Remains, also: readonly Interval[]): Interval[] {
   const { outages } = plan.regions.find(({ region }) => region === world.region)!;
   const spans = [
+    ...also,
     ...down.map(({ fromUs, toUs }) => ({ fromUs: fromUs - MINUTE_US, toUs: toUs + 2 * MINUTE_US })),
     ...outages.map(({ atMs, forMs }) => {
       const fromUs = startedAtUs + atMs * 1000;
@@ -214,6 +217,16 @@ function darkOf(world: World, { plan, down, startedAtUs }: Remains): Interval[] 
     else merged.push(span);
   }
   return merged;
+}
+
+/** The times in which a Bird that came back was not listed, until a reading must have shown it. */
+function absencesOf(birdId: string, world: World, { inventories }: Remains): Interval[] {
+  const own = inventories.find((one) => one.world.region === world.region);
+  const history = own?.histories.get(`bird/${birdId}`) ?? [];
+  return history.flatMap(({ us, value }, at) => {
+    const back = history[at + 1];
+    return value === false && back ? [{ fromUs: us, toUs: back.us + NEXT_LOOK_US }] : [];
+  });
 }
 
 function overlap(intervals: readonly Interval[], fromUs: number, toUs: number): number {
