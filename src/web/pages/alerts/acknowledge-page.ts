@@ -121,12 +121,12 @@ interface ResolvePage extends AlertSheet {
 
 export function renderResolvePage(at: Page, page: ResolvePage): Html {
   const { alert, isOpen, problem } = page;
-  const { resolve } = at.words;
+  const { resolve, alert: words } = at.words;
   const isAsked = isOpen && isProbed(page);
   return titledPage(at, {
     ...{ section: 'alerts', tab: resolve.title, problem, isNarrow: true },
-    title: isAsked ? resolve.askAgain : isOpen ? resolve.question : resolve.over,
-    lead: resolveLeadOf(at, page),
+    title: !alert ? words.unknown : isAsked ? resolve.askAgain : isOpen ? resolve.question : resolve.over,
+    lead: alert ? resolveLeadOf(at, page) : words.unknownLead,
     main: html`${alert ? alertSheet(at, alert, page) : ''}
 ${isOpen ? signatureForm(at, { ...page, why: resolve.why, button: isAsked ? resolve.askButton : resolve.button }) : ''}`,
   });
