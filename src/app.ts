@@ -385,11 +385,10 @@ async function openWebParts(
   const messages = createDeliveryMessages(receivers, web.externalUrl, randomUUID);
   const serviceLinks = createServiceLinks(config.regions);
   const browsers = { publicKey: keys.publicKey, receivers: browserReceivers(receivers) };
-  const parts = { config: web, alerting: config, links, serviceLinks, messages, browsers };
   const oidc = web.access?.oidc;
   const hasPresses = receivers.some(({ integrations }) => integrations.some(hasButtons));
   return {
-    ...parts,
+    ...{ config: web, alerting: config, links, serviceLinks, messages, browsers },
     oidc: oidc && (await import('./web/access/oidc.ts')).createOidc(oidc, web.externalUrl, login),
     presses:
       hasPresses && slack?.answer

@@ -14,6 +14,7 @@ import { dayAndTime } from '../text/instant-words.ts';
 import { uuidOf } from '../text/uuid-of.ts';
 import type { Admission } from './access/admission.ts';
 import { answerRefusal } from './access/refusals.ts';
+import { sentence } from './pages/frame/form.ts';
 import { refuse } from './requests/query.ts';
 import type { WebOptions } from './web-options.ts';
 
@@ -90,10 +91,4 @@ async function done(
   const { createdBy, endsAtUs, matchers } = silence;
   if (!isSilence) return `Acknowledged by ${createdBy} at ${dayAndTime(silence.startsAtUs)}.`;
   return `Silenced by ${createdBy} until ${dayAndTime(endsAtUs)}: ${matchers.map(formatMatcher).join(', ')}`;
-}
-
-/** Some messages are sentences already. */
-function sentence(message: string): string {
-  const text = `${message.charAt(0).toUpperCase()}${message.slice(1)}`;
-  return text.endsWith('.') ? text : `${text}.`;
 }

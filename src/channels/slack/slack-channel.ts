@@ -229,8 +229,6 @@ function readSlack(check: Check, path: Path, shared: Shared): SlackIntegration |
   };
 }
 
-const ONLY_APP = 'requires `app_token`: only the messages of an app have buttons that act';
-
 function readButtons(
   check: Check,
   path: Path,
@@ -244,17 +242,15 @@ function readButtons(
     }
     return undefined;
   }
-  if (!isApp) check.problem(givenKey(check, path, 'signing_secret'), ONLY_APP);
+  const key = givenKey(check, path, 'signing_secret');
+  if (!isApp) check.problem(key, 'requires `app_token`: only the messages of an app have buttons that act');
   // Slack names a channel by its id when somebody presses.
   if (!/^[CDG][A-Z0-9]+$/.test(channel))
     check.problem([...path, 'channel'], "must be the channel's id (`C…`) with `signing_secret`");
   if (!/^T[A-Z0-9]+$/.test(teamId))
     check.problem([...path, 'team_id'], 'must be the id of the workspace (`T…`)');
   if (check.raw(['web', 'external_url']) === undefined)
-    check.problem(
-      givenKey(check, path, 'signing_secret'),
-      'requires `web.external_url`: Slack sends what people press there',
-    );
+    check.problem(key, 'requires `web.external_url`: Slack sends what people press there');
   return signingSecret ? { signingSecret, teamId, scopes: new Set(scopes) } : undefined;
 }
 

@@ -127,8 +127,8 @@ export function createOidc(
       const [code, status, words] = isRefusal(error)
         ? (['rejected', 403, REFUSED] as const)
         : (['unreachable', 503, AWAY] as const);
-      const cause = new NestwatchError(code, `login at ${config.issuer}: ${said}`, { cause: error });
-      report({ what: 'trouble', stage: 'web', error: cause });
+      const why = new NestwatchError(code, `login at ${config.issuer}: ${said}`, { cause: error });
+      report({ what: 'trouble', stage: 'web', error: why });
       return answerRefusal(c, status, words);
     }
   };

@@ -47,7 +47,9 @@ export function linksOf(whole: GroupNotification, externalUrl: string): Link[] {
     { text: pageWords(notification), url: pageUrl(notification, externalUrl) },
     ...(acknowledgeUrl ? [{ text: 'Acknowledge', url: acknowledgeUrl, action: 'acknowledge' as const }] : []),
     ...(only?.flyAgain === undefined ? [] : [flyLink(externalUrl, only)]),
-    ...(only ? [silenceLink(externalUrl, only)] : []),
+    ...(only
+      ? [{ text: 'Silence', url: silenceUrl(externalUrl, 'alert', only.id), action: 'silence' as const }]
+      : []),
     // A summary's labels are its own, not those of its alerts.
     ...(open.length > 1 && !summary && Object.keys(groupLabels).length > 0
       ? [{ text: 'Silence all of these', url: silenceUrl(externalUrl, 'matchers', matchersOf(groupLabels)) }]
@@ -116,10 +118,6 @@ function flyLink(externalUrl: string, { labels, flyAgain = '' }: NotifiedAlert):
   const { region = '', bird_id: bird = '' } = labels;
   const url = `${externalUrl}/${flyPath(region, bird, flyAgain)}`;
   return { text: 'Fly again', url, action: 'fly_again' };
-}
-
-function silenceLink(externalUrl: string, { id }: NotifiedAlert): Link {
-  return { text: 'Silence', url: silenceUrl(externalUrl, 'alert', id), action: 'silence' };
 }
 
 /** The page that makes a silence, filled in. It shows what would be silenced, and asks. */

@@ -69,8 +69,9 @@ export function backTo(fields: URLSearchParams, done?: string): string | undefin
   return `alerts?${query}`;
 }
 
+/** Some texts are sentences already. */
 export function sentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith('.') ? '' : '.'}`;
 }
 
 /** Beside the button that does what is asked. */
