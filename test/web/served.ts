@@ -80,7 +80,8 @@ export async function serve(options: Partial<WebOptions> = {}) {
   const { externalUrl, access } = used.config;
   const login = { key: secret('a key'), ended: new Set(), clock, report: used.report };
   const oidc = access?.oidc && createOidc(access.oidc, externalUrl, login);
-  const web = await openWeb({ ...used, oidc });
+  const shown = { ...used, oidc };
+  const web = await openWeb(shown);
   let isClosed = false;
   const close = async () => {
     if (isClosed) return;
@@ -130,5 +131,5 @@ export async function serve(options: Partial<WebOptions> = {}) {
       'POST',
       new URLSearchParams(fields).toString(),
     );
-  return { ask, post, submit, web, store, clock, reported, changes, probes, close, options: used };
+  return { ask, post, submit, web, store, clock, reported, changes, probes, close, options: shown };
 }
