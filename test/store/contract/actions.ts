@@ -46,6 +46,13 @@ export function describeActions(run: Run): void {
       expect(idsOf(await run((tx) => tx.actions.open('eu')))).toEqual(['early', 'late', 'seeking']);
     });
 
+    test('a pause says since when and by whom, until it is over', async () => {
+      for (const pause of [{ atUs: NOW_US, by: 'Ann' }, undefined]) {
+        await run((tx) => tx.actions.putPause(pause));
+        expect(await run((tx) => tx.actions.paused())).toEqual(pause);
+      }
+    });
+
     test('those of a Bird are listed newest first, and are deleted by their age', async () => {
       for (const [index, id] of ['a', 'b', 'c'].entries())
         await add(anAction({ id, state: 'done', wantedAtUs: NOW_US + index }));
