@@ -27,6 +27,10 @@ export function readPast(tx: Transaction): Past {
     changes: (region, birdId, fromUs, untilUs) =>
       tx.birds.changes(region, birdId, fromUs, untilUs, MOST_CHANGES),
     ends: (region, birdId) => tx.flights.ends(region, birdId, MOST_FLIGHTS),
+    async watchedSinceUs(region, birdId) {
+      const joinedUs = (await tx.overdue.bird(region, birdId))?.joinedUs ?? 0;
+      return Math.max(joinedUs, (await tx.inventory.knownSince(region)) ?? 0);
+    },
     failing: (region, error) =>
       once(`error ${region} ${error}`, async () => {
         const regions = region === 'all' ? await tx.alerts.regions() : [region];

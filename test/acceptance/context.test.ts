@@ -4,6 +4,7 @@ import { mailView } from '../../src/channels/message/message-view.ts';
 import type { Rule } from '../../src/domain/alert/rule.ts';
 import type { World } from '../../src/simulator/world/world.ts';
 import { rule } from '../domain/world.ts';
+import { TEST_START_US } from '../virtual-clock.ts';
 import { openStage, type Stage } from './stage.ts';
 
 let stage: Stage;
@@ -94,6 +95,34 @@ describe('a publish before a failure', () => {
     world.reopenFlight(id);
     world.endFlight(id, 'failed', { errorMessages: 'boom' });
     await stage.minutesPass(4);
+    expect(firing().length).toBeGreaterThan(0);
+    expect(firing().filter(({ annotations }) => annotations.changed_before !== undefined)).toEqual([]);
+  });
+
+  test('is not named while a Flight that had succeeded after it is active again [long]', async () => {
+    const { world, ids } = await birds(1);
+    world.publish(ids[0]!);
+    await stage.minutesPass(1);
+    const early = world.startFlight(ids[0]!, { endsAs: 'failed', fliesForMs: 1_200_000 });
+    await stage.minutesPass(1);
+    const { id } = world.startFlight(ids[0]!, { endsAs: 'succeeded', fliesForMs: 1_000 });
+    await stage.minutesPass(4);
+    world.reopenFlight(id);
+    await stage.minutesPass(20);
+    expect(firing().some(({ events }) => events.some(({ key }) => key.includes(early.id)))).toBe(true);
+    expect(firing().filter(({ annotations }) => annotations.changed_before !== undefined)).toEqual([]);
+  });
+
+  test('is not named if the only Flight known before it was in the air when the watch began [long]', async () => {
+    const { world, ids } = await birds(1, (early, [bird]) => {
+      const hoursAgo = (hours: number) => TEST_START_US - hours * 3_600_000_000;
+      early.startFlight(bird!, { endsAs: 'succeeded', startedAtUs: hoursAgo(2), fliesForMs: 5 * 3_600_000 });
+      early.startFlight(bird!, { endsAs: 'failed', startedAtUs: hoursAgo(1.5), fliesForMs: 1_000 });
+    });
+    await stage.minutesPass(200);
+    world.publish(ids[0]!);
+    await stage.minutesPass(5);
+    await flies(world, ids[0]!, 'failed');
     expect(firing().length).toBeGreaterThan(0);
     expect(firing().filter(({ annotations }) => annotations.changed_before !== undefined)).toEqual([]);
   });

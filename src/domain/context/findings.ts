@@ -50,7 +50,9 @@ export interface Past {
   ends(
     region: string,
     birdId: string,
-  ): Promise<readonly { startedAtUs: number; failed: boolean; again: boolean }[]>;
+  ): Promise<readonly { startedAtUs: number; endedAtUs: number; failed: boolean; again: boolean }[]>;
+  /** Since when nestwatch watches the Bird. */
+  watchedSinceUs(region: string, birdId: string): Promise<number>;
   /** The Birds of the region that fail with the error, or of all regions for `all`. */
   failing(region: string, error: string): Promise<Failing>;
   /** Firing alerts of the region about connections that the service has given up. */
@@ -252,7 +254,12 @@ async function changeBefore(
   if (success && success.startedAtUs > last.occurredAtUs)
     return 'a Flight that started after the last change succeeded, or ended more than once';
   const before = ends.find(({ startedAtUs }) => startedAtUs <= last.occurredAtUs);
+  if (before?.again) return 'the last Flight before the last change ended more than once';
   if (before?.failed) return 'it had failed before the last change already';
+  const sinceUs = before ? await past.watchedSinceUs(region, birdId) : 0;
+  // One that was in the air when nestwatch came is known, while others that started after it need not be.
+  if (before && before.startedAtUs < sinceUs && before.endedAtUs > sinceUs)
+    return 'what flew before the last change is not known: nestwatch did not watch it yet';
   if (!before && ends.length >= MOST_FLIGHTS)
     return `its last ${MOST_FLIGHTS} Flights failed after the last change`;
   const since = changes.filter(({ occurredAtUs }) => !before || occurredAtUs > before.startedAtUs).length;

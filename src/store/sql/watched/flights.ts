@@ -34,9 +34,11 @@ const LAST_OUTCOMES = `SELECT type FROM event
     AND type IN ('flight.failed', 'flight.succeeded', 'flight.cancelled')
   ORDER BY occurred_us DESC, id DESC LIMIT $3`;
 
-const endsWhere = (started: string) => `SELECT started_us AS "startedAtUs", status, ends FROM flight
+const endsWhere = (
+  started: string,
+) => `SELECT started_us AS "startedAtUs", ended_us AS "endedAtUs", status, ends FROM flight
   WHERE stream = (SELECT stream FROM stream WHERE region = $1 AND feed = 'flight' AND bird_id = $2)
-    AND started_us ${started} AND status IN ('failed', 'succeeded')`;
+    AND started_us ${started} AND (status IN ('failed', 'succeeded') OR open = 1 AND ends > 0)`;
 const ENDS = `SELECT * FROM (${endsWhere('> 0')} ORDER BY started_us DESC LIMIT $3) AS latest
   UNION ALL SELECT * FROM (${endsWhere('= 0')} LIMIT 1) AS undated`;
 
@@ -57,7 +59,7 @@ const STARTS = {
   postgres: `SELECT json_agg(started_us)::text AS starts FROM ${LATEST_STARTS}`,
 };
 
-type EndedRow = Pick<FlightRecord, 'startedAtUs' | 'status' | 'ends'>;
+type EndedRow = Pick<FlightRecord, 'startedAtUs' | 'status' | 'ends'> & { readonly endedAtUs: number };
 
 export function createFlights(sql: Sql, standing: BirdStanding) {
   const flights = async (text: string, ...values: (string | number | readonly string[])[]) =>
@@ -126,16 +128,24 @@ export function createFlights(sql: Sql, standing: BirdStanding) {
     },
     /**
      * The Bird's latest Flights that failed or succeeded, the one that started last first; after them one without a start,
-     * with 0, if there is any. `again`: it has ended before, perhaps otherwise.
+     * with 0, if there is any. `again`: it has ended before, perhaps otherwise, and may be in the air again.
      */
     async ends(
       region: string,
       birdId: string,
       limit: number,
-    ): Promise<{ readonly startedAtUs: number; readonly failed: boolean; readonly again: boolean }[]> {
+    ): Promise<
+      {
+        readonly startedAtUs: number;
+        readonly endedAtUs: number;
+        readonly failed: boolean;
+        readonly again: boolean;
+      }[]
+    > {
       const rows = await sql.rows<EndedRow>(ENDS, region, birdId, limit);
-      return rows.map(({ startedAtUs, status, ends }) => {
-        return { startedAtUs, failed: status === 'failed', again: ends > 1 };
+      return rows.map(({ startedAtUs, endedAtUs, status, ends }) => {
+        const failed = status === 'failed';
+        return { startedAtUs, endedAtUs, failed, again: ends > 1 || !(failed || status === 'succeeded') };
       });
     },
     /** Those among the stream's last `most` Flights that succeeded, in order of their starts. */
