@@ -80,6 +80,7 @@ test('every change of Nests, Birds, members and Users is an event, forwarded onc
   eu.setUserActive(ann(eu).id, true);
   eu.deleteNest(fifth.id);
   eu.restoreBird(gone.id);
+  eu.setTrigger(gone.id, 'event');
   await stage.minutesPass(TWICE);
 
   const between =
@@ -94,6 +95,7 @@ test('every change of Nests, Birds, members and Users is an event, forwarded onc
     'bird_published: Sync <b>orders</b> is published',
     'bird_renamed: Bird renamed from "Sync Customer 3" to "Sync <b>orders</b>"',
     'bird_trigger_changed: Trigger of Sync <b>orders</b> changed from manual to scheduled',
+    'bird_trigger_changed: Trigger of Sync Customer 4 changed from manual to event',
     'bird_unpublished: Sync <b>orders</b> is no longer published',
     `member_added: bob@evil.example became a member of Customer 33${between}`,
     `member_added: bob@evil.example became a member of Customer 5${between}`,
@@ -123,13 +125,14 @@ test('every change of Nests, Birds, members and Users is an event, forwarded onc
       .sort(),
   ).toEqual(events.map(({ key }) => key).sort());
   const types = async (query: object) => (await noticed(stage, query)).map(({ type }) => type).sort();
-  expect(await types({ bird: gone.id })).toEqual(['inventory.bird_created', 'inventory.bird_gone']);
+  const ofGone = ['inventory.bird_created', 'inventory.bird_gone', 'inventory.bird_trigger_changed'];
+  expect(await types({ bird: gone.id })).toEqual(ofGone);
   expect(await types({ nest: third.id })).toEqual(['inventory.member_added', 'inventory.nest_renamed']);
   expect(await types({ type: 'inventory.user_activated', text: 'ann@' })).toEqual([
     'inventory.user_activated',
   ]);
   const log = await stage.store.transaction((tx) => tx.birds.log('eu', gone.id, 20));
-  expect(log.map(({ type }) => type)).toEqual(['inventory.bird_created', 'inventory.bird_gone']);
+  expect(log.map(({ type }) => type).sort()).toEqual(ofGone);
 });
 
 test('what only comes to be watched makes no event: after the configuration, or a right, has changed [long]', async () => {

@@ -122,8 +122,6 @@ export interface ReceiverPlan {
 export interface Span {
   /** The whole time of the world, including the quiet time at its end. */
   readonly hours: number;
-  /** Lists of the inventory lack an item now and then, and deleted Birds come back. */
-  readonly hasGaps?: boolean;
 }
 
 /** A refusal is taken for the service's rate limit, so many random ones would slow everything down to a crawl. */
@@ -148,7 +146,7 @@ const QUIET_MS = 40 * MINUTE_MS;
 /** An alert that flaps keeps firing until it has been calm for this long; then its group notifies of the end. */
 const CALM_MS = 20 * MINUTE_MS;
 
-export function planOf(seed: number, { hours, hasGaps = false }: Span): Plan {
+export function planOf(seed: number, { hours }: Span): Plan {
   const random = seededRandom(Math.imul(seed, 0x9e3779b1) ^ 0x5eed);
   const isCalm = random() < 0.1;
   const has = (share: number) => random() < share && !isCalm;
@@ -159,9 +157,7 @@ export function planOf(seed: number, { hours, hasGaps = false }: Span): Plan {
     safetyMs,
     // After a clock was set back, everything with a planned instant waits.
     livenessMs: QUIET_MS + CALM_MS + clockSteps.reduce((sum, step) => sum + Math.max(0, -step.byMs), 0),
-    regions: ['eu', 'us'].map((region) =>
-      newRegion(region, forked(random), safetyMs, isCalm, hasGaps && !isCalm),
-    ),
+    regions: ['eu', 'us'].map((region) => newRegion(region, forked(random), safetyMs, isCalm)),
     poll: {
       intervalMs: pick(random, [20_000, 30_000, 30_000, 60_000]),
       pageSize: pick(random, [100, 100, 20, 1000]),
@@ -180,13 +176,7 @@ export function planOf(seed: number, { hours, hasGaps = false }: Span): Plan {
   };
 }
 
-function newRegion(
-  region: string,
-  random: Random,
-  safetyMs: number,
-  isCalm: boolean,
-  hasGaps: boolean,
-): RegionPlan {
+function newRegion(region: string, random: Random, safetyMs: number, isCalm: boolean): RegionPlan {
   const has = (share: number) => random() < share && !isCalm;
   /** A rate, or 0. */
   const rate = (share: number, most: number) => (has(share) ? random() * most : 0);
@@ -222,10 +212,10 @@ function newRegion(
       future: rate(0.3, 2),
       inventory: rate(0.5, 8),
       people: isCalm ? 0 : 12 * seededRandom(seed ^ 0x9e091e)(),
-      returns: hasGaps ? 4 * seededRandom(seed ^ 0x4e7042)() : 0,
+      returns: isCalm ? 0 : 4 * seededRandom(seed ^ 0x4e7042)(),
     },
     outages: has(0.5) ? newOutages(random, safetyMs, hours) : [],
-    cutLists: hasGaps ? 0.2 * seededRandom(seed ^ 0xc0711575)() : 0,
+    cutLists: isCalm ? 0 : 0.2 * seededRandom(seed ^ 0xc0711575)(),
   };
 }
 

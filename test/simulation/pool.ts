@@ -5,7 +5,6 @@ import type { Outcome } from './run.ts';
 export interface Task {
   readonly seed: number;
   readonly hours: number;
-  readonly hasGaps?: boolean;
   /** The name of a known-bad daemon of the zoo. */
   readonly variant?: string;
   /** Whether several replicas watch it. */

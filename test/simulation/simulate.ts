@@ -1,8 +1,8 @@
 /**
  * Runs many worlds on all cores, or a single one to debug:
  *
- *   node test/simulation/simulate.ts --seeds 2000 [--from 1] [--hours 6 | --days 7] [--jobs 2] [--replicas] [--gaps]
- *   node test/simulation/simulate.ts --seed 17 [--hours 6 | --days 7] [--replicas] [--gaps] [--watch]
+ *   node test/simulation/simulate.ts --seeds 2000 [--from 1] [--hours 6 | --days 7] [--jobs 2] [--replicas]
+ *   node test/simulation/simulate.ts --seed 17 [--hours 6 | --days 7] [--replicas] [--watch]
  *
  * With `--replicas`, several replicas on one store watch each world. With `--watch`, it prints which of them does
  * what, and the state of the regions. Exits with 1 if anything was found. For each failed world it prints the command
@@ -25,14 +25,13 @@ const { values } = parseArgs({
     days: { type: 'string' },
     jobs: { type: 'string', default: String(availableParallelism()) },
     replicas: { type: 'boolean', default: false },
-    gaps: { type: 'boolean', default: false },
     watch: { type: 'boolean', default: false },
   },
 });
-const { replicas: isShared, gaps: hasGaps } = values;
+const isShared = values.replicas;
 const hours = values.days === undefined ? Number(values.hours) : Number(values.days) * 24;
 const span = values.days === undefined ? `--hours ${values.hours}` : `--days ${values.days}`;
-const options = [span, ...(isShared ? ['--replicas'] : []), ...(hasGaps ? ['--gaps'] : [])].join(' ');
+const options = isShared ? `${span} --replicas` : span;
 /** The number of failed worlds that are printed in full. */
 const MOST_SHOWN = 20;
 /** How often progress is printed if it cannot be drawn. */
@@ -49,7 +48,7 @@ process.exitCode = values.seed === undefined ? await many() : await one(Number(v
 async function one(seed: number): Promise<number> {
   const startedMs = performance.now();
   const run = isShared ? runReplicas : runSeed;
-  const outcome: Outcome = await run(seed, { hours, hasGaps, ...(values.watch && { watch }) });
+  const outcome: Outcome = await run(seed, { hours, ...(values.watch && { watch }) });
   for (const { fault, check, what } of outcome.findings) console.log(`${fault}: ${check}: ${what}`);
   const delays = createDelays();
   delays.add(outcome.delaysMs);
@@ -95,7 +94,7 @@ async function many(): Promise<number> {
 
   await Promise.all(
     Array.from({ length: count }, async (_, index) => {
-      const outcome = await pool.run({ seed: first + index, hours, hasGaps, isShared });
+      const outcome = await pool.run({ seed: first + index, hours, isShared });
       sums.done += 1;
       for (const key of ['events', 'requests', 'lives', 'unavoidable', 'virtualMs'] as const) {
         sums[key] += outcome[key];

@@ -5,12 +5,9 @@ import { runSeed } from './run.ts';
 import { variationOf } from './zoo/variant.ts';
 import { VARIANTS } from './zoo/variants.ts';
 
-parentPort!.on(
-  'message',
-  async ({ seed, hours, hasGaps = false, variant, isControl, isShared = false }: Task) => {
-    const bad = VARIANTS.find(({ name }) => name === variant);
-    const vary = bad && variationOf(bad, isControl);
-    const run = isShared || bad?.isShared ? runReplicas : runSeed;
-    parentPort!.postMessage(await run(seed, { hours, hasGaps, ...(vary && { vary }) }));
-  },
-);
+parentPort!.on('message', async ({ seed, hours, variant, isControl, isShared = false }: Task) => {
+  const bad = VARIANTS.find(({ name }) => name === variant);
+  const vary = bad && variationOf(bad, isControl);
+  const run = isShared || bad?.isShared ? runReplicas : runSeed;
+  parentPort!.postMessage(await run(seed, { hours, ...(vary && { vary }) }));
+});

@@ -88,15 +88,16 @@ export function eventsOfBird(
   const { birdId, name, nestId, triggerType, isPublished } = bird;
   const nest = nameOf(nestId);
   const about = { nestId, nest, birdId, bird: name, ...noticing };
-  if (!before?.present) {
-    if (!isNew || before?.newsSinceUs === NO_NEWS_US) return [];
-    if (isNew === 'moved' && !before) return [notice({ change: 'bird_moved', after: nest, ...about })];
-    return [notice({ change: 'bird_created', isBack: before !== undefined, ...about })];
-  }
+  const isListed = !before?.present;
+  if (isListed && (!isNew || before?.newsSinceUs === NO_NEWS_US)) return [];
+  if (isNew === 'moved' && !before) return [notice({ change: 'bird_moved', after: nest, ...about })];
+  const listed = isListed ? [notice({ change: 'bird_created', isBack: before !== undefined, ...about })] : [];
+  if (!before) return listed;
   const changed = (change: 'bird_renamed' | 'bird_trigger_changed', one: string, other: string) =>
     one === '' || one === other ? [] : [notice({ change, before: one, after: other, ...about })];
   const isSwitched = before.isPublished !== undefined && before.isPublished !== isPublished;
   return [
+    ...listed,
     ...(before.nestId === nestId
       ? []
       : [notice({ change: 'bird_moved', before: nameOf(before.nestId), after: nest, ...about })]),

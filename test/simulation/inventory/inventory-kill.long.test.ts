@@ -15,7 +15,7 @@ function quietPlan(): Plan {
   const receivers = Object.fromEntries(Object.keys(plan.receivers).map((key) => [key, 0]));
   return {
     ...plan,
-    regions: [{ ...region, birds: 5, nests: 2, behaviours: {}, life, outages: [] }],
+    regions: [{ ...region, birds: 5, nests: 2, behaviours: {}, life, cutLists: 0, outages: [] }],
     receivers: receivers as unknown as Plan['receivers'],
     clockAheadMs: 0,
   };
