@@ -21,6 +21,8 @@ const LOGIN_COOKIE = 'nestwatch_login';
 const SESSION_COOKIE = 'nestwatch_session';
 const LOGIN_MS = 600_000;
 const TIMEOUT_SECONDS = 10;
+/** The provider is not asked more often: anybody may begin a login. */
+const DISCOVERED_MS = 60_000;
 const MAX_SAID = 300;
 
 /** Sessions that are remembered as ended. */
@@ -57,8 +59,17 @@ export function createOidc(
     return read && clock.nowUs() < Number(read.untilUs) ? read : undefined;
   }
 
-  /** Asked for anew at each login, which is rare, so that what the provider changes counts at once. */
+  let discovered: { readonly provider: Promise<client.Configuration>; readonly untilMs: number } | undefined;
+
+  /** What the provider says of itself. */
   function discover(): Promise<client.Configuration> {
+    const nowMs = clock.monotonicMs();
+    if (!discovered || nowMs >= discovered.untilMs)
+      discovered = { provider: askProvider(), untilMs: nowMs + DISCOVERED_MS };
+    return discovered.provider;
+  }
+
+  function askProvider(): Promise<client.Configuration> {
     const issuer = new URL(config.issuer);
     const secret = config.clientSecret?.reveal();
     // Only an address of this machine may lack encryption.
@@ -165,7 +176,7 @@ export function createOidc(
 }
 
 const NOT_BEGUN = 'This login was not begun in this browser, or took longer than ten minutes. Begin again:';
-const AWAY = 'The identity provider could not be asked; the log says why. Try again in a moment.';
+const AWAY = 'The identity provider could not be asked; the log says why. Try again in a minute.';
 const REFUSED = 'The identity provider did not confirm who you are; the log says why.';
 
 /** A path of ours, never another site's. */

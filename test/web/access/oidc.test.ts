@@ -225,7 +225,7 @@ type Claims = Record<string, unknown>;
 /** A provider that signs whatever claims a test asks for. */
 async function ownProvider() {
   let key = { id: 'first', ...generateKeyPairSync('rsa', { modulusLength: 2048 }) };
-  const state = { change: (claims: Claims) => claims, isAway: false, signs: key.privateKey };
+  const state = { change: (claims: Claims) => claims, isAway: false, signs: key.privateKey, discoveries: 0 };
   let nonce = '';
   const encoded = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url');
   const { url } = await listen((request, response) => {
@@ -234,6 +234,7 @@ async function ownProvider() {
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
     if (state.isAway && pathname !== '/auth') return void response.destroy();
     if (pathname === '/.well-known/openid-configuration') {
+      state.discoveries += 1;
       const paths = {
         authorization_endpoint: `${url}/auth`,
         token_endpoint: `${url}/token`,
@@ -302,6 +303,15 @@ describe('with a provider that answers wrongly', () => {
     rotate();
     await clock.advance(11 * MINUTE_MS);
     expect(await logIn()).toMatchObject({ status: 200, hasSession: true });
+  });
+
+  test('it is asked what it is no more than once a minute, however many logins strangers begin', async () => {
+    const { ask, state, clock } = await opened();
+    for (let login = 0; login < 20; login += 1) expect((await ask('/login')).status).toBe(303);
+    expect(state.discoveries).toBe(1);
+    await clock.advance(MINUTE_MS);
+    await ask('/login');
+    expect(state.discoveries).toBe(2);
   });
 
   test('while it is away nobody logs in, and who is logged in stays so [long]', async () => {
