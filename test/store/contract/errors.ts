@@ -78,18 +78,20 @@ export function describeErrors(run: Run): void {
           ended('b', NOW_US - 8, 'failed'),
           ended('c', NOW_US - 7, 'cancelled'),
           flight('d', { stream, startedAtUs: NOW_US - 6 }),
+          flight('f', { stream, startedAtUs: NOW_US - 5, endedAtUs: NOW_US, ends: 1 }),
         ]);
         const dated = await tx.flights.ends('eu', '7', 9);
         await tx.flights.put([ended('e', 0, 'failed')]);
         expect(await tx.flights.ends('eu', '7', 1)).toEqual([
           dated[0],
-          { startedAtUs: 0, failed: true, again: false },
+          { startedAtUs: 0, endedAtUs: NOW_US, failed: true, again: false },
         ]);
         return dated;
       });
       expect(ends).toEqual([
-        { startedAtUs: NOW_US - 8, failed: true, again: true },
-        { startedAtUs: NOW_US - 9, failed: false, again: false },
+        { startedAtUs: NOW_US - 5, endedAtUs: NOW_US, failed: false, again: true },
+        { startedAtUs: NOW_US - 8, endedAtUs: NOW_US, failed: true, again: true },
+        { startedAtUs: NOW_US - 9, endedAtUs: NOW_US, failed: false, again: false },
       ]);
     });
 
