@@ -8,8 +8,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -19,6 +17,7 @@ import { pick, seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { createWorld, type World } from '../../src/simulator/world/world.ts';
 import { type Clock, systemClock } from '../../src/time/clock.ts';
 import { MAIN } from '../program.ts';
+import { openWebhook } from './accepting-webhook.ts';
 
 export interface KillFigures {
   readonly kills: number;
@@ -270,7 +269,6 @@ interface Span {
   readonly attributes: readonly { readonly key: string; readonly value: { readonly stringValue: string } }[];
 }
 
-/** Accepts everything, after a short delay in which a kill leaves the sender without an answer. */
 async function openReceiver(activity: EventEmitter) {
   const idsOf = new Map<string, string[]>();
   const paths = new Map<string, number>();
@@ -282,18 +280,10 @@ async function openReceiver(activity: EventEmitter) {
       spansOf.getOrInsertComputed(flight, () => new Set()).add(`${traceId} ${spanId}`);
     }
   };
-  const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = [];
-    try {
-      for await (const chunk of request) chunks.push(chunk as Buffer);
-    } catch {
-      // The sender was killed during the request: nothing was accepted.
-      return;
-    }
+  const webhook = await openWebhook((sent, request) => {
     const id = String(request.headers['webhook-id']);
     paths.set(request.url!, (paths.get(request.url!) ?? 0) + 1);
-    const sent = JSON.parse(Buffer.concat(chunks).toString('utf8'));
-    if (request.url === '/v1/traces') trace(sent);
+    if (request.url === '/v1/traces') trace(sent as Traces);
     else
       for (const event of sent as { id: string }[]) {
         // By contract, the alert's own notification contains some events again under another id, so only forwards
@@ -301,21 +291,8 @@ async function openReceiver(activity: EventEmitter) {
         if (id.startsWith('forward-')) idsOf.set(event.id, [...(idsOf.get(event.id) ?? []), id]);
       }
     activity.emit('seen');
-    setImmediate(() => response.writeHead(204).end());
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    idsOf,
-    paths,
-    spansOf,
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
-    close: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  return { ...webhook, idsOf, paths, spansOf };
 }
 
 if (import.meta.main) {

@@ -6,17 +6,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 import { openSimulator } from '../../src/simulator/answers/simulator-server.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { createWorld } from '../../src/simulator/world/world.ts';
 import { sleep, systemClock } from '../../src/time/clock.ts';
 import { MAIN } from '../program.ts';
+import { openWebhook } from './accepting-webhook.ts';
 
 const NESTS = 5;
 
@@ -145,35 +143,16 @@ async function openReceiver(activity: EventEmitter) {
   const keysOf = new Map<string, Set<string>>();
   /** The ids of the messages that had each event. */
   const idsOf = new Map<string, string[]>();
-  const server = createServer(async (request, response) => {
-    let body: string;
-    try {
-      body = await text(request);
-    } catch {
-      // The sender was killed during the request: nothing was accepted.
-      return;
-    }
-    for (const { id, type, data } of JSON.parse(body) as Sent[]) {
+  const webhook = await openWebhook((sent, request) => {
+    for (const { id, type, data } of sent as Sent[]) {
       const kind = type.slice(type.indexOf('inventory.'));
       const change = `${kind} ${data.attributes.user_id ?? data.attributes.after}`;
       keysOf.getOrInsertComputed(change, () => new Set()).add(id);
       idsOf.getOrInsertComputed(id, () => []).push(String(request.headers['webhook-id']));
     }
     activity.emit('seen');
-    setImmediate(() => response.writeHead(204).end());
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    keysOf,
-    idsOf,
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
-    close: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  return { ...webhook, keysOf, idsOf };
 }
 
 if (import.meta.main) {
