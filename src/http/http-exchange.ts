@@ -111,10 +111,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/**
- * Bounds the bytes of answers held at once. An answer counts from its first byte until its caller has read it. Above
- * the bound only the oldest answer continues, so that all of them finish in turn. Small answers never wait.
- */
+// Bounds the bytes of answers held at once. An answer counts from its first byte until its caller has read it. Above
+// the bound only the oldest answer continues, so that all of them finish in turn. Small answers never wait.
 
 export interface BytesInFlight {
   /** Counts `bytes` more for the answer. Resolves when there is room for them; undefined if there is room at once. */

@@ -75,7 +75,7 @@ export class HealthWatch {
   }
 }
 
-/** Reports when streams of a region are read too late, and when that is over. */
+// Reports when streams of a region are read too late, and when that is over.
 
 interface LagWatchOptions extends Pick<IntakeParts, 'region' | 'commit' | 'clock'> {
   readonly maxIntervalMs: number;

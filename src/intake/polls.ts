@@ -275,7 +275,7 @@ function isBirdMissing(birdId: string, error: unknown): boolean {
   return birdId !== '' && codeOf(error) === 'not_found';
 }
 
-/** Follows hints in new events: polls related streams earlier, and reads Birds again whose status may have changed. */
+// Follows hints in new events: polls related streams earlier, and reads Birds again whose status may have changed.
 
 interface HintsOptions extends Pick<IntakeParts, 'region' | 'clock' | 'report'> {
   readonly schedule: Pick<Schedule, 'hint' | 'isAimKept'>;

@@ -284,10 +284,8 @@ export class RegionIntake {
   }
 }
 
-/**
- * Stores the request rate that a region bears. After a restart the polls begin near that rate, instead of spending
- * seconds at a very low rate or exceeding what was refused before.
- */
+// Stores the request rate that a region bears. After a restart the polls begin near that rate, instead of spending
+// seconds at a very low rate or exceeding what was refused before.
 
 interface KeptRateOptions extends Pick<IntakeParts, 'region' | 'store' | 'clock'> {
   readonly client: Pick<ServiceClient, 'bearableRate' | 'rememberRate'>;
@@ -324,11 +322,9 @@ export class KeptRate {
   }
 }
 
-/**
- * Limits how many polls of a region run at the same time. If the service is slow to answer one feed, that feed's
- * polls would soon occupy all slots and every other feed would have to wait. So a feed whose polls are slow must
- * leave some slots to the others.
- */
+// Limits how many polls of a region run at the same time. If the service is slow to answer one feed, that feed's
+// polls would soon occupy all slots and every other feed would have to wait. So a feed whose polls are slow must
+// leave some slots to the others.
 
 /** A poll that takes longer is slow. Most take a fraction of a second. */
 const SLOW_MS = 2_000;

@@ -119,11 +119,9 @@ function boundedStream({ stream, reached, leftOut }: BoundedStreamOptions): Text
   };
 }
 
-/**
- * Makes values safe for a log line. Secrets have a type of their own that never prints; this file catches those that
- * arrive otherwise: a header in a library's error, a URL whose path is a key. It also removes control characters from
- * the service's texts. Values are copied and limited in depth, size and length.
- */
+// Makes values safe for a log line. Secrets have a type of their own that never prints; this file catches those that
+// arrive otherwise: a header in a library's error, a URL whose path is a key. It also removes control characters from
+// the service's texts. Values are copied and limited in depth, size and length.
 
 const SECRET_KEY =
   /authorization|token|password|passwd|secret|cookie|credential|api[_-]?key|signature|^pass$|^auth$/i;

@@ -9,13 +9,11 @@ import type { Instruments } from './instruments.ts';
 import { METRICS } from './metric-catalogue.ts';
 import { createNestSeries } from './nest-series.ts';
 
-/**
- * Decides which causes of failures get a series of their own: the most frequent ones of each region. The texts come
- * from outside, so without a limit each failure could create a series. Any other cause counts as `_other` until it
- * was seen more often than the rarest one shown. Then it takes that one's place: the rarest one's series is removed,
- * and its later failures count as `_other`. So no counter ever falls, and from then on their sum is the number of all
- * failures.
- */
+// Decides which causes of failures get a series of their own: the most frequent ones of each region. The texts come
+// from outside, so without a limit each failure could create a series. Any other cause counts as `_other` until it
+// was seen more often than the rarest one shown. Then it takes that one's place: the rarest one's series is removed,
+// and its later failures count as `_other`. So no counter ever falls, and from then on their sum is the number of all
+// failures.
 
 const OTHER_CAUSES = '_other';
 const NONE = '_none';

@@ -190,7 +190,7 @@ function fencedStore(store: Store, lease: Lease, lost: () => void): Store {
   };
 }
 
-/** Exchanges the state of duties: reports that of this replica's own, and reads that of all. */
+// Exchanges the state of duties: reports that of this replica's own, and reads that of all.
 
 /** How often the state of duties is reported and read. */
 const SHOW_MS = 15_000;

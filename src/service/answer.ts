@@ -103,11 +103,9 @@ function problemOf(body: string): Readonly<Record<string, unknown>> | undefined 
   }
 }
 
-/**
- * Reads the list in an answer item by item. Parsing takes as long as there are values, however short they are, and
- * cannot be interrupted. So an answer with too many of them is refused before it is parsed, and the event loop turns
- * while the items are read.
- */
+// Reads the list in an answer item by item. Parsing takes as long as there are values, however short they are, and
+// cannot be interrupted. So an answer with too many of them is refused before it is parsed, and the event loop turns
+// while the items are read.
 
 /** Answers up to this length cannot hold too many values. A page of 500 entries has some 180,000 characters. */
 const UNCOUNTED_LENGTH = 256 * 1024;
@@ -163,7 +161,7 @@ function tooMany(limit: LimitName): NestwatchError {
   return new NestwatchError('too_large', `more than ${most} ${unit} in ${of}`, { facts: { limit } });
 }
 
-/** Parses JSON whose numbers may be 64-bit ids. */
+// Parses JSON whose numbers may be 64-bit ids.
 
 /** A whole number that may be too long for a double: 2^53 has sixteen digits. A match inside a text only costs time. */
 const LONG_NUMBER = /[:[,]\s*-?\d{16}/;

@@ -148,11 +148,9 @@ function requestOf(operation: OperationId, target: string): Subject {
   return `${operation} ${withoutQuery(target)}`;
 }
 
-/**
- * Finds out what a 403 about a Nest means: the token has no rights there, or a gateway limits the rate in this way. A
- * second answer to the same request, a little later, shows which. If it is a 403 again, the token has no rights to what
- * is requested. If the request is answered, it was a limit, and from then on such a 403 counts as a refusal.
- */
+// Finds out what a 403 about a Nest means: the token has no rights there, or a gateway limits the rate in this way. A
+// second answer to the same request, a little later, shows which. If it is a 403 again, the token has no rights to what
+// is requested. If the request is answered, it was a limit, and from then on such a 403 counts as a refusal.
 
 /** The most requests remembered. Beyond this, the one that was refused first is forgotten. */
 const MOST_FORBIDDEN = 10_000;

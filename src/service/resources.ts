@@ -327,7 +327,7 @@ function malformed(value: unknown, reason: string): Malformed {
   return { ok: false, raw, reason };
 }
 
-/** Reads single values of JSON from outside. Each function takes whatever came and never throws. */
+// Reads single values of JSON from outside. Each function takes whatever came and never throws.
 
 /** Called when a text is longer than this limit, so that only its beginning is kept. */
 export type Cut = (limit: LimitName) => void;

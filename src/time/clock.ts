@@ -84,7 +84,7 @@ export function systemClock(): Clock {
   };
 }
 
-/** Notices that the wall clock was set, by comparing it with the clock that never jumps. */
+// Notices that the wall clock was set, by comparing it with the clock that never jumps.
 
 export interface ClockReading {
   readonly wallUs: number;

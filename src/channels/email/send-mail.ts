@@ -284,11 +284,9 @@ function digest(...parts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
 }
 
-/**
- * Knows which integrations' mails are slow, for example because the server examines one recipient for a minute. All
- * integrations with the same login share a few connections. One that holds each of them for long would make the others
- * wait again and again. So an integration whose mail was slow uses other connections until one of its mails is quick.
- */
+// Knows which integrations' mails are slow, for example because the server examines one recipient for a minute. All
+// integrations with the same login share a few connections. One that holds each of them for long would make the others
+// wait again and again. So an integration whose mail was slow uses other connections until one of its mails is quick.
 
 /** A mail takes a fraction of a second, or some seconds if the server examines it. */
 const SLOW_MS = 10_000;

@@ -246,10 +246,8 @@ function readKind(check: Check, path: Path): Kind | undefined {
   return undefined;
 }
 
-/**
- * Reads annotations of rules. Those that contain `{{` or `{%` are Liquid templates: they are tried when the
- * configuration is read, and rendered with the labels of an alert whenever it fires or has news.
- */
+// Reads annotations of rules. Those that contain `{{` or `{%` are Liquid templates: they are tried when the
+// configuration is read, and rendered with the labels of an alert whenever it fires or has news.
 
 const SAMPLE_TEXT = 'Flight of Translate blog failed in Marketing (EU)';
 

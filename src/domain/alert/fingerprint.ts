@@ -47,10 +47,8 @@ function isAscii(text: string): boolean {
   return true;
 }
 
-/**
- * Shortens keys made of outside names so that every store can index them: PostgreSQL refuses index rows beyond 2,704
- * bytes, and some indexes hold a receiver and an integration beside the key.
- */
+// Shortens keys made of outside names so that every store can index them: PostgreSQL refuses index rows beyond 2,704
+// bytes, and some indexes hold a receiver and an integration beside the key.
 
 const MAX_BYTES = 2_000;
 /** A UTF-16 unit takes at most three bytes, a surrogate pair four. */

@@ -394,9 +394,7 @@ function recordName(feed: string, birdId: string): string {
   return `${feed}/${birdId}`;
 }
 
-/**
- * Starts an audit: places the edges of its window, and gives it access to the stream at the service and in the store.
- */
+// Starts an audit: places the edges of its window, and gives it access to the stream at the service and in the store.
 
 interface AuditRun {
   readonly stream: number;

@@ -80,11 +80,9 @@ export function isWithin({ fromUs, toUs }: Window, us: number): boolean {
   return us >= fromUs && us < toUs;
 }
 
-/**
- * Places the edge of an audited window at a quiet instant, which has no entry near it. It is unknown whether the
- * service's bounds are inclusive and at what precision they are compared. At a quiet instant neither matters, so the
- * count of a window is the sum of the counts of its parts.
- */
+// Places the edge of an audited window at a quiet instant, which has no entry near it. It is unknown whether the
+// service's bounds are inclusive and at what precision they are compared. At a quiet instant neither matters, so the
+// count of a window is the sum of the counts of its parts.
 
 /** How far from the target an edge is searched for. */
 const REACH_US = 10 * 60 * 1_000_000;
@@ -139,11 +137,9 @@ export async function findEdge(
   return windowEdge(instantsUs, targetUs, reach);
 }
 
-/**
- * Follows the gaps of one stream from audit to audit. The first audit that finds a gap only suspects it, since the
- * service may count an entry shortly before it shows it. A second one confirms it, and it is reported. A gap that a
- * later audit of the same time does not find has healed.
- */
+// Follows the gaps of one stream from audit to audit. The first audit that finds a gap only suspects it, since the
+// service may count an entry shortly before it shows it. A second one confirms it, and it is reported. A gap that a
+// later audit of the same time does not find has healed.
 
 /** The number of audits that must find a gap before it is reported. */
 const CONFIRMED_BY = 2;

@@ -256,11 +256,9 @@ export function isMissed({ attributes }: Event, { before, cursorUs, fromUs }: Re
   return cursorUs > 0 && !isOpen && Number(attributes.started_at_us) < fromUs;
 }
 
-/**
- * Decides whether a Flight that has ended is active again. One server of the service may be behind the others, and
- * still show a Flight as active after another has shown its end. If a single answer were believed, that end would be
- * reported a second time. So answers must have said so for a minute, without one that says otherwise.
- */
+// Decides whether a Flight that has ended is active again. One server of the service may be behind the others, and
+// still show a Flight as active after another has shown its end. If a single answer were believed, that end would be
+// reported a second time. So answers must have said so for a minute, without one that says otherwise.
 
 /** The part of a poll's `Reading` that matters here. */
 interface Looked {

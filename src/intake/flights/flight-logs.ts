@@ -79,10 +79,8 @@ export function createFailureLogReader({ client, nestOf, pageSize }: FailureLogO
   };
 }
 
-/**
- * Reads the log of one Flight for a person. Regular polls come first: there is only one such request at a time, and
- * only while the region is up and the pace has room for optional requests.
- */
+// Reads the log of one Flight for a person. Regular polls come first: there is only one such request at a time, and
+// only while the region is up and the pace has room for optional requests.
 
 /** How many entries are read from the end of the log, where the failure is. */
 const STEPS = 100;
@@ -152,11 +150,9 @@ function stepOf(entry: FlightLogEntry): FlightStep {
   };
 }
 
-/**
- * Reads the ends of the logs of Flights in the air, for the kinds of alerts that want them: when each Flight last wrote,
- * and in which step. The store says which logs are wanted. Each is read once an hour; as long as nothing is written, the
- * next readings are 2, 4 and 6 hours apart.
- */
+// Reads the ends of the logs of Flights in the air, for the kinds of alerts that want them: when each Flight last wrote,
+// and in which step. The store says which logs are wanted. Each is read once an hour; as long as nothing is written, the
+// next readings are 2, 4 and 6 hours apart.
 
 interface FlightTailsOptions extends Pick<IntakeParts, 'region' | 'client' | 'store' | 'clock'> {
   /** The Nest that a Bird is in now; it may move. */

@@ -356,7 +356,7 @@ function isFull(rows: FlightRows, cursorUs: number, toUs: number): boolean {
   return true;
 }
 
-/** Collects what the requests of one poll of a Bird's Flights have returned. */
+// Collects what the requests of one poll of a Bird's Flights have returned.
 
 export interface FlightRows {
   /** By id. A later reading of a Flight replaces an earlier one. */

@@ -159,10 +159,8 @@ class MissingFlights {
   }
 }
 
-/**
- * What a watch remembers of its Bird's Flights, by id: those that are open, and those that ended within the window that
- * polls read again. For everything else there is the store.
- */
+// What a watch remembers of its Bird's Flights, by id: those that are open, and those that ended within the window that
+// polls read again. For everything else there is the store.
 
 export type KnownFlights = ReadonlyMap<string, FlightRecord>;
 

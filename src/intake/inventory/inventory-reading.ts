@@ -246,7 +246,7 @@ function troubleOf(failure: NestwatchError, failed: readonly ListedNest[], all: 
   );
 }
 
-/** Decides which Nests of a region are watched, by the configuration's globs for their names and ids. */
+// Decides which Nests of a region are watched, by the configuration's globs for their names and ids.
 
 export interface NestGlobs {
   readonly include: readonly string[];

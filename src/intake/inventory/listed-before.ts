@@ -153,11 +153,9 @@ export function isYoungerThan(ids: readonly string[]): (id: string) => boolean {
 
 const NUMBER = /^\d{1,19}$/;
 
-/**
- * Compares the members of Nests and the Users with what the service listed before, if somebody wants to be told. Who is
- * listed for the first time, in a Nest whose members were not read before, has not just come. A member is gone when two
- * lists in a row lack them. What nobody wants is forgotten, so that it begins anew.
- */
+// Compares the members of Nests and the Users with what the service listed before, if somebody wants to be told. Who is
+// listed for the first time, in a Nest whose members were not read before, has not just come. A member is gone when two
+// lists in a row lack them. What nobody wants is forgotten, so that it begins anew.
 
 /** Whose changes somebody is to be told of. */
 export interface WantedPeople {

@@ -64,7 +64,7 @@ export class Newcomers {
   }
 }
 
-/** What the service said, or alerts knew, of what was not watched for a while. */
+// What the service said, or alerts knew, of what was not watched for a while.
 
 /**
  * The Birds whose last BirdDeactivated ended because they, or their whole region, were no longer watched: its severity

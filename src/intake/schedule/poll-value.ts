@@ -195,11 +195,9 @@ function presentRate(recent: Evidence, longPerMs: number): number {
   return (RECENT_PRIOR_ENTRIES + recent.entries) / (RECENT_PRIOR_ENTRIES / longPerMs + recent.coveredMs);
 }
 
-/**
- * How much the entries of a stream count in the choice of what to poll next: as much as they may alert people. Every end of
- * a Flight counts fully, since it raises an alert or ends one. Most entries of a Bird's log, such as Saved and Published,
- * raise none.
- */
+// How much the entries of a stream count in the choice of what to poll next: as much as they may alert people. Every end of
+// a Flight counts fully, since it raises an alert or ends one. Most entries of a Bird's log, such as Saved and Published,
+// raise none.
 
 /** What an entry counts that raises no alert. It still shows who changed a Bird. */
 export const QUIET_ENTRY = 1 / 20;

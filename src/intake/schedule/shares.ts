@@ -46,12 +46,10 @@ function owed({ share }: Account, requests: number): number {
   return (requests * (1 - share)) / share;
 }
 
-/**
- * Computes the longest wait of the streams in each feed, so that a wrong guess about one costs a bounded time. It is
- * a multiple of the interval that the feed's streams would have if they were polled in turn, with the requests
- * divided among the feeds by the square-root law: if all streams of a feed have the same interval Tᵢ, Σ λᵢ·Tᵢ/2 is
- * least if Tᵢ is proportional to √(cost/λᵢ).
- */
+// Computes the longest wait of the streams in each feed, so that a wrong guess about one costs a bounded time. It is
+// a multiple of the interval that the feed's streams would have if they were polled in turn, with the requests
+// divided among the feeds by the square-root law: if all streams of a feed have the same interval Tᵢ, Σ λᵢ·Tᵢ/2 is
+// least if Tᵢ is proportional to √(cost/λᵢ).
 
 /** All streams of a feed, as averages. */
 interface FeedLoad {

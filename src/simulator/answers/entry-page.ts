@@ -85,10 +85,8 @@ export function pageOf<T>(
   }
 }
 
-/**
- * Reads query parameters as the service does: names in any case, unknown ones ignored, empty values as absent. What
- * cannot be read is collected per parameter for the `errors` of a 400.
- */
+// Reads query parameters as the service does: names in any case, unknown ones ignored, empty values as absent. What
+// cannot be read is collected per parameter for the `errors` of a 400.
 
 export type Query = ReturnType<typeof openQuery>;
 

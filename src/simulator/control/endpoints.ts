@@ -361,7 +361,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   }),
 ];
 
-/** Finds what a request names, by id or by name. Throws `not_found`, and `usage` for a name that several have. */
+// Finds what a request names, by id or by name. Throws `not_found`, and `usage` for a name that several have.
 
 function findBird(world: World, text: string): BirdRecord {
   const birds = [...world.birds.values()].filter(({ deletedAtUs }) => deletedAtUs === undefined);

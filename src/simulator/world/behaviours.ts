@@ -95,7 +95,7 @@ export type Behaviours = z.infer<typeof BEHAVIOURS>;
 
 export const DEFAULT_BEHAVIOURS: Readonly<Behaviours> = Object.freeze(BEHAVIOURS.parse({}));
 
-/** Reads behaviours from a YAML or JSON file with keys in snake_case, as `simulate --faults` takes it. */
+// Reads behaviours from a YAML or JSON file with keys in snake_case, as `simulate --faults` takes it.
 
 const NAMES = new Map(Object.keys(BEHAVIOURS.shape).map((key) => [snakeCase(key), key as keyof Behaviours]));
 

@@ -228,7 +228,7 @@ function takeFirst(heap: Item[]): Item {
   return first;
 }
 
-/** Keeps lists in ascending order of an instant, so that a page of a long list is found without scanning the list. */
+// Keeps lists in ascending order of an instant, so that a page of a long list is found without scanning the list.
 
 /** The first index whose instant is `instantUs` or later; the list's length if there is none. */
 export function firstFrom<T>(list: readonly T[], instantOf: (item: T) => number, instantUs: number): number {

@@ -159,11 +159,9 @@ function writtenValue(value: Value): unknown {
   return value instanceof Uint8Array ? Buffer.from(value) : value;
 }
 
-/**
- * Encodes texts so that they are kept exactly. PostgreSQL stores UTF-8 without NUL, which can hold neither that
- * character nor half of a surrogate pair. Such text is stored as JSON, which begins with a quotation mark; so is text
- * that itself begins with one.
- */
+// Encodes texts so that they are kept exactly. PostgreSQL stores UTF-8 without NUL, which can hold neither that
+// character nor half of a surrogate pair. Such text is stored as JSON, which begins with a quotation mark; so is text
+// that itself begins with one.
 
 function encodeText(text: string): string {
   return text.startsWith('"') || text.includes('\0') || !text.isWellFormed() ? JSON.stringify(text) : text;

@@ -72,12 +72,10 @@ export async function settleIn(client: pg.Client, place: PostgresPlace, isShared
   return pid;
 }
 
-/**
- * Detects connection poolers in front of a server. A pooler that gives a server connection to several clients in turn
- * (PgBouncer with `pool_mode = transaction`, or even `statement`) breaks what a store relies on: locks that belong to the connection pass
- * to the next client, so that two processes may each think the store is their own, and settings and notifications get
- * lost.
- */
+// Detects connection poolers in front of a server. A pooler that gives a server connection to several clients in turn
+// (PgBouncer with `pool_mode = transaction`, or even `statement`) breaks what a store relies on: locks that belong to the connection pass
+// to the next client, so that two processes may each think the store is their own, and settings and notifications get
+// lost.
 
 /** https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const PROTOCOL_VIOLATION = '08P01';

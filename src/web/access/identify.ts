@@ -120,10 +120,8 @@ export function signedBy(identity: Identity, typed: string): string {
   return isLogin(identity) ? identity.name : typed;
 }
 
-/**
- * Compares passwords with their hashes. Each comparison takes memory and a thread, so they run one after another and
- * only a few may wait. A correct password is remembered, so that a browser does not wait at every page.
- */
+// Compares passwords with their hashes. Each comparison takes memory and a thread, so they run one after another and
+// only a few may wait. A correct password is remembered, so that a browser does not wait at every page.
 
 interface PasswordCheck {
   /** `busy` if too many are already waiting. */
