@@ -90,6 +90,7 @@ export function createOverdue(options: OverdueOptions) {
             deadlineUs = Math.max(deadlineUs, atUs);
             happenings.push({ what: 'deadline', region: subject.place.region, outcome });
           }
+          deadlineUs = Math.max(deadlineUs, judgement.judgedUs ?? 0);
           countedUs = Math.max(countedUs, judgement.countedUs ?? 0);
           if (judgement.nextUs !== null) nextUs = Math.min(nextUs, judgement.nextUs);
         }

@@ -117,8 +117,10 @@ test('a Bird that comes to be watched later has only the deadlines after that', 
   const { pass, outcomes } = begin(rule('FlightOverdue', { landedBy: '*/10 * * * *' }));
   await pass(7);
   expect(outcomes).toEqual([]);
+  // Also if it soon has another status, from which on it is not known any more when it was first seen.
+  await world([], 'suspended', false, { statusSinceUs: at(39), newsSinceUs: at(-38) });
   await pass(2);
-  expect(await said()).toEqual(['Not landed by 12:40 (UTC). It did not start.']);
+  expect(await said()).toEqual(['Not landed by 12:40 (UTC). It was suspended at 12:39.']);
   expect(outcomes).toEqual(['missed']);
 });
 

@@ -133,7 +133,11 @@ export const flightOverdue = defineKind({
       const due = schedule.between(judgedUs, shownUs, most).filter(({ fromUs }) => fromUs >= knownFromUs);
       const deadlines = due[0] ? outcomesOf(due, await history.flightsSince(due[0].fromUs)) : [];
       const last = deadlines.at(-1);
-      const judged = { nextUs: next ? next.atUs + VISIBLE_AFTER_US : null, deadlines };
+      const judged = {
+        nextUs: next ? next.atUs + VISIBLE_AFTER_US : null,
+        deadlines,
+        judgedUs: bird.joinedUs,
+      };
       const about = { place: bird.place, readAtUs: history.readAtUs, isFirst: bird.deadlineUs === 0 };
       const factOf = ({ atUs, fromUs }: Due, found: Pick<Missed, 'outcome' | 'missed' | 'how'>) =>
         ({ fact: 'deadline_missed', ...about, deadlineUs: atUs, fromUs, ...found }) as const;

@@ -30,13 +30,13 @@ export interface BirdToJudge {
   readonly statusSinceUs: number;
   /** It had this status when first seen, and may have had it long before. */
   readonly hasFirstStatus: boolean;
-  /** When it came to be watched, with an hour's margin once its first status has changed; 0 if it did so with its region. */
+  /** When it came to be watched; once its first status has changed, up to a reading before. 0 if it did so with its region. */
   readonly joinedUs: number;
   /** The stream of its Flights; undefined before the first poll. */
   readonly stream: number | undefined;
   /** When its latest Flight started; 0 for none. */
   readonly lastStartUs: number;
-  /** The last deadline that was judged, of any rule; 0 for none. */
+  /** Up to when deadlines of any rule were judged: the last one, or when it came to be watched; 0 if none was. */
   readonly deadlineUs: number;
   /** Up to when the Flights of periods that were over are counted, for all rules; 0 for never. */
   readonly countedUs: number;
@@ -88,6 +88,8 @@ interface Judgement {
   readonly fact?: Fact;
   /** The deadlines that are judged now, oldest first. */
   readonly deadlines?: readonly Deadline[];
+  /** Those until then are judged as well: there were none. */
+  readonly judgedUs?: number;
   /** Up to when the Flights of periods that are over are counted now. */
   readonly countedUs?: number;
   /**

@@ -85,7 +85,7 @@ export function describeOverdue(run: Run): void {
           bird('2', { status: 'suspended' }),
           bird('3', { present: false }),
           bird('4', { triggerType: 'event', hasFirstStatus: true, newsSinceUs: NOW_US - 60 * MINUTE_US }),
-          bird('5', { newsSinceUs: NOW_US - 60 * MINUTE_US }),
+          bird('5', { newsSinceUs: NOW_US - 120 * MINUTE_US }),
         ]);
         const stream = await openFlightsOf(tx, '1');
         await tx.streams.advanceCursor(stream, NOW_US - MINUTE_US);

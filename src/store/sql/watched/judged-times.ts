@@ -68,12 +68,15 @@ const PUT_TAILS: RowStatement = {
     WHERE flight.stream = given.stream AND flight.started_us = given.started_us AND flight.id = given.id`,
 };
 
+/** News begins an hour before the reading that lacked it (`newcomers.ts`); its first status, with the one that showed it. */
+const JOINED_US = `CASE WHEN bird.news_since_us = 0 THEN 0 WHEN bird.first_status = 1 THEN bird.status_since_us
+      ELSE least(bird.news_since_us + 3600000000, bird.status_since_us) END`;
+
 const birdsOf = (
   rows: string,
 ) => `SELECT ${placeOf('bird')}, bird.trigger_type AS "triggerType", bird.status, stream.stream,
     bird.deadline_us AS "deadlineUs", bird.counted_us AS "countedUs", bird.status_since_us AS "statusSinceUs",
-    bird.first_status, CASE WHEN bird.news_since_us = 0 THEN 0 WHEN bird.first_status = 1 THEN bird.status_since_us
-      ELSE bird.news_since_us END AS "joinedUs", coalesce(stream.cursor_us, 0) AS "lastStartUs"
+    bird.first_status, ${JOINED_US} AS "joinedUs", coalesce(stream.cursor_us, 0) AS "lastStartUs"
   FROM ${rows}`;
 
 const JOINED = `LEFT JOIN stream ON stream.region = bird.region AND stream.feed = 'flight' AND stream.bird_id = bird.bird_id
