@@ -8,7 +8,7 @@ import type { Browsers } from './channels/channel.ts';
 import { closeChannels, openChannels } from './channels/registry.ts';
 import { hasButtons } from './channels/slack/slack-channel.ts';
 import type { Config } from './config/config.ts';
-import { createServiceLinks } from './config/sections/region-links.ts';
+import { createServiceLinks } from './config/sections/regions-section.ts';
 import { createDaemon, type Daemon, type Setup } from './daemon.ts';
 import { createDeliveryMessages } from './delivery/delivery-message.ts';
 import { HEARTBEAT_TIMEOUT_MS } from './delivery/heartbeat.ts';

@@ -6,7 +6,7 @@ import { createAlerting, type Routed } from './alerting/alerting.ts';
 import type { ClockRollback } from './alerting/clock-rollback.ts';
 import { createDigests } from './alerting/send-digests.ts';
 import type { OpenChannels } from './channels/channel.ts';
-import { notifiesMembers } from './channels/traits.ts';
+import { notifiesMembers } from './channels/integration-identity.ts';
 import type { Config } from './config/config.ts';
 import type { RegionConfig } from './config/sections/regions-section.ts';
 import { createHeartbeat } from './delivery/heartbeat.ts';

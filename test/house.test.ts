@@ -53,7 +53,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   stages: [
     'alerting',
     'channels/channel',
-    'channels/traits',
+    'channels/integration-identity',
     'config',
     'delivery',
     'domain/kinds',
@@ -73,7 +73,6 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'intake/audit': ['intake/logs'],
   alerting: [
     'channels/receiver',
-    'channels/traits',
     'channels/integration-identity',
     'channels/integration-name',
     'config',
@@ -84,7 +83,6 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   health: [
     'channels/integration-identity',
     'channels/integration-name',
-    'channels/traits',
     'config',
     'document/problem',
     'domain',

@@ -1,8 +1,6 @@
 /** The integrations of a receiver as destinations of notifications, and what each of them takes. */
-
-import { identitiesOf, positioned } from '../channels/integration-identity.ts';
+import { identitiesOf, positioned, traitsOf } from '../channels/integration-identity.ts';
 import type { Integration } from '../channels/receiver.ts';
-import { traitsOf } from '../channels/traits.ts';
 import type { Notification } from '../domain/grouping/notification.ts';
 import type { Delivery, LinkedSpan } from '../store/outbox-store.ts';
 import type { Transaction } from '../store/store.ts';

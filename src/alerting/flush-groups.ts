@@ -5,7 +5,7 @@
  *
  * - *load*: reads the group's alerts, and its route in the present configuration; without a route the group is
  *   dissolved. A receiver that the group had in an earlier configuration is notified once more before that
- *   (`flush/former-receiver.ts`).
+ *   (`notifyFormerReceiver`).
  * - *mute*: sets apart the alerts that a silence, an inhibition or a time interval mutes. They wait, or are suppressed
  *   for good.
  * - *decide*: decides whether the group notifies now, and of what, by the pure functions of its sort
@@ -18,25 +18,41 @@
  * If a stage fails, all that it did for that group is rolled back and the group is set aside for a while. The other
  * groups are flushed.
  */
-import { createServiceLinks } from '../config/sections/region-links.ts';
-import { isFlooded } from '../domain/grouping/flush.ts';
-import type { Group } from '../domain/grouping/group.ts';
+import { createServiceLinks } from '../config/sections/regions-section.ts';
+import { hash64 } from '../domain/alert/alert.ts';
+import type { Event } from '../domain/alert/event.ts';
+import {
+  continuedElsewhere,
+  eventsOfEach,
+  type Flush,
+  isFlooded,
+  type Listed,
+} from '../domain/grouping/flush.ts';
+import { type AlertInGroup, type Group, HAS_LEFT } from '../domain/grouping/group.ts';
+import { countLeftToSummary } from '../domain/grouping/sorts/catch-up-sort.ts';
+import { isToEscalate } from '../domain/grouping/sorts/escalation-sort.ts';
+import { routeOnce } from '../domain/grouping/sorts/sort.ts';
 import { SORTS } from '../domain/grouping/sorts/sorts.ts';
 import type { Recurrences } from '../domain/muting/silence.ts';
+import { type Route, routeOfGroup, routesFor } from '../domain/routing/route.ts';
 import { loadMuting } from '../store/load-muting.ts';
 import { readPast } from '../store/read-context.ts';
 import type { Transaction } from '../store/store.ts';
 import { pausing } from '../time/pause-after.ts';
-import { decideFlush } from './flush/decide-flush.ts';
-import type { FlushConfig, FlushContext } from './flush/flush-context.ts';
-import { notifyFormerReceiver } from './flush/former-receiver.ts';
-import { receiversHeldBackFrom } from './flush/gathered-groups.ts';
-import { createUnsettledGatherings } from './flush/keep-order.ts';
+import { withoutOtherEnds } from './fallback.ts';
+import { coveredBy } from './flush/draft-messages.ts';
+import type { FlushConfig, FlushContext, MutedGroup } from './flush/flush-context.ts';
+import {
+  continueAfterSummary,
+  createUnsettledGatherings,
+  holdBack,
+  membersFor,
+  receiversHeldBackFrom,
+} from './flush/gathered-groups.ts';
 import { loadGroup, muteAlerts } from './flush/load-group.ts';
-import { notify } from './flush/notify.ts';
-import { settleGroup } from './flush/settle-group.ts';
+import { type Notified, notify } from './flush/notify.ts';
+import { abandonIncident, settleIncident } from './incidents.ts';
 import type { Growth } from './join-groups.ts';
-import { withoutOtherEnds } from './known-to-fallback.ts';
 import { NOTHING, noteFaults, type Step, setGroupAside, type Tally } from './step-runner.ts';
 
 /** Limits of one transaction: the groups flushed, and the alerts after which no further group is begun. */
@@ -181,6 +197,195 @@ async function flushGroup(context: FlushContext, group: Group): Promise<number> 
   const notified = await notify(context, muted, flushed);
   await settleGroup(context, muted, flushed, notified);
   return loaded.inGroup.length;
+}
+
+/** Alerts handled between two pauses. */
+const PAUSE_AFTER = 100;
+
+/** Alerts whose events are read together to name a flush. */
+const NAMED_AT_ONCE = 500;
+
+/** Decides whether the group notifies now, and of what. */
+async function decideFlush(
+  { tx, nowUs }: FlushContext,
+  { group, route, open, waiting }: MutedGroup,
+): Promise<Flush> {
+  const sort = SORTS[group.sort];
+  const toSumUp = sort.sumsUp ? await countEvents(tx, group.receiver, open) : new Map();
+  const flushed = sort.flush({ group, open, waiting, route, toSumUp, nowUs });
+  const named = await nameAfterWhatItTells(tx, flushed);
+  const lasts = flushed.firingTotal === 0 && waiting.some(({ alert }) => alert.state === 'firing');
+  return group.acknowledged && lasts ? { ...named, incidentLasts: true } : named;
+}
+
+/**
+ * Names the flush after what it tells: the states and the events that it lists. If the store loses it, because a standby
+ * without the last commits took over, the one made again comes under the same ids, by which receivers drop repeats. One
+ * that tells anything else must not, since they would drop news. A thread that the store still has keeps its name to
+ * itself: a group that was made anew may tell the same once more.
+ */
+async function nameAfterWhatItTells(tx: Transaction, flushed: Flush): Promise<Flush> {
+  const { reason, listed, group, threadPosition } = flushed;
+  if (reason === null) return flushed;
+  const limit = eventsOfEach(listed.filter(({ newEvents }) => newEvents > 0));
+  const of = new Map<Listed, readonly Event[]>();
+  const parts: string[] = [];
+  let lastUs: number | undefined;
+  for (let from = 0; from < listed.length; from += NAMED_AT_ONCE) {
+    if (from > 0) await tx.pause();
+    const some = listed.slice(from, from + NAMED_AT_ONCE);
+    const events = await tx.alerts.eventsOf(coveredBy(some), limit);
+    for (const one of some) {
+      const { alert, status, afterSeq, newEvents } = one;
+      const told = events.get(alert.id) ?? [];
+      if (listed.length <= NAMED_AT_ONCE) of.set(one, told);
+      parts.push(JSON.stringify([alert.id, status, afterSeq, newEvents, ...told.map(({ key }) => key)]));
+      for (const event of told) lastUs = Math.max(lastUs ?? 0, statedUs(event));
+    }
+  }
+  const named = {
+    ...flushed,
+    told: hash64([group.key, group.receiver, ...parts.toSorted()]),
+    ...(of.size > 0 && { read: { limit, of } }),
+  };
+  if (threadPosition > 0 || lastUs === undefined) return named;
+  // The time comes first for the same reason as in other threads: such ids arrive almost in order.
+  const thread = `${lastUs.toString(36)}-${named.told}`;
+  const isTaken = await tx.outbox.hasIdsOf(thread);
+  return isTaken ? named : { ...named, thread, group: { ...group, thread } };
+}
+
+/** An instant of the event that every reading finds the same. How exactly a Flight's end is known differs among them. */
+function statedUs({ occurredAtUs, attributes }: Event): number {
+  return typeof attributes.started_at_us === 'number' ? attributes.started_at_us : occurredAtUs;
+}
+
+/** How many events of each alert were left to the receiver's summary. */
+async function countEvents(
+  tx: Transaction,
+  receiver: string,
+  open: readonly AlertInGroup[],
+): Promise<ReadonlyMap<string, number>> {
+  const counts = new Map<string, number>();
+  for (const [index, { alert, member }] of open.entries()) {
+    const suppressions = await tx.suppressions.ofAlert(alert.id);
+    counts.set(alert.id, countLeftToSummary(suppressions, receiver, member.notifiedSeq));
+    if (index % PAUSE_AFTER === PAUSE_AFTER - 1) await tx.pause();
+  }
+  return counts;
+}
+
+/** Writes what a flush leaves of the group, and resolves incidents in which nothing fires any more. */
+async function settleGroup(
+  context: FlushContext,
+  muted: MutedGroup,
+  flushed: Flush,
+  notified: Notified,
+): Promise<void> {
+  const { tx, config, tally, nowUs } = context;
+  const { group, inGroup, open, waiting } = muted;
+  // What fires again before its end is told is not news, and so is not escalated anew.
+  if (!notified.isPostponed) await leaveEscalations(tx, muted);
+  const sort = SORTS[group.sort];
+  const isSpent = sort.isSpentOnceNotified && !notified.isPostponed;
+  if (sort.sumsUp && !notified.isPostponed) {
+    await continueAfterSummary(context, group, open);
+  }
+  // A spent group is kept only for alerts that are still muted.
+  if (isSpent && waiting.length === 0) return tx.groups.delete([group.key]);
+  const change = { group: notified.group, before: inGroup, flushed, waiting };
+  const settled = await settleIncident(tx, config.receivers, change, nowUs);
+  tally.queued += settled.queued;
+  await tx.groups.put([settled.group]);
+  if (isSpent) await tx.groups.deleteMembers(open.map(({ member }) => member));
+  else await tx.groups.putMembers(notified.members);
+}
+
+/**
+ * Takes alerts that have resolved, and that the group had notified of as firing, out of escalations that are not yet
+ * due.
+ */
+async function leaveEscalations(
+  tx: Transaction,
+  { group, inGroup, route, waiting }: MutedGroup,
+): Promise<void> {
+  if (!route.escalation || group.sort !== 'route') return;
+  const muted = new Set(waiting.map(({ alert }) => alert.id));
+  const over = inGroup.filter((one) => isOver(one) && !muted.has(one.alert.id));
+  if (over.length === 0) return;
+  const members = await tx.groups.membersOfAlerts(over.map(({ alert }) => alert.id));
+  await tx.groups.deleteMembers(members.filter((member) => isToEscalate(member, group)));
+}
+
+function isOver({ member, alert }: AlertInGroup): boolean {
+  const wasFiring = member.notifiedState === 'firing' || member.notifiedState === 'hidden';
+  return wasFiring && (member.notifiedSeq === HAS_LEFT || alert.state !== 'firing');
+}
+
+/**
+ * Notifies the receiver that a group had before the configuration changed, if its route now has another one or is gone:
+ * what the receiver knows as firing is over, or continues without it. Nobody else would notify it of the end. If another
+ * group continues to notify it, that group learns what it knows. Returns the group as it is stored then.
+ */
+async function notifyFormerReceiver(context: FlushContext, group: Group): Promise<Group> {
+  const { tx, config, tally, nowUs } = context;
+  const { receiver } = group;
+  const route = routeOfGroup(config.route, group);
+  const isConfigured = config.receivers.some(({ name }) => name === receiver);
+  if (group.sort !== 'route' || route?.receiver === receiver || !isConfigured) return group;
+  const known = (await tx.groups.members(group.key)).filter(isKnownAsFiring);
+  const isToEnd = (one: AlertInGroup) => isEnded(one) || !isReached(config.route, one.alert.labels, receiver);
+  const going = known.filter((one) => !isToEnd(one));
+  await passOn(tx, group, going);
+  const inGroup = known.filter(isToEnd).map(({ alert, member }) => ({
+    member,
+    alert: alert.state === 'firing' ? continuedElsewhere(alert, nowUs) : alert,
+  }));
+  if (inGroup.length === 0) return group;
+  const loaded = { group, inGroup, route: routeOnce(route ?? config.route, receiver) };
+  const muted = await muteAlerts(context, loaded);
+  const flushed = await decideFlush(context, muted);
+  // The group may be gone by the time when other ends are told.
+  const notified = await notify({ ...context, isAtOnce: true }, muted, flushed);
+  await settleGroup(context, muted, flushed, notified);
+  // The group itself continues without the receiver and waits no longer for an inhibited end.
+  if (muted.waiting.length > 0) {
+    tally.queued += await abandonIncident(tx, config.receivers, group, muted.waiting, nowUs);
+    const waiting = muted.waiting.map(({ member }) => member);
+    await holdBack(context, { ...muted, open: muted.waiting }, waiting, nowUs);
+    await tx.groups.putMembers(waiting.map((member) => ({ ...member, notifiedState: 'resolved' })));
+  }
+  return (await tx.groups.list([group.key]))[0] ?? group;
+}
+
+/** Notes in the receiver's other groups which alerts it knows as firing, with which events. */
+async function passOn(tx: Transaction, group: Group, going: readonly AlertInGroup[]): Promise<void> {
+  if (going.length === 0) return;
+  const before = new Map(going.map(({ member }) => [member.alertId, member]));
+  const members = await membersFor(tx, group.receiver, [...before.keys()], ['route']);
+  const beginning = members.filter(
+    ({ groupKey, notifiedState }) => groupKey !== group.key && notifiedState === 'none',
+  );
+  await tx.groups.putMembers(
+    beginning.map((member) => {
+      const known = before.get(member.alertId)!.notifiedSeq;
+      const notifiedSeq = known === HAS_LEFT ? member.notifiedSeq : Math.max(member.notifiedSeq, known);
+      return { ...member, notifiedSeq, notifiedState: 'hidden' };
+    }),
+  );
+}
+
+function isKnownAsFiring({ member }: AlertInGroup): boolean {
+  return member.notifiedState === 'firing' || member.notifiedState === 'hidden';
+}
+
+/** Another group may notify of the end of an alert that has left this one. */
+function isEnded({ member, alert }: AlertInGroup): boolean {
+  return member.notifiedSeq !== HAS_LEFT && alert.state !== 'firing';
+}
+
+function isReached(root: Route, labels: AlertInGroup['alert']['labels'], receiver: string): boolean {
+  return routesFor(root, labels).some((route) => route.receiver === receiver);
 }
 
 /** Escalations that are due within this time of the first go with it. */

@@ -1,5 +1,5 @@
 import type { Integration, Receiver } from '../channels/receiver.ts';
-import { hash64 } from '../domain/alert/fingerprint.ts';
+import { hash64 } from '../domain/alert/alert.ts';
 import type { Happening } from '../report.ts';
 import type { Delivery } from '../store/outbox-store.ts';
 import type { Transaction } from '../store/store.ts';

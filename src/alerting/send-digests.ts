@@ -17,8 +17,7 @@ import type { Integration, Receiver } from '../channels/receiver.ts';
 import type { Config } from '../config/config.ts';
 import type { DigestConfig } from '../config/sections/digests-section.ts';
 import type { Guard } from '../domain/action/action.ts';
-import type { Labels } from '../domain/alert/alert.ts';
-import { hash64 } from '../domain/alert/fingerprint.ts';
+import { hash64, type Labels } from '../domain/alert/alert.ts';
 import { type Acted, type Digest, digestOf, isEmpty, type UnusualBird } from '../domain/digest/digest.ts';
 import { createFlightTally, type EndedFlight, type FlightTally } from '../domain/digest/flight-tally.ts';
 import {

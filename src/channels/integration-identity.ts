@@ -7,7 +7,8 @@
  */
 import { createHash } from 'node:crypto';
 import { digestOfSecret, isSecret } from '../secret.ts';
-import type { Integration } from './receiver.ts';
+import type { Audience, Traits } from './channel.ts';
+import type { Integration, Receiver } from './receiver.ts';
 import { CHANNELS, channelOf } from './registry.ts';
 
 /** More than there are channels. */
@@ -123,4 +124,33 @@ export function integrationName(integrations: readonly Integration[], one: Integ
 /** How many integrations are of this kind. */
 export function sameKind(integrations: readonly Integration[], kind: string): number {
   return integrations.filter((one) => one.kind === kind).length;
+}
+
+/** What alerting must know of an integration: its audience, and what is special about it. */
+export function traitsOf(integration: Integration): Traits & { readonly audience: Audience } {
+  const { audience, traits } = channelOf(integration);
+  return { ...traits?.(integration), audience };
+}
+
+/** Whether a receiver is notified of alerts, and not of single events only. */
+export function takesAlerts({ integrations }: Receiver): boolean {
+  return integrations.some((one) => !traitsOf(one).takesEvents);
+}
+
+/** Whether any receiver notifies members of Nests. */
+export function notifiesMembers(receivers: readonly Receiver[]): boolean {
+  return receivers.some(({ integrations }) =>
+    integrations.some((one) => traitsOf(one).nestMembers !== undefined),
+  );
+}
+
+interface PageAddress {
+  readonly externalUrl: string;
+  /** True if no external URL is configured. */
+  readonly hasDefaultUrl?: boolean | undefined;
+}
+
+/** What links in a message begin with; empty if its readers may not be able to reach the page. */
+export function linksFrom(integration: Integration, { externalUrl, hasDefaultUrl }: PageAddress): string {
+  return hasDefaultUrl && traitsOf(integration).audience !== 'programs' ? '' : externalUrl;
 }

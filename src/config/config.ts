@@ -1,8 +1,7 @@
 import type { Receiver } from '../channels/receiver.ts';
 import type { ActionRule } from '../domain/action/action.ts';
 import type { Rule } from '../domain/alert/rule.ts';
-import type { InhibitRule } from '../domain/muting/muting.ts';
-import type { TimeIntervals } from '../domain/muting/time-interval.ts';
+import type { InhibitRule, TimeIntervals } from '../domain/muting/muting.ts';
 import type { Route } from '../domain/routing/route.ts';
 import type { ContextConfig } from './sections/context-section.ts';
 import type { DigestConfig } from './sections/digests-section.ts';

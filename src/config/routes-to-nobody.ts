@@ -1,5 +1,5 @@
 /** Finds routes that notify nobody; reported when a configuration is checked, and while the daemon runs with it. */
-import { takesAlerts } from '../channels/traits.ts';
+import { takesAlerts } from '../channels/integration-identity.ts';
 import type { Path } from '../document/problem.ts';
 import type { Route } from '../domain/routing/route.ts';
 import type { Config } from './config.ts';

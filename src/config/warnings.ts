@@ -1,8 +1,8 @@
 import type * as z from 'zod';
 import type { EmailIntegration } from '../channels/email/email-config.ts';
+import { traitsOf } from '../channels/integration-identity.ts';
 import type { Integration, Receiver } from '../channels/receiver.ts';
 import { CHANNELS, configsKey } from '../channels/registry.ts';
-import { traitsOf } from '../channels/traits.ts';
 import type { Check } from '../document/check.ts';
 import type { Path } from '../document/problem.ts';
 import { isMap, readList } from '../document/read-list.ts';

@@ -15,21 +15,20 @@
  *   other.
  * - *In order.* Deliveries of one lane are sent one after another: the store lets only the first of a lane be claimed.
  *   A delivery that fails again and again while its integration accepts others leaves its lane (`PASSED_AFTER`) and
- *   is reported. A batch of events is sent in halves instead (`halve-batch.ts`).
+ *   is reported. A batch of events is sent in halves instead (`queueHalves`).
  * - *By any replica.* Where several replicas send, one from which an integration did not accept the last attempt leaves
  *   deliveries to the others for a moment: it has its own network, resolver and secret files.
  */
-
 import type { Pace } from '../channels/channel.ts';
 import { atPosition } from '../channels/integration-identity.ts';
 import type { Integration } from '../channels/receiver.ts';
 import { channelOf } from '../channels/registry.ts';
 import { type Fault, faultOf } from '../domain/alert/fault.ts';
+import type { ForwardNotification, Notification } from '../domain/grouping/notification.ts';
 import type { ClaimedDelivery, Settlement } from '../store/outbox-store.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { type Clock, createBell } from '../time/clock.ts';
 import { type AttemptOptions, attempt, createLatency, integrationOf } from './attempt.ts';
-import { halved, isBatch, queueHalves } from './halve-batch.ts';
 import { Line, putBack, type Room, STORE_PAUSE_MS } from './line.ts';
 
 interface Delivery {
@@ -428,4 +427,62 @@ function keyOf({ receiver, position }: Destination): string {
 
 function isUnsettled({ state }: Pick<Settlement, 'state'>): boolean {
   return state === 'retry' || state === 'ambiguous';
+}
+
+// Halves: splits a batch of forwarded events in halves if its receiver does not accept it but accepts others, and the halves
+// again. So in the end only those events are not delivered that the receiver does not accept. An event keeps its own
+// id. But each half is a message with an id of its own. So a batch is not split if any attempt of it may have been
+// accepted without an answer: its events would be sent twice.
+
+/** Whether it is a batch that has halves. */
+function isBatch(notification: Notification): notification is ForwardNotification {
+  return notification.kind === 'forward' && notification.events.length > 1;
+}
+
+/** How a batch is settled that is sent in halves. */
+function halved({ id, lastError, nextAttemptAtUs }: Settlement): Settlement {
+  const why = `not accepted as a whole, so its events are sent in two halves: ${lastError}`;
+  return { id, state: 'suppressed', nextAttemptAtUs, lastError: why };
+}
+
+/**
+ * Queues both halves in place of a batch that was settled as `halved`, unless another attempt of it was begun since:
+ * then that one counts. They are due at once, and expire when the batch would.
+ */
+async function queueHalves(
+  tx: Transaction,
+  { id, nowUs }: { readonly id: string; readonly nowUs: number },
+): Promise<void> {
+  const found = await tx.outbox.find(id);
+  if (found?.delivery.state !== 'suppressed' || !isBatch(found.notification)) return;
+  for (const { delivery, notification } of halvesOf(found.delivery, found.notification, nowUs)) {
+    await tx.outbox.enqueue(notification, [delivery]);
+  }
+}
+
+function halvesOf(
+  whole: ClaimedDelivery['delivery'],
+  batch: ForwardNotification,
+  nowUs: number,
+): ClaimedDelivery[] {
+  const { receiver, integration, position, lane, createdAtUs } = whole;
+  const middle = Math.ceil(batch.events.length / 2);
+  return [batch.events.slice(0, middle), batch.events.slice(middle)].map((events, at) => {
+    const id = `${whole.id}-half-${at + 1}`;
+    return {
+      notification: { ...batch, id, events, isHalf: true },
+      delivery: {
+        ...{
+          id: `${id}-${position}`,
+          notificationId: id,
+          receiver,
+          integration,
+          position,
+          lane,
+          createdAtUs,
+        },
+        ...{ state: 'pending', attempts: 0, nextAttemptAtUs: nowUs, settledAtUs: 0, lastError: '' },
+      },
+    };
+  });
 }

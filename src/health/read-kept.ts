@@ -1,6 +1,11 @@
 /** Reads from the store what bears on the health of the watch, so that a restart forgets none of it. */
-import { atPosition, integrationName, positioned } from '../channels/integration-identity.ts';
-import { takesAlerts, traitsOf } from '../channels/traits.ts';
+import {
+  atPosition,
+  integrationName,
+  positioned,
+  takesAlerts,
+  traitsOf,
+} from '../channels/integration-identity.ts';
 import type { Config } from '../config/config.ts';
 import type { FailingIntegration } from '../store/outbox-store.ts';
 import type { Transaction } from '../store/store.ts';

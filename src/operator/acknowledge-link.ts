@@ -4,8 +4,7 @@
  * following the link changes nothing.
  */
 import type { Alert } from '../domain/alert/alert.ts';
-import { readSignedText, signedText } from '../http/signed-text.ts';
-import type { Secret } from '../secret.ts';
+import { readSignedText, type Secret, signedText } from '../secret.ts';
 
 const VALID_FOR_US = 7 * 86_400_000_000;
 

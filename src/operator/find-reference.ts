@@ -3,7 +3,7 @@
  * The id may be one that another program shows: a fingerprint (Alertmanager's clients), an incident's key (PagerDuty's
  * `dedup_key`, Opsgenie's alias, VictorOps' `entity_id`), or a silence's id.
  */
-import { fingerprint } from '../domain/alert/fingerprint.ts';
+import { fingerprint } from '../domain/alert/alert.ts';
 import { incidentKey } from '../domain/grouping/incident.ts';
 import { matchesAll } from '../domain/matchers/matcher.ts';
 import { idOfPath } from '../http/page-path.ts';

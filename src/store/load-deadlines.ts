@@ -3,7 +3,7 @@ import type { Rule } from '../domain/alert/rule.ts';
 import { rulesFor } from '../domain/evaluate/choose-rule.ts';
 import { flightOverdue } from '../domain/kinds/flight-overdue.ts';
 import type { BirdToJudge } from '../domain/kinds/judge.ts';
-import type { TimeIntervals } from '../domain/muting/time-interval.ts';
+import type { TimeIntervals } from '../domain/muting/muting.ts';
 import { countOutcomes, type Deadline, outcomesOf, scheduleOf } from '../domain/statistics/deadlines.ts';
 import { createHistories } from './read-history.ts';
 import type { Store, Transaction } from './store.ts';

@@ -1,12 +1,9 @@
 /** Reads what the context of alerts is made from (`domain/context`), and how new the errors of failures are. */
-
-import type { Alert } from '../domain/alert/alert.ts';
+import { type Alert, hash64 } from '../domain/alert/alert.ts';
 import { signature } from '../domain/alert/error-signature.ts';
 import type { Event } from '../domain/alert/event.ts';
 import type { Novelty } from '../domain/alert/fact.ts';
-import { hash64 } from '../domain/alert/fingerprint.ts';
-import { LOST, MOST_FLIGHTS, type Past } from '../domain/context/findings.ts';
-import { noveltyOf, type SeenError } from '../domain/context/novelty.ts';
+import { LOST, MOST_FLIGHTS, noveltyOf, type Past, type SeenError } from '../domain/context/findings.ts';
 import { MOST_LISTED } from '../domain/kinds/failures/shared-cause.ts';
 import { readingOnce } from './read-history.ts';
 import type { Transaction } from './store.ts';

@@ -7,7 +7,7 @@ import { SWITCHES, switchedOffBy } from '../domain/kinds/bird-deactivated.ts';
 import type { ListedBird } from '../domain/kinds/inventory/compare-birds.ts';
 import type { BirdToJudge, History } from '../domain/kinds/judge.ts';
 import { KINDS } from '../domain/kinds/kinds.ts';
-import { isWithinAny, type TimeIntervals } from '../domain/muting/time-interval.ts';
+import { isWithinAny, type TimeIntervals } from '../domain/muting/muting.ts';
 import type { Period } from '../time/zone-format.ts';
 import type { Transaction } from './store.ts';
 

@@ -5,7 +5,7 @@ import { rulesFor } from '../domain/evaluate/choose-rule.ts';
 import { findSlow, flightSlow, slowWords } from '../domain/kinds/flight-slow.ts';
 import { countFlights, flightsUnusual, unusualWords } from '../domain/kinds/flights-unusual.ts';
 import { defaultRule } from '../domain/kinds/kinds.ts';
-import type { TimeIntervals } from '../domain/muting/time-interval.ts';
+import type { TimeIntervals } from '../domain/muting/muting.ts';
 import { periodsOf } from '../time/zone-format.ts';
 import { createHistories } from './read-history.ts';
 import type { Transaction } from './store.ts';

@@ -1,7 +1,6 @@
 /** Defines what the daemon's HTTP interface needs from the process and its stages. */
 import type { Presses } from '../channels/press.ts';
-import type { ServiceLinks } from '../config/sections/region-links.ts';
-import type { FlyConfig } from '../config/sections/regions-section.ts';
+import type { FlyConfig, ServiceLinks } from '../config/sections/regions-section.ts';
 import type { WebConfig } from '../config/sections/web-section.ts';
 import type { FlightLog, FlightPlace } from '../domain/alert/flight-step.ts';
 import type { ReportedObjective } from '../domain/digest/report-figures.ts';

@@ -1,6 +1,6 @@
 /** Deadlines at 12:04 and 12:06 with the whole daemon, for Flights that started at most 100 s before. */
 import { afterEach, expect, test } from 'vitest';
-import { createTimeInterval } from '../../src/domain/muting/time-interval.ts';
+import { createTimeInterval } from '../../src/domain/muting/muting.ts';
 import type { World } from '../../src/simulator/world/world.ts';
 import { rule } from '../domain/world.ts';
 import { openStage, type Stage, type StageOptions } from './stage.ts';

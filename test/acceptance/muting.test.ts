@@ -1,11 +1,14 @@
 /** Silences, acknowledgements, inhibition and time intervals, as people see them: what is sent, and when. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
-import { BUILT_IN_INHIBITIONS } from '../../src/domain/muting/muting.ts';
+import { BUILT_IN_INHIBITIONS, createTimeInterval } from '../../src/domain/muting/muting.ts';
 import { createRecurrences } from '../../src/domain/muting/recurrence.ts';
-import type { SilenceRequest } from '../../src/domain/muting/silence-change.ts';
-import { acknowledge, expireSilence, setSilence } from '../../src/domain/muting/silence-change.ts';
-import { createTimeInterval } from '../../src/domain/muting/time-interval.ts';
+import {
+  acknowledge,
+  expireSilence,
+  type SilenceRequest,
+  setSilence,
+} from '../../src/domain/muting/silence-change.ts';
 import type { World } from '../../src/simulator/world/world.ts';
 import { openStage, type Stage, type StageOptions } from './stage.ts';
 

@@ -20,9 +20,8 @@ import type { GroupNotification, Notification } from '../../src/domain/grouping/
 import { sharedCause } from '../../src/domain/kinds/failures/shared-cause.ts';
 import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
-import type { InhibitRule } from '../../src/domain/muting/muting.ts';
+import type { InhibitRule, TimeIntervals } from '../../src/domain/muting/muting.ts';
 import { createRecurrences } from '../../src/domain/muting/recurrence.ts';
-import type { TimeIntervals } from '../../src/domain/muting/time-interval.ts';
 import type { Route } from '../../src/domain/routing/route.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import { createCommit } from '../../src/intake/commit.ts';

@@ -8,7 +8,7 @@ import type { Rule } from '../../src/domain/alert/rule.ts';
 import type { Digest } from '../../src/domain/digest/digest.ts';
 import { tick } from '../../src/domain/evaluate/decide.ts';
 import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
-import { createTimeInterval } from '../../src/domain/muting/time-interval.ts';
+import { createTimeInterval } from '../../src/domain/muting/muting.ts';
 import { createCommit } from '../../src/intake/commit.ts';
 import { applyFacts } from '../../src/store/alerts/change-alerts.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';

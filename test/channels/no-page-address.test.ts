@@ -1,8 +1,8 @@
 /** With the default address 127.0.0.1, readers of a message could not open the page. */
 import { describe, expect, test } from 'vitest';
+import { linksFrom } from '../../src/channels/integration-identity.ts';
 import { digestView } from '../../src/channels/message/digest-view.ts';
 import { CHANNELS } from '../../src/channels/registry.ts';
-import { linksFrom } from '../../src/channels/traits.ts';
 import { digestBody } from '../../src/channels/webhook/digest-json.ts';
 import { load, REGION } from '../config/load.ts';
 import { digestNotification } from './digest-samples.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createServiceLinks } from '../../src/config/sections/region-links.ts';
+import { createServiceLinks } from '../../src/config/sections/regions-section.ts';
 import { load, testProblems } from './load.ts';
 
 const region = (links: string) =>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Outcome } from '../../src/channels/channel.ts';
-import { EXPIRES_AFTER_MS, judge } from '../../src/delivery/retry.ts';
+import { EXPIRES_AFTER_MS, judge } from '../../src/delivery/attempt.ts';
 import type { Delivery, Settlement } from '../../src/store/outbox-store.ts';
 import { delivery, NOW_US } from '../channels/sample-notifications.ts';
 

@@ -13,7 +13,7 @@ import { mailMessage } from '../../src/channels/email/mail-message.ts';
 import { closeChannels, openChannels } from '../../src/channels/registry.ts';
 import type { Config } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { createServiceLinks } from '../../src/config/sections/region-links.ts';
+import { createServiceLinks } from '../../src/config/sections/regions-section.ts';
 import { createDaemon, type Daemon } from '../../src/daemon.ts';
 import { createDeliveryMessages } from '../../src/delivery/delivery-message.ts';
 import { knownMatcher } from '../../src/domain/matchers/matcher.ts';

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { onTestFinished } from 'vitest';
-import { createServiceLinks } from '../../src/config/sections/region-links.ts';
+import { createServiceLinks } from '../../src/config/sections/regions-section.ts';
 import { createAcknowledgeLinks } from '../../src/operator/acknowledge-link.ts';
 import type { Happening } from '../../src/report.ts';
 import { secret } from '../../src/secret.ts';

@@ -9,7 +9,7 @@
  */
 
 import type { Receiver } from '../../channels/receiver.ts';
-import { hash64 } from '../../domain/alert/fingerprint.ts';
+import { hash64 } from '../../domain/alert/alert.ts';
 import {
   batchesOf,
   eventsOfEach,

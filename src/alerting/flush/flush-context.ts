@@ -1,6 +1,5 @@
 import type { Config } from '../../config/config.ts';
-import type { ServiceLinks } from '../../config/sections/region-links.ts';
-import type { RegionConfig } from '../../config/sections/regions-section.ts';
+import type { RegionConfig, ServiceLinks } from '../../config/sections/regions-section.ts';
 import type { Past } from '../../domain/context/findings.ts';
 import type { AlertInGroup, Group } from '../../domain/grouping/group.ts';
 import type { Muting } from '../../domain/muting/muting.ts';
@@ -23,7 +22,7 @@ export interface FlushContext {
   readonly pauseAfter: PauseAfter;
   /** Receivers from which something is held back. Asked once for all groups, since it is rare. */
   readonly heldBackFrom: Set<string>;
-  /** The receivers to which something of a gathering group is not settled yet (`keep-order.ts`). */
+  /** The receivers to which something of a gathering group is not settled yet (`keepOrder`). */
   readonly unsettledGatherings: () => Promise<Set<string>>;
   readonly serviceLinks: ServiceLinks;
   /** What alerts of all groups say about why they fire now. */

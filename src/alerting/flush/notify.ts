@@ -2,9 +2,10 @@
  * Notifies of what a flush decided: the route's receiver, unless it is throttled; others in its place, if the alert
  * says that this receiver accepts nothing; and later the second receiver, if the route escalates.
  */
+
+import { takesAlerts } from '../../channels/integration-identity.ts';
 import type { Receiver } from '../../channels/receiver.ts';
-import { takesAlerts } from '../../channels/traits.ts';
-import { hash64 } from '../../domain/alert/fingerprint.ts';
+import { hash64 } from '../../domain/alert/alert.ts';
 import { commonLabels } from '../../domain/alert/labels.ts';
 import type { Flush, NotifyingFlush } from '../../domain/grouping/flush.ts';
 import type { Group, GroupMember } from '../../domain/grouping/group.ts';
@@ -18,7 +19,7 @@ import type { Suppression, SuppressionReason } from '../../domain/muting/suppres
 import { type Route, routesFor } from '../../domain/routing/route.ts';
 import type { Transaction } from '../../store/store.ts';
 import { destinationsOf, isForPeople } from '../destination.ts';
-import { noteKnown } from '../known-to-fallback.ts';
+import { noteKnown } from '../fallback.ts';
 import { narrowed } from './draft-messages.ts';
 import { enqueueMessages } from './enqueue.ts';
 import type { FlushContext, MutedGroup } from './flush-context.ts';

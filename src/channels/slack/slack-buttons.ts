@@ -4,8 +4,7 @@
  * nothing secret, and alone does nothing: a press counts only in a request that Slack has signed (`slack-press.ts`).
  */
 import type { GroupNotification } from '../../domain/grouping/notification.ts';
-import { readSignedText, signedText } from '../../http/signed-text.ts';
-import type { Secret } from '../../secret.ts';
+import { readSignedText, type Secret, signedText } from '../../secret.ts';
 import { type LinkAction, onlyFiring } from '../message/frame/links.ts';
 import type { Wish } from '../press.ts';
 

@@ -1,11 +1,10 @@
 /** Sends or prints samples of what receivers, or one template, make of an alert. */
 import type { Outcome } from '../../channels/channel.ts';
-import { numberedName } from '../../channels/integration-identity.ts';
+import { linksFrom, numberedName, traitsOf } from '../../channels/integration-identity.ts';
 import { templateVariables } from '../../channels/message/render-texts.ts';
 import type { Integration, Receiver } from '../../channels/receiver.ts';
 import { channelOf, closeChannels, openChannels } from '../../channels/registry.ts';
 import { sampleNotification } from '../../channels/sample.ts';
-import { linksFrom, traitsOf } from '../../channels/traits.ts';
 import type { Config } from '../../config/config.ts';
 import { leftOutWords } from '../../domain/grouping/member-recipients.ts';
 import { ERRORS, NestwatchError } from '../../errors.ts';

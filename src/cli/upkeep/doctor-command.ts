@@ -1,6 +1,6 @@
 /** Tests everything that a configuration names. Prints what it found, what nestwatch assumes, and what to set. */
 import { existsSync } from 'node:fs';
-import { traitsOf } from '../../channels/traits.ts';
+import { traitsOf } from '../../channels/integration-identity.ts';
 import type { Config } from '../../config/config.ts';
 import { codeOf, NestwatchError } from '../../errors.ts';
 import { type ReplicaView, replicasOf } from '../../operator/read-replicas.ts';

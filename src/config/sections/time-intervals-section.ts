@@ -8,7 +8,7 @@ import {
   type Span,
   type TimeInterval,
   type TimeIntervals,
-} from '../../domain/muting/time-interval.ts';
+} from '../../domain/muting/muting.ts';
 import { isTimezone, localTimezone } from '../../time/zone-format.ts';
 
 const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];

@@ -1,6 +1,5 @@
 import { formatMatcher, type Matcher } from '../matchers/matcher.ts';
-import type { Labels } from './alert.ts';
-import { hash64 } from './fingerprint.ts';
+import { hash64, type Labels } from './alert.ts';
 
 /**
  * An alert with this many changes within this time counts as flapping: it fires on until it has been over for

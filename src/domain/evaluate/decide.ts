@@ -1,14 +1,12 @@
 /** Decides what facts, and time alone, do to alerts. Pure: the events of a batch give the same alerts in any order. */
-import { type Alert, type Change, remember, resolve } from '../alert/alert.ts';
+import { type Alert, boundedKey, type Change, remember, resolve } from '../alert/alert.ts';
 import type { Event } from '../alert/event.ts';
 import { type Fact, type RuledFact, scopeOf } from '../alert/fact.ts';
 import { type Fault, FaultBox } from '../alert/fault.ts';
-import { boundedKey } from '../alert/fingerprint.ts';
 import { alertLabels } from '../alert/labels.ts';
 import { freeId, type Rule } from '../alert/rule.ts';
-import { type Kind, subjectPart, type Topic } from '../kinds/kind.ts';
+import { isMemoryOf, type Kind, subjectPart, type Topic } from '../kinds/kind.ts';
 import { type AlertKind, kindOf } from '../kinds/kinds.ts';
-import { isMemoryOf } from '../kinds/memory.ts';
 import { kindsConcerned, presentRule, ruleOf, rulesFor } from './choose-rule.ts';
 import { applyFlapping, asKindSees, flappingTick, lastLinkedSeq, trueSinceUs } from './flapping.ts';
 

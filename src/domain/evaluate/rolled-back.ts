@@ -1,6 +1,6 @@
 import type { Alert, FlappingState } from '../alert/alert.ts';
+import { withInstants } from '../kinds/kind.ts';
 import { kindOf } from '../kinds/kinds.ts';
-import { withInstants } from '../kinds/memory.ts';
 import { asKindSees } from './flapping.ts';
 
 type Awaits = NonNullable<FlappingState['awaits']>;

@@ -1,7 +1,6 @@
 /** Decides whether a due group notifies, of what, and why. */
-import { type Alert, type Labels, severityRank } from '../alert/alert.ts';
+import { type Alert, fingerprint, hash64, type Labels, severityRank } from '../alert/alert.ts';
 import type { Event } from '../alert/event.ts';
-import { fingerprint, hash64 } from '../alert/fingerprint.ts';
 import { kindOf } from '../kinds/kinds.ts';
 import type { Route } from '../routing/route.ts';
 import {
@@ -39,7 +38,7 @@ export interface Flush {
   readonly thread: string;
   /** How many notifications of the thread came before. */
   readonly threadPosition: number;
-  /** A digest of what it tells (`decide-flush.ts`); absent if it tells nothing. */
+  /** A digest of what it tells (`nameAfterWhatItTells`); absent if it tells nothing. */
   readonly told?: string;
   /** The events that were read to name it; absent if it lists too many alerts to keep them. */
   readonly read?: ReadEvents;
@@ -126,7 +125,7 @@ export function flush({ group, open, waiting, route, nowUs }: FlushOf): Flush {
   const begins = reason === 'first' || group.thread === '' || (reason !== null && group.notifications === 0);
   // The receiver is part of it: a group that gets another one notifies both of them in the same instant.
   // The time comes first, so that ids made from it arrive in order: random ones would cost the store a page write
-  // each. One that tells events is named after what it tells instead (`decide-flush.ts`).
+  // each. One that tells events is named after what it tells instead (`nameAfterWhatItTells`).
   const thread = begins ? `${nowUs.toString(36)}-${hash64([group.key, route.receiver])}` : group.thread;
   const threadPosition = begins ? 0 : group.notifications;
   const { toldRank, ...standing } = group;

@@ -4,7 +4,6 @@
  * the limit. After a week what was slow is usual: it resolves, and until a Flight is under the old limit again, only what
  * is slower still fires.
  */
-
 import { durationWords } from '../../text/duration-words.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
 import { type Alert, remember, resolve } from '../alert/alert.ts';
@@ -13,8 +12,15 @@ import { birdName, whereabouts } from '../alert/labels.ts';
 import type { Parameters, RuleOf } from '../alert/rule.ts';
 import { percentile } from '../statistics/flight-statistics.ts';
 import type { History, Landed } from './judge.ts';
-import { birdTopic, defineKind, endInactive, endVanished, fireMeasured, PLACE_LABELS } from './kind.ts';
-import { isMemoryOf } from './memory.ts';
+import {
+  birdTopic,
+  defineKind,
+  endInactive,
+  endVanished,
+  fireMeasured,
+  isMemoryOf,
+  PLACE_LABELS,
+} from './kind.ts';
 
 const WEEK_US = 7 * 86_400_000_000;
 

@@ -1,5 +1,4 @@
-import { type Labels, labelOf } from '../alert/alert.ts';
-import { boundedKey } from '../alert/fingerprint.ts';
+import { boundedKey, type Labels, labelOf } from '../alert/alert.ts';
 import { goQuote, type Matcher, matchesAll } from '../matchers/matcher.ts';
 
 /** What the template of a route's label may use. */

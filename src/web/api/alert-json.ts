@@ -1,8 +1,7 @@
 /** Formats what several answers of the JSON API share: alerts, deliveries, actions, health and explanations. */
 import { type Action, sayAction } from '../../domain/action/action.ts';
-import type { Alert, Labels, Note } from '../../domain/alert/alert.ts';
+import { type Alert, fingerprint, type Labels, type Note } from '../../domain/alert/alert.ts';
 import { eventJson, wireText } from '../../domain/alert/event.ts';
-import { fingerprint } from '../../domain/alert/fingerprint.ts';
 import type { Rule } from '../../domain/alert/rule.ts';
 import { ANNOTATION_OF, type Finding } from '../../domain/context/findings.ts';
 import { DEFAULT_RULES } from '../../domain/kinds/kinds.ts';

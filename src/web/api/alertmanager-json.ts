@@ -4,11 +4,10 @@
  */
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import { stringify } from 'yaml';
-import type { Labels } from '../../domain/alert/alert.ts';
-import { fingerprint } from '../../domain/alert/fingerprint.ts';
+import { fingerprint, type Labels } from '../../domain/alert/alert.ts';
 import { formatMatcher, matcherJson } from '../../domain/matchers/matcher.ts';
+import type { Span, TimeIntervalSpec } from '../../domain/muting/muting.ts';
 import { type Silence, silenceState } from '../../domain/muting/silence.ts';
-import type { Span, TimeIntervalSpec } from '../../domain/muting/time-interval.ts';
 import type { Route } from '../../domain/routing/route.ts';
 import { alertPath } from '../../http/page-path.ts';
 import type { AlertingConfig, RoutedAlert } from '../../operator/read-alerts.ts';

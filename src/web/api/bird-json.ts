@@ -1,6 +1,6 @@
 /** Formats Birds, Flights and Nests for the JSON API. */
 
-import type { ServiceLinks } from '../../config/sections/region-links.ts';
+import type { ServiceLinks } from '../../config/sections/regions-section.ts';
 import { eventJson, wireText } from '../../domain/alert/event.ts';
 import type { FlightLog } from '../../domain/alert/flight-step.ts';
 import { successRatio } from '../../domain/statistics/flight-statistics.ts';

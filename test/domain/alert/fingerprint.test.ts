@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fingerprint, hash64 } from '../../../src/domain/alert/fingerprint.ts';
+import { fingerprint, hash64 } from '../../../src/domain/alert/alert.ts';
 
 // The values of a real Alertmanager (0.25) to which these alerts were posted.
 test.each([

@@ -1,6 +1,6 @@
 /** How new an error is, from the failed Flight to the alert. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { noveltyOf } from '../../../src/domain/context/novelty.ts';
+import { noveltyOf } from '../../../src/domain/context/findings.ts';
 import { DEFAULT_RULES } from '../../../src/domain/kinds/kinds.ts';
 import { createCommit } from '../../../src/intake/commit.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';

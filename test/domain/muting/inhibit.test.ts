@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Labels } from '../../../src/domain/alert/alert.ts';
-import { fingerprint } from '../../../src/domain/alert/fingerprint.ts';
+import { fingerprint, type Labels } from '../../../src/domain/alert/alert.ts';
 import { createMatcher, type Matcher, parseMatchers } from '../../../src/domain/matchers/matcher.ts';
 import {
   BUILT_IN_INHIBITIONS,

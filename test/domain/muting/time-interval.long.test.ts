@@ -5,7 +5,7 @@ import {
   mutingIntervals,
   type Span,
   type TimeIntervalSpec,
-} from '../../../src/domain/muting/time-interval.ts';
+} from '../../../src/domain/muting/muting.ts';
 
 const us = (text: string) => Date.parse(text) * 1000;
 

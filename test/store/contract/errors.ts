@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Alert } from '../../../src/domain/alert/alert.ts';
-import { ERRORS_KEPT_US } from '../../../src/domain/context/novelty.ts';
+import { ERRORS_KEPT_US } from '../../../src/domain/context/findings.ts';
 import { flightFailed } from '../../../src/domain/kinds/failures/flight-failed.ts';
 import { alert, event, flight, NOW_US, SECOND_US } from './sample-records.ts';
 import type { Run } from './subject.ts';

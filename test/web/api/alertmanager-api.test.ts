@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { createTimeInterval } from '../../../src/domain/muting/time-interval.ts';
+import { createTimeInterval } from '../../../src/domain/muting/muting.ts';
 import type { AlertGroupJson, GettableAlert } from '../../../src/web/api/alertmanager-json.ts';
 import { load, REGION } from '../../config/load.ts';
 import { anAlert, anAlertingConfig, anEvent, NOW_US, putAlert } from '../sample.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { fingerprint } from '../../../src/domain/alert/alert.ts';
 import type { EventJson } from '../../../src/domain/alert/event.ts';
-import { fingerprint } from '../../../src/domain/alert/fingerprint.ts';
 import { secret } from '../../../src/secret.ts';
 import type { alertJson, deliveryJson } from '../../../src/web/api/alert-json.ts';
 import {

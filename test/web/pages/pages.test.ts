@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { fingerprint } from '../../../src/domain/alert/fingerprint.ts';
+import { fingerprint } from '../../../src/domain/alert/alert.ts';
 import { NestwatchError } from '../../../src/errors.ts';
 import type { Impairment } from '../../../src/health/impairment.ts';
 import type { RegionProgress } from '../../../src/region-progress.ts';

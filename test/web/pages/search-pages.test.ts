@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { fingerprint } from '../../../src/domain/alert/alert.ts';
 import { shortId } from '../../../src/domain/alert/event.ts';
-import { fingerprint } from '../../../src/domain/alert/fingerprint.ts';
 import type { GroupNotification } from '../../../src/domain/grouping/notification.ts';
 import { createMatcher } from '../../../src/domain/matchers/matcher.ts';
 import { alertPath, eventPath } from '../../../src/http/page-path.ts';

@@ -10,8 +10,7 @@
  * what it had notified as firing before the outage. After the summary it continues with fresh events, the end and
  * repetitions. So no event is in both, and an alert that came and went in the past is only counted.
  */
-import type { Alert } from '../../alert/alert.ts';
-import { hash64 } from '../../alert/fingerprint.ts';
+import { type Alert, hash64 } from '../../alert/alert.ts';
 import type { Suppression } from '../../muting/suppression.ts';
 import type { Route } from '../../routing/route.ts';
 import type { Flush, Listed } from '../flush.ts';

@@ -5,7 +5,7 @@
  * others leave that alert out. An alert that ends before its escalation is due leaves it, even if it fires again by
  * then: its new episode is escalated after its own first notification.
  */
-import { hash64 } from '../../alert/fingerprint.ts';
+import { hash64 } from '../../alert/alert.ts';
 import { type Route, routeOfGroup } from '../../routing/route.ts';
 import { flush } from '../flush.ts';
 import { type AlertInGroup, type Group, type GroupMember, newGroup } from '../group.ts';

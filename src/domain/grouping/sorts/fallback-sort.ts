@@ -6,8 +6,7 @@
  * A member that is `resolved` records that the fallback knows the end, so that it is not given the receiver's own
  * notification of it as well. It stays until its alert fires again or is deleted.
  */
-import type { Alert } from '../../alert/alert.ts';
-import { hash64 } from '../../alert/fingerprint.ts';
+import { type Alert, hash64 } from '../../alert/alert.ts';
 import { type Route, routeOfGroup } from '../../routing/route.ts';
 import { flush } from '../flush.ts';
 import { type AlertInGroup, type Group, type GroupMember, isAtRest, newGroup } from '../group.ts';

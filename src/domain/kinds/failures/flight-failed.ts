@@ -6,13 +6,13 @@
  * before the failure of a long Flight that started earlier does not cancel that failure. It fires all the same, and
  * the alert lasts until the next success or `resolve_after`.
  */
-
 import { durationWords } from '../../../text/duration-words.ts';
 import { dayAndTime } from '../../../text/instant-words.ts';
 import {
   type Alert,
   type Change,
   fire,
+  hash64,
   type Labels,
   remember,
   resolve,
@@ -21,7 +21,6 @@ import {
 import { signature } from '../../alert/error-signature.ts';
 import type { Event } from '../../alert/event.ts';
 import type { FactOf, FlightEnded } from '../../alert/fact.ts';
-import { hash64 } from '../../alert/fingerprint.ts';
 import { annotate, birdName, placeLabels, placeOf, tidyLabels, whereabouts } from '../../alert/labels.ts';
 import { lasting, type Parameters, type Rule, type RuleOf, resolvedAfter } from '../../alert/rule.ts';
 import {

@@ -4,9 +4,8 @@
  * has listed all Birds of its Nest. While BirdDeactivated fires, another status is not said here as well.
  */
 import { dayAndTime } from '../../../text/instant-words.ts';
-import type { Alert } from '../../alert/alert.ts';
+import { type Alert, hash64 } from '../../alert/alert.ts';
 import type { Fact, Place } from '../../alert/fact.ts';
-import { hash64 } from '../../alert/fingerprint.ts';
 import { birdName, placeLabels, whereabouts } from '../../alert/labels.ts';
 import { lasting, type Parameters, type RuleOf } from '../../alert/rule.ts';
 import type { RegionToJudge } from '../judge.ts';

@@ -2,7 +2,7 @@
  * Deletes what is older than the retention, in order of time and in small batches. What is open, firing or unsent
  * stays, however old it is.
  */
-import { ERRORS_KEPT_US, MOST_ERRORS } from '../../../domain/context/novelty.ts';
+import { ERRORS_KEPT_US, MOST_ERRORS } from '../../../domain/context/findings.ts';
 import { HAS_LEFT } from '../../../domain/grouping/group.ts';
 import { MAX_EVENTS } from '../../../domain/grouping/notification.ts';
 import type { DeliveryState } from '../../outbox-store.ts';

@@ -1,5 +1,5 @@
 /** Stores which errors the failed Flights of each region had, to say whether one is new. */
-import { MOST_ERRORS, type Remembered, type SeenError } from '../../../domain/context/novelty.ts';
+import { MOST_ERRORS, type Remembered, type SeenError } from '../../../domain/context/findings.ts';
 import type { RowStatement, Sql } from '../sql.ts';
 
 /** A failed Flight whose error has a signature. */

@@ -1,8 +1,7 @@
 /** Renders an alert in a list: what, where, since when, the last message, and what can be done about it. */
 import { html } from 'hono/html';
-import type { Alert } from '../../../domain/alert/alert.ts';
+import { type Alert, fingerprint } from '../../../domain/alert/alert.ts';
 import type { Event } from '../../../domain/alert/event.ts';
-import { fingerprint } from '../../../domain/alert/fingerprint.ts';
 import { whoActs } from '../../../domain/context/findings.ts';
 import { isEndedByProbe, isResolvable } from '../../../domain/evaluate/resolve-by-hand.ts';
 import type { Silence } from '../../../domain/muting/silence.ts';

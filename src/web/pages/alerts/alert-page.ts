@@ -3,10 +3,9 @@
  * happened. Its labels, ids and other episodes are folded away.
  */
 import { html } from 'hono/html';
-import { type Alert, type Labels, MAX_NOTE_LENGTH } from '../../../domain/alert/alert.ts';
+import { type Alert, fingerprint, type Labels, MAX_NOTE_LENGTH } from '../../../domain/alert/alert.ts';
 import { signatureWords } from '../../../domain/alert/error-signature.ts';
 import type { Event } from '../../../domain/alert/event.ts';
-import { fingerprint } from '../../../domain/alert/fingerprint.ts';
 import { alertPath, birdPath, eventPath, flightPath } from '../../../http/page-path.ts';
 import type { WrittenNote } from '../../../operator/act-on-alerts.ts';
 import type { AlertRecord, AlertSurroundings } from '../../../operator/alert-record.ts';

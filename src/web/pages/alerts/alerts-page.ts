@@ -1,8 +1,7 @@
 /** Renders the page of all alerts, by cause or separately: those that fire, and those that are over. */
 import { html } from 'hono/html';
-import type { Labels } from '../../../domain/alert/alert.ts';
+import { fingerprint, type Labels } from '../../../domain/alert/alert.ts';
 import { signature } from '../../../domain/alert/error-signature.ts';
-import { fingerprint } from '../../../domain/alert/fingerprint.ts';
 import type { Episode } from '../../../domain/digest/digest.ts';
 import { formatMatcher, matchersOf } from '../../../domain/matchers/matcher.ts';
 import type { Muting } from '../../../domain/muting/muting.ts';
