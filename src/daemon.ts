@@ -32,7 +32,7 @@ import type { Happening } from './report.ts';
 import { createStages, type InForce, type Setup, type StageParts, settingOf } from './stages.ts';
 import type { ConfigInForce, ReplicaRecord } from './store/ownership-store.ts';
 import type { Store, WakeUp } from './store/store.ts';
-import { createTasks, type Task, type Tasks } from './time/tasks.ts';
+import { createTasks, type Task, type Tasks } from './time/clock.ts';
 
 export type { Setup } from './stages.ts';
 

@@ -397,7 +397,7 @@ describe('the house', () => {
   test.each([
     ['pino', ['observe/log.ts']],
     ['prom-client', ['observe/instruments.ts', 'observe/metrics.ts', 'observe/region-series.ts']],
-    ['re2js', ['domain/matchers/regex.ts']],
+    ['re2js', ['domain/matchers/matcher.ts']],
     [
       'pg',
       [

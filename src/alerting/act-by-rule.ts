@@ -26,7 +26,7 @@ import { putActions } from '../store/alerts/put-actions.ts';
 import type { Transaction } from '../store/store.ts';
 import { howMany } from '../text/duration-words.ts';
 import { plainText } from '../text/plain-text.ts';
-import { uuidOf } from '../text/uuid-of.ts';
+import { uuidOf } from '../text/short-names.ts';
 import { NOTHING, type Step } from './step-runner.ts';
 
 const HOUR_US = 3_600_000_000;

@@ -31,7 +31,7 @@ import type { Alert } from '../domain/alert/alert.ts';
 import type { Fact } from '../domain/alert/fact.ts';
 import { judgedName, tick } from '../domain/evaluate/decide.ts';
 import { deliveryFailing } from '../domain/kinds/delivery-failing.ts';
-import { createRecurrences } from '../domain/muting/recurrence.ts';
+import { createRecurrences } from '../domain/muting/silence.ts';
 import type { InventoryRead } from '../region-progress.ts';
 import type { Report } from '../report.ts';
 import { applyFacts, writeDecision } from '../store/alerts/change-alerts.ts';

@@ -6,12 +6,7 @@ import { MAX_ALERTS } from '../domain/grouping/flush.ts';
 import type { AlertInGroup, Group, GroupMember } from '../domain/grouping/group.ts';
 import { hasIncident } from '../domain/grouping/incident.ts';
 import type { GroupNotification, NotifiedAlert } from '../domain/grouping/notification.ts';
-import {
-  fallbackGroup,
-  fallbackKey,
-  fallbackMember,
-  keyForReceiver,
-} from '../domain/grouping/sorts/fallback-sort.ts';
+import { fallbackGroup, fallbackKey, fallbackMember, keyForReceiver } from '../domain/grouping/sorts.ts';
 import type { Route } from '../domain/routing/route.ts';
 import type { ClaimedDelivery, Delivery } from '../store/outbox-store.ts';
 import type { Transaction } from '../store/store.ts';
@@ -254,7 +249,7 @@ function whyNot({ state, lastError }: Delivery, through: string): string {
   return state === 'dead' ? `${why}.` : `${why}. It is still being tried there.`;
 }
 
-// Keeps what fallbacks know of alerts (`domain/grouping/sorts/fallback-sort.ts`) while they are given notifications.
+// Keeps what fallbacks know of alerts (`FALLBACK` in `domain/grouping/sorts.ts`) while they are given notifications.
 
 /** The notification without the ends that the fallback knows already. */
 async function withoutKnownEnds(
@@ -335,7 +330,7 @@ async function noteInOtherGroups(
 const LAST_NOTIFICATIONS = 20;
 
 /**
- * Of the ends that a fallback is to be notified of (`sorts/fallback-sort.ts`), those that have to wait, and none that
+ * Of the ends that a fallback is to be notified of (`sorts.ts`), those that have to wait, and none that
  * another such group has notified it of. Groups of other sorts are returned as they are.
  */
 export async function withoutOtherEnds(context: FlushContext, muted: MutedGroup): Promise<MutedGroup> {

@@ -9,7 +9,7 @@
  * - *mute*: sets apart the alerts that a silence, an inhibition or a time interval mutes. They wait, or are suppressed
  *   for good.
  * - *decide*: decides whether the group notifies now, and of what, by the pure functions of its sort
- *   (`domain/grouping/sorts/`).
+ *   (`domain/grouping/sorts.ts`).
  * - *notify*: queues a delivery for each integration concerned, unless the receiver is throttled.
  * - *settle*: writes what the group has notified of, and resolves incidents in which nothing fires any more.
  *
@@ -29,16 +29,13 @@ import {
   type Listed,
 } from '../domain/grouping/flush.ts';
 import { type AlertInGroup, type Group, HAS_LEFT } from '../domain/grouping/group.ts';
-import { countLeftToSummary } from '../domain/grouping/sorts/catch-up-sort.ts';
-import { isToEscalate } from '../domain/grouping/sorts/escalation-sort.ts';
-import { routeOnce } from '../domain/grouping/sorts/sort.ts';
-import { SORTS } from '../domain/grouping/sorts/sorts.ts';
+import { countLeftToSummary, isToEscalate, routeOnce, SORTS } from '../domain/grouping/sorts.ts';
 import type { Recurrences } from '../domain/muting/silence.ts';
 import { type Route, routeOfGroup, routesFor } from '../domain/routing/route.ts';
 import { loadMuting } from '../store/load-muting.ts';
 import { readPast } from '../store/read-context.ts';
 import type { Transaction } from '../store/store.ts';
-import { pausing } from '../time/pause-after.ts';
+import { pausing } from '../time/clock.ts';
 import { withoutOtherEnds } from './fallback.ts';
 import { coveredBy } from './flush/draft-messages.ts';
 import type { FlushConfig, FlushContext, MutedGroup } from './flush/flush-context.ts';

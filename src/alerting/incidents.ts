@@ -3,7 +3,6 @@
  * that fires in it is acknowledged, and resolves it if no notification does. Both are ordinary deliveries in the group's
  * lane, so that nothing overtakes and a restart repeats nothing.
  */
-
 import type { Integration, Receiver } from '../channels/receiver.ts';
 import type { Alert } from '../domain/alert/alert.ts';
 import { type Flush, MAX_ALERTS, notificationOf } from '../domain/grouping/flush.ts';
@@ -15,8 +14,7 @@ import {
   isAcknowledged,
   isInIncident,
 } from '../domain/grouping/incident.ts';
-import { keyForReceiver } from '../domain/grouping/sorts/fallback-sort.ts';
-import { SORTS } from '../domain/grouping/sorts/sorts.ts';
+import { keyForReceiver, SORTS } from '../domain/grouping/sorts.ts';
 import { acknowledgementsByAlert } from '../domain/muting/silence.ts';
 import type { Transaction } from '../store/store.ts';
 import { type Destination, destinationsOf, keepsIncidents, newDelivery, queue } from './destination.ts';

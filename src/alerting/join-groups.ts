@@ -1,8 +1,14 @@
 import type { Config } from '../config/config.ts';
 import type { Alert } from '../domain/alert/alert.ts';
-import { assignGroups, groupKeysFor } from '../domain/grouping/assign-groups.ts';
-import { type Group, type GroupMember, HAS_LEFT, isSettled } from '../domain/grouping/group.ts';
-import { awaitSummary, catchUpKey, leaveToSummary } from '../domain/grouping/sorts/catch-up-sort.ts';
+import {
+  assignGroups,
+  type Group,
+  type GroupMember,
+  groupKeysFor,
+  HAS_LEFT,
+  isSettled,
+} from '../domain/grouping/group.ts';
+import { awaitSummary, catchUpKey, leaveToSummary } from '../domain/grouping/sorts.ts';
 import { flightFailed } from '../domain/kinds/failures/flight-failed.ts';
 import { isPart, scopesOfCause, sharedCause } from '../domain/kinds/failures/shared-cause.ts';
 import type { IsTold } from '../domain/muting/muting.ts';

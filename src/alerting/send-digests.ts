@@ -29,7 +29,7 @@ import {
 import { memberRecipients } from '../domain/grouping/member-recipients.ts';
 import type { DigestNotification } from '../domain/grouping/notification.ts';
 import { createMuting } from '../domain/muting/muting.ts';
-import { createRecurrences } from '../domain/muting/recurrence.ts';
+import { createRecurrences } from '../domain/muting/silence.ts';
 import type { Report } from '../report.ts';
 import { countDeadlines, type DeadlineConfig } from '../store/load-deadlines.ts';
 import { type Month, readMonth, reportOf } from '../store/report/month-report.ts';
@@ -37,9 +37,8 @@ import type { DigestRecord } from '../store/sql/alerted/digests.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { unusualFlights } from '../store/unusual-flights.ts';
 import { exactZoneTime } from '../text/instant-words.ts';
-import { type Clock, sleep } from '../time/clock.ts';
+import { type Clock, pausing, sleep } from '../time/clock.ts';
 import { type Cron, createCron } from '../time/cron.ts';
-import { pausing } from '../time/pause-after.ts';
 import type { Period } from '../time/zone-format.ts';
 import { destinationsOf, newDelivery, queue } from './destination.ts';
 

@@ -4,7 +4,7 @@
  */
 import type { PollConfig } from '../config/sections/poll-section.ts';
 import type { RegionConfig } from '../config/sections/regions-section.ts';
-import type { FlightLog, FlightPlace } from '../domain/alert/flight-step.ts';
+import type { FlightLog, FlightPlace } from '../domain/alert/fact.ts';
 import { NestwatchError } from '../errors.ts';
 import type { Transport } from '../http/transport.ts';
 import type { FeedProgress, InventoryRead, RegionProgress, RegionSnapshot } from '../region-progress.ts';

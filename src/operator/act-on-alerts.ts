@@ -4,7 +4,7 @@
  */
 import { type Alert, type Labels, MAX_NOTE_LENGTH, type Note } from '../domain/alert/alert.ts';
 import type { Rule } from '../domain/alert/rule.ts';
-import { type ResolvedByHand, resolveByHand } from '../domain/evaluate/resolve-by-hand.ts';
+import { type ResolvedByHand, resolveByHand } from '../domain/evaluate/decide.ts';
 import { formatMatcher, matchersOf, parseMatcherLists, workOf } from '../domain/matchers/matcher.ts';
 import { type Recurrences, type Silence, silenceState } from '../domain/muting/silence.ts';
 import {
@@ -20,8 +20,7 @@ import type { Report } from '../report.ts';
 import { writeDecision } from '../store/alerts/change-alerts.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { manyLines } from '../text/plain-text.ts';
-import type { Clock } from '../time/clock.ts';
-import { pausing } from '../time/pause-after.ts';
+import { type Clock, pausing } from '../time/clock.ts';
 import { alertOfEpisode, SHOWN_NOTES } from './alert-record.ts';
 
 export type SilenceEditor = ReturnType<typeof createSilenceEditor>;

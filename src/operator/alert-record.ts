@@ -13,7 +13,7 @@ import type { FlightOverview } from '../store/bird-store.ts';
 import { readPast } from '../store/read-context.ts';
 import { failuresOf } from '../store/report/episode-messages.ts';
 import type { Transaction } from '../store/store.ts';
-import { pausing } from '../time/pause-after.ts';
+import { pausing } from '../time/clock.ts';
 import type { AlertingConfig } from './read-alerts.ts';
 
 export type AlertRecord = NonNullable<Awaited<ReturnType<typeof readAlertRecord>>>;

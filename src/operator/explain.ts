@@ -12,7 +12,7 @@ import { lastLinkedSeq } from '../domain/evaluate/flapping.ts';
 import { timedRoute } from '../domain/grouping/apply-mutes.ts';
 import { type AlertInGroup, type Group, HAS_LEFT } from '../domain/grouping/group.ts';
 import type { GroupNotification } from '../domain/grouping/notification.ts';
-import { SORTS } from '../domain/grouping/sorts/sorts.ts';
+import { SORTS } from '../domain/grouping/sorts.ts';
 import { matchesAll } from '../domain/matchers/matcher.ts';
 import type { Muting } from '../domain/muting/muting.ts';
 import { isPutOff, type Suppression } from '../domain/muting/suppression.ts';
@@ -22,7 +22,7 @@ import { type DeadlineConfig, loadDeadlines } from '../store/load-deadlines.ts';
 import type { Delivery } from '../store/outbox-store.ts';
 import { readPast } from '../store/read-context.ts';
 import type { Transaction } from '../store/store.ts';
-import { pausing } from '../time/pause-after.ts';
+import { pausing } from '../time/clock.ts';
 import { alsoCounted, whyNoAlert } from './no-alert.ts';
 
 export type ExplainConfig = Pick<Config, 'rules' | 'route' | 'forward' | 'context'> & DeadlineConfig;

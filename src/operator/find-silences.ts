@@ -8,7 +8,7 @@ import type { Muting } from '../domain/muting/muting.ts';
 import type { Silence } from '../domain/muting/silence.ts';
 import type { Filter } from '../store/filter.ts';
 import type { Transaction } from '../store/store.ts';
-import { pausing } from '../time/pause-after.ts';
+import { pausing } from '../time/clock.ts';
 
 /** Filters that ask for the value of a label, and filters that ask for an id or a part of a name. */
 const OF_A_LABEL = { region: 'region', severity: 'severity', name: 'alertname' } as const;

@@ -12,7 +12,7 @@ import { routesFor } from '../domain/routing/route.ts';
 import { NestwatchError } from '../errors.ts';
 import type { AlertQuery } from '../store/alert-store.ts';
 import type { Transaction } from '../store/store.ts';
-import { pausing } from '../time/pause-after.ts';
+import { pausing } from '../time/clock.ts';
 
 export interface ShownAlert {
   readonly alert: Alert;

@@ -8,7 +8,7 @@ import {
 } from '../domain/muting/muting.ts';
 import type { Recurrences } from '../domain/muting/silence.ts';
 import { type Route, routesFor } from '../domain/routing/route.ts';
-import { pausing } from '../time/pause-after.ts';
+import { pausing } from '../time/clock.ts';
 import type { Transaction } from './store.ts';
 
 export type MutingConfig = Pick<MutingOptions, 'inhibitRules' | 'timeIntervals'> & {

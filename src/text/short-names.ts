@@ -1,4 +1,6 @@
 /** Ids, and the names of regions, as people see and type them. */
+
+import { createHash } from 'node:crypto';
 import { plainText } from './plain-text.ts';
 
 const GUID = /^[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$/i;
@@ -20,4 +22,10 @@ const MAX_CODE_POINTS = 80;
 /** A region's name for people: `EU`. The name `all` is not a region; it stands for nestwatch itself. */
 export function regionName(region: string): string {
   return region === 'all' ? 'all regions' : plainText(region, MAX_CODE_POINTS).toUpperCase();
+}
+
+/** The same UUID for the same parts. */
+export function uuidOf(...parts: readonly (string | number)[]): string {
+  const hash = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+  return hash.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-8$3-8$4-$5');
 }

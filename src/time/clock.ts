@@ -136,3 +136,73 @@ export function createStoreClock(own: Clock): StoreClock {
     ownAheadUs: () => own.nowUs() - nowUs(),
   };
 }
+
+/** Something that can let other work run, such as a transaction of the store. */
+interface Pausing {
+  pause(): Promise<unknown>;
+}
+
+/**
+ * How much work is done between two turns of the event loop. The unit is a comparison of a text with one instruction
+ * of a regular expression, or a step as simple. It takes some milliseconds. With the longest texts of alerts and the
+ * slowest expressions it takes 20 ms, and as much again while those are compiled.
+ */
+const MOST_AT_ONCE = 5_000;
+
+/** Call this after each piece of work with its amount. If it returns a promise, await it. */
+export type PauseAfter = (work: number) => Promise<unknown> | undefined;
+
+/** Makes long work pause now and then, so that the process can do other things. */
+export function pausing(at: Pausing): PauseAfter {
+  let done = 0;
+  return (work) => {
+    done += work;
+    if (done < MOST_AT_ONCE) return undefined;
+    done = 0;
+    return at.pause();
+  };
+}
+
+/** Runs work in the background until it is ended: one task alone, or all of them. */
+
+export interface Task {
+  /** Asks the work to end, and resolves when it has ended. */
+  end(): Promise<void>;
+}
+
+export interface Tasks {
+  /** Starts work that runs until the given signal aborts. */
+  begin(work: (signal: AbortSignal) => Promise<void>): Task;
+  /** Resolves when all tasks were asked to end and have ended; rejects as soon as one task's work rejects. */
+  readonly done: Promise<void>;
+}
+
+/** Asks all tasks to end when `signal` aborts. The first task must be begun in the same turn of the event loop. */
+export function createTasks(signal: AbortSignal): Tasks {
+  const { promise: done, resolve, reject } = Promise.withResolvers<void>();
+  let underWay = 0;
+
+  function look(): void {
+    if (signal.aborted && underWay === 0) resolve();
+  }
+
+  if (signal.aborted) queueMicrotask(look);
+  else signal.addEventListener('abort', look, { once: true });
+  return {
+    begin(work) {
+      const own = new AbortController();
+      underWay += 1;
+      const ended = work(AbortSignal.any([signal, own.signal])).then(() => {
+        underWay -= 1;
+        look();
+      }, reject);
+      return {
+        end() {
+          own.abort();
+          return ended;
+        },
+      };
+    },
+    done,
+  };
+}

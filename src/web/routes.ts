@@ -6,7 +6,7 @@
 import { type Context, Hono } from 'hono';
 import { compress } from 'hono/compress';
 import { isPublicNest } from '../config/sections/web-section.ts';
-import { createRecurrences } from '../domain/muting/recurrence.ts';
+import { createRecurrences } from '../domain/muting/silence.ts';
 import { isStoreFailure, NestwatchError } from '../errors.ts';
 import { storeSentence } from '../health/judge-health.ts';
 import { LIMITS } from '../limits.ts';

@@ -2,7 +2,7 @@
 import type { Presses } from '../channels/press.ts';
 import type { FlyConfig, ServiceLinks } from '../config/sections/regions-section.ts';
 import type { WebConfig } from '../config/sections/web-section.ts';
-import type { FlightLog, FlightPlace } from '../domain/alert/flight-step.ts';
+import type { FlightLog, FlightPlace } from '../domain/alert/fact.ts';
 import type { ReportedObjective } from '../domain/digest/report-figures.ts';
 import type { GroupNotification } from '../domain/grouping/notification.ts';
 import type { Recurrences } from '../domain/muting/silence.ts';

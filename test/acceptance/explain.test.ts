@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { DEFAULT_RULES, defaultRule } from '../../src/domain/kinds/kinds.ts';
 import { createMatcher, parseMatchers } from '../../src/domain/matchers/matcher.ts';
-import { createRecurrences } from '../../src/domain/muting/recurrence.ts';
+import { createRecurrences } from '../../src/domain/muting/silence.ts';
 import { createNoteWriter, createSilenceEditor } from '../../src/operator/act-on-alerts.ts';
 import type { World } from '../../src/simulator/world/world.ts';
 import type { Transaction } from '../../src/store/store.ts';

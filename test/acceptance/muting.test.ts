@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import { BUILT_IN_INHIBITIONS, createTimeInterval } from '../../src/domain/muting/muting.ts';
-import { createRecurrences } from '../../src/domain/muting/recurrence.ts';
+import { createRecurrences } from '../../src/domain/muting/silence.ts';
 import {
   acknowledge,
   expireSilence,

@@ -12,7 +12,7 @@ import { flushGroups } from '../../src/alerting/flush-groups.ts';
 import { joinGroups } from '../../src/alerting/join-groups.ts';
 import { openMails } from '../../src/channels/email/send-mail.ts';
 import { createDelivery } from '../../src/delivery/outbox.ts';
-import { createRecurrences } from '../../src/domain/muting/recurrence.ts';
+import { createRecurrences } from '../../src/domain/muting/silence.ts';
 import { createMemberBook } from '../../src/intake/inventory/inventory-reading.ts';
 import { createLogReport } from '../../src/observe/log-report.ts';
 import { email } from '../channels/sample-notifications.ts';

@@ -21,7 +21,7 @@ import { sharedCause } from '../../src/domain/kinds/failures/shared-cause.ts';
 import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import type { InhibitRule, TimeIntervals } from '../../src/domain/muting/muting.ts';
-import { createRecurrences } from '../../src/domain/muting/recurrence.ts';
+import { createRecurrences } from '../../src/domain/muting/silence.ts';
 import type { Route } from '../../src/domain/routing/route.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import { createCommit } from '../../src/intake/commit.ts';

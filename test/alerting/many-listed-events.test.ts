@@ -3,7 +3,7 @@ import { flushGroups } from '../../src/alerting/flush-groups.ts';
 import { joinGroups } from '../../src/alerting/join-groups.ts';
 import { PART_EVENTS } from '../../src/domain/grouping/flush.ts';
 import type { GroupNotification } from '../../src/domain/grouping/notification.ts';
-import { createRecurrences } from '../../src/domain/muting/recurrence.ts';
+import { createRecurrences } from '../../src/domain/muting/silence.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { email, webhook } from '../channels/sample-notifications.ts';
 import { changed } from '../store/changed-transaction.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { flushGroups } from '../../src/alerting/flush-groups.ts';
 import { joinGroups } from '../../src/alerting/join-groups.ts';
-import { createRecurrences } from '../../src/domain/muting/recurrence.ts';
+import { createRecurrences } from '../../src/domain/muting/silence.ts';
 import type { NestMembers } from '../../src/store/sql/watched/nests-and-birds.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { email } from '../channels/sample-notifications.ts';

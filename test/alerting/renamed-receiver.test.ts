@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { Receiver } from '../../src/channels/receiver.ts';
 import { defaultRule } from '../../src/domain/kinds/kinds.ts';
 import { createMuting } from '../../src/domain/muting/muting.ts';
-import { createRecurrences } from '../../src/domain/muting/recurrence.ts';
+import { createRecurrences } from '../../src/domain/muting/silence.ts';
 import { explain } from '../../src/operator/explain.ts';
 import { email } from '../channels/sample-notifications.ts';
 import { node, tree } from '../domain/route-tree.ts';

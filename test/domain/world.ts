@@ -1,5 +1,4 @@
 /** A small vocabulary for stories about alerts: what happens in a Nest called Marketing, minute by minute. */
-
 import { expect } from 'vitest';
 import type { Alert } from '../../src/domain/alert/alert.ts';
 import type { Event, Feed } from '../../src/domain/alert/event.ts';
@@ -8,15 +7,21 @@ import {
   type Fact,
   type FactOf,
   type FlightEnded,
+  type FlightTail,
   type Place,
   type RuledFact,
   scopeOf,
 } from '../../src/domain/alert/fact.ts';
-import type { FlightTail } from '../../src/domain/alert/flight-step.ts';
 import { type Rule, ruleId } from '../../src/domain/alert/rule.ts';
-import { type Decision, decide, type Link, tick } from '../../src/domain/evaluate/decide.ts';
+import {
+  type Decision,
+  decide,
+  type Link,
+  rolledBackAlert,
+  setAheadAlert,
+  tick,
+} from '../../src/domain/evaluate/decide.ts';
 import { lastLinkedSeq } from '../../src/domain/evaluate/flapping.ts';
-import { rolledBackAlert, setAheadAlert } from '../../src/domain/evaluate/rolled-back.ts';
 import { scopeOfMatch } from '../../src/domain/kinds/event-matched.ts';
 import { subjectOfCause } from '../../src/domain/kinds/failures/shared-cause.ts';
 import { ALERT_KINDS, type AlertKind, defaultRule, type RuleNamed } from '../../src/domain/kinds/kinds.ts';

@@ -7,7 +7,6 @@
  * - Members of a Nest get what concerns their own Nest.
  * - Services that keep incidents get each incident by itself.
  */
-
 import type { Receiver } from '../../channels/receiver.ts';
 import { hash64 } from '../../domain/alert/alert.ts';
 import {
@@ -21,8 +20,7 @@ import {
 import { isMoment } from '../../domain/grouping/group.ts';
 import { leftOutWords, memberRecipients } from '../../domain/grouping/member-recipients.ts';
 import { type LeftOut, MAX_EVENTS } from '../../domain/grouping/notification.ts';
-import { leftToSummary, summaryOf } from '../../domain/grouping/sorts/catch-up-sort.ts';
-import { SORTS } from '../../domain/grouping/sorts/sorts.ts';
+import { leftToSummary, SORTS, summaryOf } from '../../domain/grouping/sorts.ts';
 import type { Transaction } from '../../store/store.ts';
 import {
   besideMembers,

@@ -6,7 +6,7 @@ import type { Muting } from '../../domain/muting/muting.ts';
 import type { Route } from '../../domain/routing/route.ts';
 import type { MutingConfig } from '../../store/load-muting.ts';
 import type { Transaction } from '../../store/store.ts';
-import type { PauseAfter } from '../../time/pause-after.ts';
+import type { PauseAfter } from '../../time/clock.ts';
 import type { Tally } from '../step-runner.ts';
 
 export type FlushConfig = Omit<MutingConfig, 'receivers'> &

@@ -13,11 +13,14 @@ import {
 } from '../../domain/grouping/group.ts';
 import {
   catchUpKey,
+  escalate,
   groupAfterSummary,
+  heldBackGroup,
+  heldBackKey,
+  heldBackMember,
   memberAfterSummary,
-} from '../../domain/grouping/sorts/catch-up-sort.ts';
-import { escalate } from '../../domain/grouping/sorts/escalation-sort.ts';
-import { heldBackGroup, heldBackKey, heldBackMember, SORTS } from '../../domain/grouping/sorts/sorts.ts';
+  SORTS,
+} from '../../domain/grouping/sorts.ts';
 import { type Route, routeOfGroup } from '../../domain/routing/route.ts';
 import type { Lane } from '../../store/outbox-store.ts';
 import type { Transaction } from '../../store/store.ts';

@@ -1,15 +1,16 @@
 import type { Alert } from '../../domain/alert/alert.ts';
 import { alertAsKnown, applyMutes, isToBeMuted, timedRoute } from '../../domain/grouping/apply-mutes.ts';
-import { assignGroups, groupKeysFor } from '../../domain/grouping/assign-groups.ts';
 import {
   type AlertInGroup,
+  assignGroups,
   beginAnew,
   type Group,
   type GroupMember,
+  groupKeysFor,
   HAS_LEFT,
   isSettled,
 } from '../../domain/grouping/group.ts';
-import { SORTS } from '../../domain/grouping/sorts/sorts.ts';
+import { SORTS } from '../../domain/grouping/sorts.ts';
 import type { Mute } from '../../domain/muting/muting.ts';
 import type { Route } from '../../domain/routing/route.ts';
 import type { Transaction } from '../../store/store.ts';

@@ -2,16 +2,13 @@
  * Notifies of what a flush decided: the route's receiver, unless it is throttled; others in its place, if the alert
  * says that this receiver accepts nothing; and later the second receiver, if the route escalates.
  */
-
 import { takesAlerts } from '../../channels/integration-identity.ts';
 import type { Receiver } from '../../channels/receiver.ts';
 import { hash64 } from '../../domain/alert/alert.ts';
 import { commonLabels } from '../../domain/alert/labels.ts';
 import type { Flush, NotifyingFlush } from '../../domain/grouping/flush.ts';
 import type { Group, GroupMember } from '../../domain/grouping/group.ts';
-import { escalate } from '../../domain/grouping/sorts/escalation-sort.ts';
-import { keyForReceiver } from '../../domain/grouping/sorts/fallback-sort.ts';
-import { SORTS } from '../../domain/grouping/sorts/sorts.ts';
+import { escalate, keyForReceiver, SORTS } from '../../domain/grouping/sorts.ts';
 import { foldEnds, throttle } from '../../domain/grouping/throttle.ts';
 import { deliveryFailing } from '../../domain/kinds/delivery-failing.ts';
 import { kindOf } from '../../domain/kinds/kinds.ts';

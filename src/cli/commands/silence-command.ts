@@ -1,6 +1,10 @@
 import { formatMatcher, type Matcher, matcherJson, matcherParts } from '../../domain/matchers/matcher.ts';
-import { createRecurrences } from '../../domain/muting/recurrence.ts';
-import { hidesFromUs, type Recurrence, type Silence } from '../../domain/muting/silence.ts';
+import {
+  createRecurrences,
+  hidesFromUs,
+  type Recurrence,
+  type Silence,
+} from '../../domain/muting/silence.ts';
 import { setSilence } from '../../domain/muting/silence-change.ts';
 import type { Edge } from '../../process-io.ts';
 import { formatInstant } from '../../time/instant.ts';

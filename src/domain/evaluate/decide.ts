@@ -1,14 +1,25 @@
 /** Decides what facts, and time alone, do to alerts. Pure: the events of a batch give the same alerts in any order. */
-import { type Alert, boundedKey, type Change, remember, resolve } from '../alert/alert.ts';
+
+import { plainText } from '../../text/plain-text.ts';
+import {
+  type Alert,
+  boundedKey,
+  type Change,
+  clear,
+  type Ending,
+  type FlappingState,
+  remember,
+  resolve,
+} from '../alert/alert.ts';
 import type { Event } from '../alert/event.ts';
 import { type Fact, type RuledFact, scopeOf } from '../alert/fact.ts';
 import { type Fault, FaultBox } from '../alert/fault.ts';
 import { alertLabels } from '../alert/labels.ts';
 import { freeId, type Rule } from '../alert/rule.ts';
-import { isMemoryOf, type Kind, subjectPart, type Topic } from '../kinds/kind.ts';
+import { isMemoryOf, type Kind, subjectPart, type Topic, withInstants } from '../kinds/kind.ts';
 import { type AlertKind, kindOf } from '../kinds/kinds.ts';
 import { kindsConcerned, presentRule, ruleOf, rulesFor } from './choose-rule.ts';
-import { applyFlapping, asKindSees, flappingTick, lastLinkedSeq, trueSinceUs } from './flapping.ts';
+import { applyFlapping, asKindSees, endHeld, flappingTick, lastLinkedSeq, trueSinceUs } from './flapping.ts';
 
 /** The context in which all facts of a batch are judged. */
 interface Judging {
@@ -271,4 +282,164 @@ function openBook(known: readonly Alert[]): AlertBook {
     },
     decision: () => ({ alerts: [...changed].map((id) => alerts.get(id)!), links }),
   };
+}
+
+// Resolves an alert because somebody says that it is over, for example after repairing a connection: the service
+// reports no end, or reports it late. The episode ends like any other, and the next fact begins another one.
+
+/** The alert to be written, or why it cannot be resolved. */
+export type ResolvedByHand =
+  | { readonly ok: true; readonly alert: Alert }
+  | {
+      readonly ok: false;
+      readonly problem: 'invalid';
+      /** For people, without a full stop. */
+      readonly message: string;
+      /** The region to probe at once, since only its answer ends the alert. */
+      readonly probes?: string;
+    };
+
+const MAX_NAME_LENGTH = 200;
+const MAX_REASON_LENGTH = 2_000;
+
+/** Whether somebody may resolve it: not while its condition is measured and still true. */
+export function isResolvable(alert: Alert): boolean {
+  if (alert.state !== 'firing' || alert.flapping?.held !== undefined) return alert.state === 'firing';
+  return kindOf(alert.alertname)?.isResolvableByHand(alert) ?? true;
+}
+
+/** Whether the alert means that its region is only probed: a person who repaired it may request a probe now. */
+export function isEndedByProbe({ state, alertname }: Alert): boolean {
+  return state === 'firing' && kindOf(alertname)?.inhibitsRegion === true;
+}
+
+/**
+ * Resolves an alert by hand. One that is over and only held, for example because it flaps, may be resolved for any
+ * kind.
+ */
+export function resolveByHand(
+  alert: Alert,
+  { createdBy, comment }: { readonly createdBy: string; readonly comment: string },
+  rules: readonly Rule[],
+  nowUs: number,
+): ResolvedByHand {
+  if (alert.state !== 'firing') return refused('the alert is not firing');
+  const reason = plainText(comment, MAX_REASON_LENGTH);
+  const by = `it was resolved by hand by ${plainText(createdBy, MAX_NAME_LENGTH)}${reason && `: ${reason}`}`;
+  if (!isResolvable(alert)) {
+    if (isEndedByProbe(alert)) {
+      const message = 'the region is asked again now, and the alert ends once it answers as it should';
+      return { ...refused(message), probes: alert.labels.region ?? '' };
+    }
+    return refused('it is measured again and again and is still so: acknowledge or silence it instead');
+  }
+  return { ok: true, alert: endAtOnce(alert, by, 'by_hand', rules, nowUs)! };
+}
+
+function refused(message: string) {
+  return { ok: false, problem: 'invalid', message } as const;
+}
+
+/**
+ * Ends an alert for a reason outside its kind, and clears its memory. An alert that is over but held ends now as
+ * well. `by` says why, as for `resolve`; undefined if there is nothing to end.
+ */
+export function endAtOnce(
+  alert: Alert,
+  by: string,
+  ending: Ending,
+  rules: readonly Rule[],
+  nowUs: number,
+): Alert | undefined {
+  const context = { rule: ruleOf(alert, rules), nowUs, atOnce: true };
+  const released = endHeld(alert, by, context);
+  if (released) return released.alert;
+  const change = clear(asKindSees(alert), nowUs, by, nowUs, ending);
+  return change && applyFlapping(alert, change, context).alert;
+}
+
+type Awaits = NonNullable<FlappingState['awaits']>;
+type Held = NonNullable<FlappingState['held']>;
+type Move = (us: number) => number;
+
+/**
+ * The alert after our own clock was set back by `byUs` to `nowUs`: it waits for as long as intended, not `byUs`
+ * longer. Instants given by the service stay. Returns the same object if nothing needs to be moved.
+ */
+export function rolledBackAlert(alert: Alert, byUs: number, nowUs: number): Alert {
+  const { alertname, flapping, memory } = alert;
+  const ahead: Move = (us) => (us > nowUs ? us - byUs : us);
+  const dueAtUs = orNull(alert.dueAtUs, ahead);
+  // The due instant is computed from remembered ones, which may have passed.
+  const counted: Move = dueAtUs === alert.dueAtUs ? ahead : (us) => us - byUs;
+  const remembered = withInstants(kindOf(alertname)?.remembers, memory, counted);
+  const moved = {
+    ...alert,
+    dueAtUs,
+    memory: remembered,
+    ...(flapping && { flapping: flaps(flapping, ahead, counted) }),
+  };
+  return JSON.stringify(moved) === JSON.stringify(alert) ? alert : moved;
+}
+
+/**
+ * The alert after our own clock was set ahead by `byUs`: what must last for its rule's `for`, or be over for its
+ * `keep_firing_for`, does so as long as intended. Returns the same object if nothing has to.
+ */
+export function setAheadAlert(alert: Alert, byUs: number): Alert {
+  const later: Move = (us) => us + byUs;
+  const { flapping, memory } = alert;
+  const { awaits, held } = flapping ?? {};
+  if (flapping && awaits) {
+    const isOfKind = alert.dueAtUs === awaits.dueAtUs;
+    const dueAtUs = isOfKind ? alert.dueAtUs : earliest(orNull(alert.dueAtUs, later), awaits.dueAtUs);
+    return {
+      ...alert,
+      dueAtUs,
+      flapping: { ...flapping, awaits: { ...awaits, sinceUs: later(awaits.sinceUs) } },
+    };
+  }
+  const seen = asKindSees(alert);
+  const remembers = seen.state === 'firing' ? undefined : kindOf(alert.alertname)?.remembers;
+  const moved = withInstants(remembers, memory, later, ['since']);
+  const isCounted = JSON.stringify(moved) !== JSON.stringify(memory);
+  const ofKindUs = isCounted ? orNull(seen.dueAtUs, later) : seen.dueAtUs;
+  if (flapping && held) {
+    const next = { ...held, untilUs: later(held.untilUs), dueAtUs: ofKindUs };
+    return {
+      ...alert,
+      memory: moved,
+      dueAtUs: earliest(next.untilUs, ofKindUs),
+      flapping: { ...flapping, held: next },
+    };
+  }
+  return isCounted ? { ...alert, memory: moved, dueAtUs: ofKindUs } : alert;
+}
+
+function earliest(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.min(a, b);
+}
+
+function flaps(flapping: FlappingState, ahead: Move, counted: Move): FlappingState {
+  const { changesUs, awaits, held } = flapping;
+  return {
+    ...flapping,
+    changesUs: changesUs.map(ahead),
+    ...(awaits && { awaits: awaiting(awaits, ahead, counted) }),
+    ...(held && { held: holding(held, ahead) }),
+  };
+}
+
+function awaiting(awaits: Awaits, ahead: Move, counted: Move): Awaits {
+  const { sinceUs, dueAtUs } = awaits;
+  return { ...awaits, sinceUs: counted(sinceUs), dueAtUs: orNull(dueAtUs, ahead) };
+}
+
+function holding(held: Held, ahead: Move): Held {
+  const { endsAtUs, untilUs, dueAtUs } = held;
+  return { ...held, endsAtUs, untilUs: ahead(untilUs), dueAtUs: orNull(dueAtUs, ahead) };
+}
+
+function orNull(us: number | null, move: Move): number | null {
+  return us === null ? null : move(us);
 }

@@ -13,7 +13,7 @@ import type { Mute, Muting } from '../muting/muting.ts';
 import type { Suppression } from '../muting/suppression.ts';
 import { type Route, routesFor } from '../routing/route.ts';
 import { type AlertInGroup, type Group, type GroupMember, HAS_LEFT, isNews } from './group.ts';
-import { SORTS } from './sorts/sorts.ts';
+import { SORTS } from './sorts.ts';
 
 interface Muted {
   /** Alerts that nothing mutes. */

@@ -137,7 +137,7 @@ export const MAX_ACKNOWLEDGE_LINKS = 20;
 /** The most new events listed for one alert. */
 export const MAX_EVENTS = 20;
 
-/** What a summary of old news counts (`sorts/catch-up-sort.ts`). */
+/** What a summary of old news counts (`CATCH_UP` in `sorts.ts`). */
 export interface Summary {
   /** When the first and the last of its events occurred. */
   readonly fromUs: number;

@@ -7,7 +7,7 @@ import { durationWords } from '../../text/duration-words.ts';
 import { matchesGlob } from '../../text/glob.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
 import { type Alert, type Change, fire, hash64, remember, resolve } from '../alert/alert.ts';
-import { type FlightTail, stepName } from '../alert/flight-step.ts';
+import { type FlightTail, stepName } from '../alert/fact.ts';
 import { annotate, birdName, placeLabels, whereabouts } from '../alert/labels.ts';
 import type { Parameters, RuleOf } from '../alert/rule.ts';
 import { FLIGHT_ENDS, type FlightEnd, flightEnd } from './flight-stuck.ts';

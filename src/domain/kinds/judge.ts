@@ -5,8 +5,7 @@
 import type { Period } from '../../time/zone-format.ts';
 import type { Alert } from '../alert/alert.ts';
 import type { Event } from '../alert/event.ts';
-import type { Fact, Place, SwitchedOff } from '../alert/fact.ts';
-import type { FlightTail } from '../alert/flight-step.ts';
+import type { Fact, FlightTail, Place, SwitchedOff } from '../alert/fact.ts';
 import type { Rule } from '../alert/rule.ts';
 import type { Deadline, PastFlight } from '../statistics/deadlines.ts';
 import type { ListedBird } from './inventory/compare-birds.ts';

@@ -3,6 +3,9 @@
  * notified of those that still fire when it ends. An acknowledgement is a silence of one alert's current episode: it
  * mutes neither the end of that episode nor the next one.
  */
+
+import { LIMITS } from '../../limits.ts';
+import { type Cron, createCron, cronProblem } from '../../time/cron.ts';
 import type { Alert, Labels } from '../alert/alert.ts';
 import { type Matcher, matchesAll } from '../matchers/matcher.ts';
 
@@ -36,7 +39,7 @@ export interface Recurrence {
   readonly durationMs: number;
 }
 
-/** Evaluates recurrences; `recurrence.ts` implements it, so that this file does not depend on the cron library. */
+/** Evaluates recurrences, and remembers what it computed of each. */
 export interface Recurrences {
   /** What is wrong with a recurrence, as a sentence for people; undefined if it is valid. */
   problem(recurrence: Recurrence): string | undefined;
@@ -107,4 +110,57 @@ export function acknowledgementsByAlert(
 /** True once the acknowledged episode is over. `alert` must be the acknowledged one. */
 export function isAcknowledgementOver(silence: Silence, alert: Silenceable): boolean {
   return alert.state !== 'firing' || alert.startsAtUs !== silence.alertStartsAtUs;
+}
+
+// Evaluates time windows that a cron expression opens repeatedly. Whether one is open depends on when the expression
+// last matched.
+
+const MINUTE_MS = 60_000;
+const LONGEST_MS = 7 * 24 * 60 * MINUTE_MS;
+
+/** A recurrence, and its newest opening at any instant in [fromUs, untilUs); undefined if its window is over by then. */
+interface Known {
+  readonly cron: Cron;
+  fromUs: number;
+  untilUs: number;
+  openedUs: number | undefined;
+}
+
+export function createRecurrences(): Recurrences {
+  const known = new Map<string, Known>();
+
+  function look({ cron, timezone, durationMs }: Recurrence): Known {
+    // How far back was searched depends on the duration: the result for a shorter one is not enough for a longer one.
+    const key = JSON.stringify([cron, timezone, durationMs]);
+    const found = known.get(key);
+    if (found) return found;
+    const made = { cron: createCron(cron, timezone), fromUs: 0, untilUs: 0, openedUs: undefined };
+    // Silences come and go, so the oldest entry is evicted.
+    const [oldest] = known.size >= LIMITS.silences.most ? known.keys() : [];
+    if (oldest !== undefined) known.delete(oldest);
+    known.set(key, made);
+    return made;
+  }
+
+  return {
+    problem,
+    nextOpening: (recurrence, fromUs, beforeUs) => look(recurrence).cron.next(fromUs, beforeUs),
+    isOpen(recurrence, nowUs) {
+      const one = look(recurrence);
+      const closedUs = nowUs - recurrence.durationMs * 1000;
+      if (nowUs < one.fromUs || nowUs >= one.untilUs) {
+        one.openedUs = one.cron.latest(closedUs, nowUs);
+        one.fromUs = nowUs;
+        one.untilUs = one.cron.next(nowUs + 1, Number.POSITIVE_INFINITY) ?? Number.POSITIVE_INFINITY;
+      }
+      return one.openedUs !== undefined && one.openedUs > closedUs;
+    },
+  };
+}
+
+function problem({ cron, timezone, durationMs }: Recurrence): string | undefined {
+  const mistake = cronProblem(cron, timezone);
+  if (mistake) return mistake;
+  const isInBounds = durationMs >= MINUTE_MS && durationMs <= LONGEST_MS;
+  return isInBounds ? undefined : 'the duration must be at least 1m and not longer than 7d';
 }

@@ -1,6 +1,6 @@
 /** Reads from the end of a Flight's log why and exactly when the Flight failed. */
 
-import type { FlightLog, FlightPlace, FlightStep, FlightTail } from '../../domain/alert/flight-step.ts';
+import type { FlightLog, FlightPlace, FlightStep, FlightTail } from '../../domain/alert/fact.ts';
 import { NestwatchError } from '../../errors.ts';
 import type { ServiceClient } from '../../service/client.ts';
 import type { FlightLogEntry } from '../../service/resources.ts';

@@ -6,9 +6,15 @@ import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import { type Context, Hono } from 'hono';
 import type { Labels } from '../../domain/alert/alert.ts';
 import { commonLabels } from '../../domain/alert/labels.ts';
-import { formatMatcher, type Matcher, matchesAll, parseFilters } from '../../domain/matchers/matcher.ts';
+import {
+  compileRegex,
+  formatMatcher,
+  type Matcher,
+  matchesAll,
+  parseFilters,
+  RegexSyntaxError,
+} from '../../domain/matchers/matcher.ts';
 import { MatcherSyntaxError } from '../../domain/matchers/matcher-syntax.ts';
-import { compileRegex, RegexSyntaxError } from '../../domain/matchers/regex.ts';
 import type { Muting } from '../../domain/muting/muting.ts';
 import { type Silence, type SilenceState, silenceState } from '../../domain/muting/silence.ts';
 import type { SilenceChange } from '../../domain/muting/silence-change.ts';
@@ -18,7 +24,7 @@ import { FILTERS } from '../../operator/lists.ts';
 import { type AlertingConfig, type RoutedAlert, readRoutedAlerts } from '../../operator/read-alerts.ts';
 import type { Filter } from '../../store/filter.ts';
 import { loadMuting } from '../../store/load-muting.ts';
-import { pausing } from '../../time/pause-after.ts';
+import { pausing } from '../../time/clock.ts';
 import { signedBy } from '../access/identify.ts';
 import { select } from '../bounded-work.ts';
 import { readQuery, refuse } from '../requests/query.ts';

@@ -2,7 +2,7 @@
 
 import type { ServiceLinks } from '../../config/sections/regions-section.ts';
 import { eventJson, wireText } from '../../domain/alert/event.ts';
-import type { FlightLog } from '../../domain/alert/flight-step.ts';
+import type { FlightLog } from '../../domain/alert/fact.ts';
 import { successRatio } from '../../domain/statistics/flight-statistics.ts';
 import { type BirdReport, durationUs, type FlightReport } from '../../operator/bird-report.ts';
 import type { BirdOverview, FlightOverview, NestOverview } from '../../store/bird-store.ts';

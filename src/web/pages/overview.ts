@@ -13,7 +13,7 @@ import { readReplicas } from '../../operator/read-replicas.ts';
 import { loadMuting } from '../../store/load-muting.ts';
 import { readBlindSpans } from '../../store/read-history.ts';
 import type { Store, Transaction } from '../../store/store.ts';
-import { pausing } from '../../time/pause-after.ts';
+import { pausing } from '../../time/clock.ts';
 import type { Period } from '../../time/zone-format.ts';
 import type { StatusView } from '../web-options.ts';
 import { type AlertsEntry, alertsOf, isHiddenFromAll, readEntries } from './alerts/alerts-page.ts';

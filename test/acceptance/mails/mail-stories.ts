@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import { DEFAULT_RULES } from '../../../src/domain/kinds/kinds.ts';
 import { parseMatchers } from '../../../src/domain/matchers/matcher.ts';
-import { createRecurrences } from '../../../src/domain/muting/recurrence.ts';
+import { createRecurrences } from '../../../src/domain/muting/silence.ts';
 import { setSilence } from '../../../src/domain/muting/silence-change.ts';
 import { createAlertResolver } from '../../../src/operator/act-on-alerts.ts';
 import type { World } from '../../../src/simulator/world/world.ts';

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Alert } from '../../../src/domain/alert/alert.ts';
 import type { Rule } from '../../../src/domain/alert/rule.ts';
-import { tick } from '../../../src/domain/evaluate/decide.ts';
-import { isEndedByProbe, isResolvable, resolveByHand } from '../../../src/domain/evaluate/resolve-by-hand.ts';
+import { isEndedByProbe, isResolvable, resolveByHand, tick } from '../../../src/domain/evaluate/decide.ts';
 import { ALERT_KINDS, DEFAULT_RULES } from '../../../src/domain/kinds/kinds.ts';
 import { FIRES_AT, RAISING_FACTS } from '../kinds/raising-facts.ts';
 import {

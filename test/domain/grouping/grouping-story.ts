@@ -2,16 +2,20 @@
  * Routes changes, flushes due groups, and keeps every notification, as alerting does, but with only the domain's
  * functions, without store and clock. So a property can play hundreds of stories in a second.
  */
-
 import { expect } from 'vitest';
 import type { Alert } from '../../../src/domain/alert/alert.ts';
 import type { Event } from '../../../src/domain/alert/event.ts';
 import type { Fact } from '../../../src/domain/alert/fact.ts';
 import type { Rule } from '../../../src/domain/alert/rule.ts';
 import { applyMutes } from '../../../src/domain/grouping/apply-mutes.ts';
-import { assignGroups, groupKeysFor } from '../../../src/domain/grouping/assign-groups.ts';
 import { flush, notificationOf } from '../../../src/domain/grouping/flush.ts';
-import { type Group, type GroupMember, isSettled } from '../../../src/domain/grouping/group.ts';
+import {
+  assignGroups,
+  type Group,
+  type GroupMember,
+  groupKeysFor,
+  isSettled,
+} from '../../../src/domain/grouping/group.ts';
 import { type GroupNotification, MAX_EVENTS } from '../../../src/domain/grouping/notification.ts';
 import type { Mute } from '../../../src/domain/muting/muting.ts';
 import type { Suppression } from '../../../src/domain/muting/suppression.ts';

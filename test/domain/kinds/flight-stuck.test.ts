@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { FlightTail } from '../../../src/domain/alert/flight-step.ts';
+import type { FlightTail } from '../../../src/domain/alert/fact.ts';
 import { parseMatchers } from '../../../src/domain/matchers/matcher.ts';
 import { birdVanished, flight, flightGone, inAir, minute, OF_DEFAULT, rule, watch } from '../world.ts';
 

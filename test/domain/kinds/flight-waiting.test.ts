@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { FlightTail } from '../../../src/domain/alert/flight-step.ts';
+import type { FlightTail } from '../../../src/domain/alert/fact.ts';
 import { flightWaiting } from '../../../src/domain/kinds/flight-waiting.ts';
 import type { History } from '../../../src/domain/kinds/judge.ts';
 import { birdVanished, flight, flightGone, inAir, MARKETING, minute, rule, watch, wrote } from '../world.ts';

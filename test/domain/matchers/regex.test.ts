@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createMatcher, createMatchers } from '../../../src/domain/matchers/matcher.ts';
-import { compileRegex, RegexSyntaxError } from '../../../src/domain/matchers/regex.ts';
+import {
+  compileRegex,
+  createMatcher,
+  createMatchers,
+  RegexSyntaxError,
+} from '../../../src/domain/matchers/matcher.ts';
 
 describe('compileRegex', () => {
   test.each([

@@ -8,7 +8,7 @@ import {
   type InhibitRule,
   sourceNames,
 } from '../../../src/domain/muting/muting.ts';
-import { createRecurrences } from '../../../src/domain/muting/recurrence.ts';
+import { createRecurrences } from '../../../src/domain/muting/silence.ts';
 import { node, tree } from '../route-tree.ts';
 
 const rule = (source: string, target: string, equal: string[] = []): InhibitRule => ({

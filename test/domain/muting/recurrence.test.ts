@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createRecurrences } from '../../../src/domain/muting/recurrence.ts';
-import type { Recurrence } from '../../../src/domain/muting/silence.ts';
+import { createRecurrences, type Recurrence } from '../../../src/domain/muting/silence.ts';
 
 const us = (text: string) => Date.parse(text) * 1000;
 const HOUR_MS = 3_600_000;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { FlightTail } from '../../../src/domain/alert/flight-step.ts';
+import type { FlightTail } from '../../../src/domain/alert/fact.ts';
 import type { BirdRecord } from '../../../src/store/sql/watched/nests-and-birds.ts';
 import type { Transaction } from '../../../src/store/store.ts';
 import { alert, event, flight, NOW_US, SECOND_US } from './sample-records.ts';

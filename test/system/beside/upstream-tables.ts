@@ -15,14 +15,13 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { ConfigError } from '../../../src/document/problem.ts';
-import { createMatcher, goQuote } from '../../../src/domain/matchers/matcher.ts';
+import { createMatcher, goQuote, RegexSyntaxError, regexSize } from '../../../src/domain/matchers/matcher.ts';
 import {
   MatcherSyntaxError,
   type MatchOp,
   readMatcher,
   readMatchers,
 } from '../../../src/domain/matchers/matcher-syntax.ts';
-import { RegexSyntaxError, regexSize } from '../../../src/domain/matchers/regex.ts';
 import { type Route, routesFor } from '../../../src/domain/routing/route.ts';
 
 /** Rows that differ, each with its reason; `src/web/README.md` explains the same. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { FlightPlace } from '../../../src/domain/alert/flight-step.ts';
+import type { FlightPlace } from '../../../src/domain/alert/fact.ts';
 import { groupNotification, HOSTILE_TEXTS } from '../../store/contract/sample-records.ts';
 import { aDelivery, NOW_US } from '../sample.ts';
 import { MINUTE_US, putBirds, putFlights } from '../sample-birds.ts';

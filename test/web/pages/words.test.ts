@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import { describe, expect, test } from 'vitest';
-import { createRecurrences } from '../../../src/domain/muting/recurrence.ts';
+import { createRecurrences } from '../../../src/domain/muting/silence.ts';
 import {
   createAlertResolver,
   createNoteWriter,

@@ -4,7 +4,7 @@ import { regionOfScope } from '../../../domain/alert/fact.ts';
 import { type Failing, MOST_FAILING } from '../../../domain/context/findings.ts';
 import type { Episode } from '../../../domain/digest/digest.ts';
 import type { Link } from '../../../domain/evaluate/decide.ts';
-import type { OldEvents } from '../../../domain/grouping/sorts/catch-up-sort.ts';
+import type { OldEvents } from '../../../domain/grouping/sorts.ts';
 import type { AgedSpan, AlertQuery, CausePage, CauseQuery } from '../../alert-store.ts';
 import type { LinkedSpan } from '../../outbox-store.ts';
 import {

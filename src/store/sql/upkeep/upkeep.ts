@@ -1,5 +1,5 @@
 import type { Alert } from '../../../domain/alert/alert.ts';
-import { rolledBackAlert, setAheadAlert } from '../../../domain/evaluate/rolled-back.ts';
+import { rolledBackAlert, setAheadAlert } from '../../../domain/evaluate/decide.ts';
 import { type Group, rolledBackGroup } from '../../../domain/grouping/group.ts';
 import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
 import type { DeliveryCounts } from '../queued/delivery-counts.ts';

@@ -2,10 +2,8 @@
  * Stores when to judge what time alone makes wrong: each open Flight and each Bird has the instant of its next judgement,
  * which is 0 before the first; so only those that are due are read.
  */
-
 import type { Alert } from '../../../domain/alert/alert.ts';
-import type { Place } from '../../../domain/alert/fact.ts';
-import type { FlightTail } from '../../../domain/alert/flight-step.ts';
+import type { FlightTail, Place } from '../../../domain/alert/fact.ts';
 import type { BirdToJudge, FlightToJudge } from '../../../domain/kinds/judge.ts';
 import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
 import { readable } from '../readable.ts';

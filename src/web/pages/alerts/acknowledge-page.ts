@@ -5,7 +5,7 @@
 import { html } from 'hono/html';
 import type { Alert } from '../../../domain/alert/alert.ts';
 import type { Event } from '../../../domain/alert/event.ts';
-import { isEndedByProbe, isResolvable } from '../../../domain/evaluate/resolve-by-hand.ts';
+import { isEndedByProbe, isResolvable } from '../../../domain/evaluate/decide.ts';
 import type { Silence } from '../../../domain/muting/silence.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { signatureForm } from '../frame/form.ts';

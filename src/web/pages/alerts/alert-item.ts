@@ -3,7 +3,7 @@ import { html } from 'hono/html';
 import { type Alert, fingerprint } from '../../../domain/alert/alert.ts';
 import type { Event } from '../../../domain/alert/event.ts';
 import { whoActs } from '../../../domain/context/findings.ts';
-import { isEndedByProbe, isResolvable } from '../../../domain/evaluate/resolve-by-hand.ts';
+import { isEndedByProbe, isResolvable } from '../../../domain/evaluate/decide.ts';
 import type { Silence } from '../../../domain/muting/silence.ts';
 import { alertPath } from '../../../http/page-path.ts';
 import type { ShownAlert } from '../../../operator/read-alerts.ts';

@@ -1,7 +1,7 @@
 /** Renders one Flight: how it ended, at which step and with which error, and who was notified. */
 import { html } from 'hono/html';
 import type { Event } from '../../../domain/alert/event.ts';
-import type { FlightLog, FlightStep } from '../../../domain/alert/flight-step.ts';
+import type { FlightLog, FlightStep } from '../../../domain/alert/fact.ts';
 import { birdPath, deliveryPath, eventPath } from '../../../http/page-path.ts';
 import { durationUs, type FlightReport } from '../../../operator/bird-report.ts';
 import type { Delivery } from '../../../store/outbox-store.ts';

@@ -17,7 +17,7 @@ import {
   leaveToSummary,
   memberAfterSummary,
   summarize,
-} from '../../../../src/domain/grouping/sorts/catch-up-sort.ts';
+} from '../../../../src/domain/grouping/sorts.ts';
 import type { Suppression } from '../../../../src/domain/muting/suppression.ts';
 import { alert as storedAlert } from '../../../store/contract/sample-records.ts';
 import { TEST_START_US } from '../../../virtual-clock.ts';
