@@ -1,151 +1,167 @@
-/** Defines the commands that list, resolve, annotate, silence and acknowledge alerts of the running daemon. */
+/** The commands that list, resolve, annotate, silence and acknowledge alerts of the running daemon. */
 import { Option } from 'commander';
-import { actsOnDaemon, type CommandLine, utcOption } from './command-options.ts';
+import { type CommandRow, UTC } from './command-rows.ts';
 
-const EXAMPLE = 'e.g. FlightFailed \'nest=~"Prod.*"\'; a first word alone is the alertname';
+const MATCHERS = 'e.g. FlightFailed \'nest=~"Prod.*"\'; a first word alone is the alertname';
 
-export function addAlertCommands(line: CommandLine): void {
-  for (const add of [addAlerts, addSilence]) add(line);
-}
+export const ALERT_GROUPS = {
+  alerts: 'list alerts as amtool does; resolve them by hand, and add notes',
+  silence: 'add, list and end silences; acknowledge alerts',
+};
 
-function addAlerts(line: CommandLine): void {
-  const alerts = line.program
-    .command('alerts')
-    .description('list alerts as amtool does; resolve them by hand, and add notes');
-  actsOnDaemon(
-    line,
-    alerts
-      .command('list', { isDefault: true })
-      .alias('query')
-      .description('list firing alerts that are neither silenced nor inhibited, as amtool does')
-      .argument(
+export const ALERT_COMMANDS: readonly CommandRow[] = [
+  {
+    words: 'alerts list',
+    about: 'list firing alerts that are neither silenced nor inhibited, as amtool does',
+    ...{ isDefault: true, alias: 'query', of: 'daemon' },
+    takes: [
+      [
         '[matcher...]',
         'e.g. FlightFailed \'nest=~"Prod.*"\'; nest=, bird=, flight=, name=, text=, since=, until= narrow down as in other lists',
-      )
-      .option('-a, --active', 'active ones, in addition to others that are requested')
-      .option('-s, --silenced', 'silenced ones as well')
-      .option('-i, --inhibited', 'inhibited ones as well')
-      .option('-r, --receiver <regex>', 'only alerts that reach a matching receiver')
-      .addOption(utcOption()),
-    async () => (await import('./commands/alerts-command.ts')).alerts,
-  );
-  actsOnDaemon(
-    line,
-    alerts
-      .command('show')
-      .description(
-        'show one alert, firing or resolved: its labels, events and episodes, and who was notified',
-      )
-      .argument(
+      ],
+    ],
+    options: [
+      ['-a, --active', 'active ones, in addition to others that are requested'],
+      ['-s, --silenced', 'silenced ones as well'],
+      ['-i, --inhibited', 'inhibited ones as well'],
+      ['-r, --receiver <regex>', 'only alerts that reach a matching receiver'],
+      UTC,
+    ],
+    examples: ['alerts', 'alerts list FlightFailed \'nest=~"Prod.*"\' --silenced'],
+    load: async () => (await import('./commands/alerts-command.ts')).alerts,
+  },
+  {
+    words: 'alerts show',
+    about: 'show one alert, firing or resolved: its labels, events and episodes, and who was notified',
+    of: 'daemon',
+    takes: [
+      [
         '<id>',
         "as messages, pages and the API name it; a fingerprint, an incident's key, or an id that `explain` takes",
-      )
-      .addOption(
-        new Option('--format <format>', 'markdown: the first page of a post-mortem').choices([
-          'text',
-          'markdown',
-        ]),
-      ),
-    async () => (await import('./commands/show-one.ts')).alertsShow,
-  );
-  actsOnDaemon(
-    line,
-    alerts
-      .command('resolve')
-      .description('resolve each matching firing alert by hand, and print the ids')
-      .argument('<matcher...>', 'e.g. \'entity_name="Phrase TMS"\'; a first word alone is the alertname')
-      .option('-c, --comment <text>', 'how it was fixed')
-      .option('-a, --author <name>', 'who says so; default: $USER'),
-    async () => (await import('./commands/signed-alerts.ts')).resolve,
-  );
-  actsOnDaemon(
-    line,
-    alerts
-      .command('note')
-      .description('add a note to what happened around an alert, firing or resolved, and print its id')
-      .argument('<id>', 'as for `alerts show`')
-      .argument('<text>', 'what was found, or is being done')
-      .option('-a, --author <name>', 'who writes it; default: $USER')
-      .option('--public', 'show it on the public page of the Nest while the alert fires', false),
-    async () => (await import('./commands/signed-alerts.ts')).note,
-  );
-}
-
-function addSilence(line: CommandLine): void {
-  const silence = line.program
-    .command('silence')
-    .description('add, list and end silences; acknowledge alerts');
-  actsOnDaemon(
-    line,
-    silence
-      .command('add')
-      .description('silence matching alerts, and print the id of the silence')
-      .argument('<matcher...>', EXAMPLE)
-      .option('-d, --duration <duration>', 'for how long', '1h')
-      .option('--start <instant>', 'RFC 3339; default: now')
-      .option('--end <instant>', 'RFC 3339; in place of --duration')
-      .option('-c, --comment <text>', 'why (required)')
-      .option('-a, --author <name>', 'default: $USER')
-      .option('--cron <expression>', 'mute only in windows that begin at these times, e.g. "0 2 * * 6"')
-      .option('--window <duration>', 'with --cron: length of each window')
-      .option('--timezone <name>', 'with --cron; default: UTC')
-      .option('--dry-run', 'only show which alerts it would mute, and from when'),
-    async () => (await import('./commands/silence-command.ts')).silenceAdd,
-  );
-  actsOnDaemon(
-    line,
-    silence
-      .command('acknowledge')
-      .description('silence each matching firing alert until it is resolved, and print the ids')
-      .argument('<matcher...>', EXAMPLE)
-      .option('-c, --comment <text>', 'what is being done')
-      .option('-a, --author <name>', 'who takes care of it; default: $USER'),
-    async () => (await import('./commands/signed-alerts.ts')).acknowledge,
-  );
-  actsOnDaemon(
-    line,
-    silence
-      .command('list')
-      .alias('query')
-      .description('list silences that have not expired')
-      .argument(
-        '[matcher...]',
-        'only silences with these matchers; or filters as for other lists, e.g. since=2h',
-      )
-      .option('--expired', 'expired ones instead')
-      .option('--created-by <name>', 'only those of this author')
-      .option('--id <id...>', 'only these')
-      .option('-q, --quiet', 'only the ids'),
-    async () => (await import('./commands/silence-command.ts')).silenceList,
-  );
-  actsOnDaemon(
-    line,
-    silence
-      .command('update')
-      .description('change silences, and print their ids')
-      .argument('<id...>')
-      .option('-d, --duration <duration>', 'for how long from its start on')
-      .option('--start <instant>', 'RFC 3339')
-      .option('--end <instant>', 'RFC 3339; in place of --duration')
-      .option('-c, --comment <text>', 'why'),
-    async () => (await import('./upkeep/silence-exchange.ts')).silenceUpdate,
-  );
-  actsOnDaemon(
-    line,
-    silence.command('expire').description('end silences now').argument('<id...>'),
-    async () => (await import('./commands/silence-command.ts')).silenceExpire,
-  );
-  actsOnDaemon(
-    line,
-    silence.command('export').description('print the silences that have not expired as JSON, for import'),
-    async () => (await import('./upkeep/silence-exchange.ts')).silenceExport,
-  );
-  actsOnDaemon(
-    line,
-    silence
-      .command('import')
-      .description('add silences from JSON, as `silence export` or `amtool silence query -o json` print it')
-      .argument('[file]', 'default: the standard input'),
-    async () => (await import('./upkeep/silence-exchange.ts')).silenceImport,
-  );
-}
+      ],
+    ],
+    options: [
+      new Option('--format <format>', 'markdown: the first page of a post-mortem').choices([
+        'text',
+        'markdown',
+      ]),
+    ],
+    load: async () => (await import('./commands/show-one.ts')).alertsShow,
+  },
+  {
+    words: 'alerts resolve',
+    about: 'resolve each matching firing alert by hand, and print the ids',
+    of: 'daemon',
+    takes: [['<matcher...>', 'e.g. \'entity_name="Phrase TMS"\'; a first word alone is the alertname']],
+    options: [
+      ['-c, --comment <text>', 'how it was fixed'],
+      ['-a, --author <name>', 'who says so; default: $USER'],
+    ],
+    examples: ['alerts resolve \'entity_name="Phrase TMS"\' --comment "Signed in again"'],
+    load: async () => (await import('./commands/signed-alerts.ts')).resolve,
+  },
+  {
+    words: 'alerts note',
+    about: 'add a note to what happened around an alert, firing or resolved, and print its id',
+    of: 'daemon',
+    takes: [
+      ['<id>', 'as for `alerts show`'],
+      ['<text>', 'what was found, or is being done'],
+    ],
+    options: [
+      ['-a, --author <name>', 'who writes it; default: $USER'],
+      ['--public', 'show it on the public page of the Nest while the alert fires'],
+    ],
+    examples: [
+      'alerts note FlightFailed/nightly/eu/bird/148890 "The TMS is down; their support is on it" --public',
+    ],
+    load: async () => (await import('./commands/signed-alerts.ts')).note,
+  },
+  {
+    words: 'silence add',
+    about: 'silence matching alerts, and print the id of the silence',
+    of: 'daemon',
+    takes: [['<matcher...>', MATCHERS]],
+    options: [
+      new Option('-d, --duration <duration>', 'for how long').default('1h'),
+      ['--start <instant>', 'RFC 3339; default: now'],
+      ['--end <instant>', 'RFC 3339; in place of --duration'],
+      ['-c, --comment <text>', 'why (required)'],
+      ['-a, --author <name>', 'default: $USER'],
+      ['--cron <expression>', 'mute only in windows that begin at these times, e.g. "0 2 * * 6"'],
+      ['--window <duration>', 'with --cron: length of each window'],
+      ['--timezone <name>', 'with --cron; default: UTC'],
+      ['--dry-run', 'only show which alerts it would mute, and from when'],
+    ],
+    examples: [
+      'silence add FlightFailed \'bird="Translate blog"\' --duration 2h --comment "TMS is down"',
+      'silence add nest=Sandbox --cron "0 2 * * 6" --window 3h --duration 90d --comment "Maintenance" --dry-run',
+    ],
+    load: async () => (await import('./commands/silence-command.ts')).silenceAdd,
+  },
+  {
+    words: 'silence acknowledge',
+    about: 'silence each matching firing alert until it is resolved, and print the ids',
+    of: 'daemon',
+    takes: [['<matcher...>', MATCHERS]],
+    options: [
+      ['-c, --comment <text>', 'what is being done'],
+      ['-a, --author <name>', 'who takes care of it; default: $USER'],
+    ],
+    examples: ['silence acknowledge FlightFailed nest=Marketing --comment "On it"'],
+    load: async () => (await import('./commands/signed-alerts.ts')).acknowledge,
+  },
+  {
+    words: 'silence list',
+    about: 'list silences that have not expired',
+    ...{ alias: 'query', of: 'daemon' },
+    takes: [
+      ['[matcher...]', 'only silences with these matchers; or filters as for other lists, e.g. since=2h'],
+    ],
+    options: [
+      ['--expired', 'expired ones instead'],
+      ['--created-by <name>', 'only those of this author'],
+      ['--id <id...>', 'only these'],
+      ['-q, --quiet', 'only the ids'],
+    ],
+    examples: ['silence list', 'silence query --created-by ann --quiet'],
+    load: async () => (await import('./commands/silence-command.ts')).silenceList,
+  },
+  {
+    words: 'silence update',
+    about: 'change silences, and print their ids',
+    of: 'daemon',
+    takes: [['<id...>']],
+    options: [
+      ['-d, --duration <duration>', 'for how long from its start on'],
+      ['--start <instant>', 'RFC 3339'],
+      ['--end <instant>', 'RFC 3339; in place of --duration'],
+      ['-c, --comment <text>', 'why'],
+    ],
+    examples: ['silence update 6b1f0c5e-7d0a-4f5e-9a53-2f1c7f3f2a10 --duration 4h'],
+    load: async () => (await import('./upkeep/silence-exchange.ts')).silenceUpdate,
+  },
+  {
+    words: 'silence expire',
+    about: 'end silences now',
+    of: 'daemon',
+    takes: [['<id...>']],
+    examples: ['silence expire 6b1f0c5e-7d0a-4f5e-9a53-2f1c7f3f2a10'],
+    load: async () => (await import('./commands/silence-command.ts')).silenceExpire,
+  },
+  {
+    words: 'silence export',
+    about: 'print the silences that have not expired as JSON, for import',
+    of: 'daemon',
+    examples: ['silence export > silences.json'],
+    load: async () => (await import('./upkeep/silence-exchange.ts')).silenceExport,
+  },
+  {
+    words: 'silence import',
+    about: 'add silences from JSON, as `silence export` or `amtool silence query -o json` print it',
+    of: 'daemon',
+    takes: [['[file]', 'default: the standard input']],
+    examples: ['silence import silences.json', 'amtool silence query -o json | nestwatch silence import'],
+    load: async () => (await import('./upkeep/silence-exchange.ts')).silenceImport,
+  },
+];

@@ -1,28 +1,17 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../document/problem.ts';
 import { DaemonError, ERRORS, NestwatchError } from '../errors.ts';
-import type { Edge, SignalName } from '../process-io.ts';
-import { addAlertCommands } from './alert-commands.ts';
-import { addConfigCommands } from './config-commands.ts';
-import { addExamples } from './examples.ts';
-import { addListCommands } from './list-commands.ts';
-import { addServiceCommands, versionLines } from './service-commands.ts';
-import { addStoreCommands } from './store-commands.ts';
+import type { Edge } from '../process-io.ts';
+import { ALERT_COMMANDS, ALERT_GROUPS } from './alert-commands.ts';
+import { addCommands } from './command-rows.ts';
+import { CONFIG_COMMANDS, CONFIG_GROUPS } from './config-commands.ts';
+import { LIST_COMMANDS, LIST_GROUPS } from './list-commands.ts';
+import { SERVICE_COMMANDS, versionLines } from './service-commands.ts';
+import { STORE_COMMANDS, STORE_GROUPS } from './store-commands.ts';
 import { shownLines } from './terminal-text.ts';
 
 const FAILED = 1;
 const WRONG_USAGE = 2;
-/** The signals that long-running commands listen for. Every signal ends the other commands. */
-const HEARD: ReadonlyMap<string, readonly SignalName[]> = new Map([
-  ['run', ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2']],
-  ['demo', ['SIGINT', 'SIGTERM']],
-  ['simulate', ['SIGINT', 'SIGTERM']],
-  ['backfill', ['SIGINT', 'SIGTERM']],
-  ['backup', ['SIGINT', 'SIGTERM']],
-  ['copy', ['SIGINT', 'SIGTERM']],
-  ['watch', ['SIGINT', 'SIGTERM']],
-  ['mcp', ['SIGINT', 'SIGTERM']],
-]);
 /** Used if the width of the terminal is unknown. */
 const HELP_WIDTH = 100;
 
@@ -65,20 +54,17 @@ function createProgram(edge: Edge, finish: (exit: number) => void): Command {
       getErrHelpWidth: () => edge.stdout.columns ?? HELP_WIDTH,
       getOutHasColors: () => hasColors(edge),
       getErrHasColors: () => false,
-    })
-    .hook('preAction', (_, command) => edge.holdOnly(HEARD.get(command.name()) ?? []));
+    });
   program.addHelpText(
     'after',
     '\nExit codes: 0 done, 1 failed while running, 2 wrong usage or configuration, 3 warnings under --strict, 4 a delivery or an upstream test failed.',
   );
 
-  const line = { program, edge, finish };
-  addServiceCommands(line);
-  addConfigCommands(line);
-  addListCommands(line);
-  addAlertCommands(line);
-  addStoreCommands(line);
-  addExamples(program);
+  addCommands(
+    { program, edge, finish },
+    { ...CONFIG_GROUPS, ...LIST_GROUPS, ...ALERT_GROUPS, ...STORE_GROUPS },
+    [...SERVICE_COMMANDS, ...CONFIG_COMMANDS, ...LIST_COMMANDS, ...ALERT_COMMANDS, ...STORE_COMMANDS],
+  );
   return program;
 }
 

@@ -53,14 +53,25 @@ function isSettled({ state, is_new_flight_looked_for: isLooking }: Taken['action
   return state === 'refused' || state === 'withheld' || (['done', 'unknown'].includes(state) && !isLooking);
 }
 
-/** Stops all rules that start Birds, or lets them go on. */
-export async function pauseActions(
+type PauseOptions = Pick<FlyOptions, 'author'> & PrintOptions;
+
+/** Stops all rules that start Birds. */
+export function pauseActions(edge: Edge, options: PauseOptions): Promise<number> {
+  return setPause(edge, 'pause', 'write', options);
+}
+
+/** Lets all rules start Birds again. */
+export function resumeActions(edge: Edge, options: PauseOptions): Promise<number> {
+  return setPause(edge, 'resume', 'fly', options);
+}
+
+async function setPause(
   edge: Edge,
   what: 'pause' | 'resume',
-  options: Pick<FlyOptions, 'author'> & PrintOptions,
+  scope: 'write' | 'fly',
+  options: PauseOptions,
 ): Promise<number> {
   const author = authorOf(edge, options, 'you are');
-  const scope = what === 'resume' ? 'fly' : 'write';
   const request = { method: 'POST', path: `/api/v1/actions/${what}`, body: { author }, scope } as const;
   const said = ({ paused }: { paused: boolean }) =>
     `rules ${paused ? 'start no Birds' : 'may start Birds'}\n`;
