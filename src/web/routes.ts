@@ -13,7 +13,7 @@ import { LIMITS } from '../limits.ts';
 import { createAlertResolver, createNoteWriter, createSilenceEditor } from '../operator/act-on-alerts.ts';
 import type { Store } from '../store/store.ts';
 import { createAdmission } from './access/admission.ts';
-import { addOrigins, addRefusals, answerRefusal, onlyBoundedBodies } from './access/refusals.ts';
+import { addOrigins, addRefusals, answerRefusal, onlyBoundedBodies, writesAt } from './access/refusals.ts';
 import { createAlertmanagerApi } from './api/alertmanager-api.ts';
 import { createApi } from './api/api-v1.ts';
 import { BusyError } from './bounded-work.ts';
@@ -113,11 +113,12 @@ export function createApp(options: WebOptions, state: ServerState, push: Push): 
   app.route('/', createPages(parts));
   app.route('/api/v1', createApi(parts));
   app.route('/api/v2', createAlertmanagerApi(parts));
-  app.notFound((c) =>
-    c.req.header('accept')?.includes('text/html') && !c.req.path.startsWith('/api/')
+  app.notFound((c) => {
+    if (writesAt(c).length > 0) return refuseReading(c);
+    return c.req.header('accept')?.includes('text/html') && !c.req.path.startsWith('/api/')
       ? c.html(noPage(pageOf(c, options.clock)), 404)
-      : answerRefusal(c, 404, `There is nothing at this address; there are: ${addressesOf(app)}.`),
-  );
+      : answerRefusal(c, 404, `There is nothing at this address; there are: ${addressesOf(app)}.`);
+  });
   app.onError((error, c) => {
     if (error instanceof NestwatchError && error.code === 'usage')
       return answerRefusal(c, 400, error.message);
@@ -175,10 +176,7 @@ function addHeaders(app: Hono, isClosing: () => boolean): void {
 
 /** As Prometheus and Alertmanager answer it: 200, or 500 with the mistakes. */
 function addReload(app: Hono, { config, reload }: WebOptions): void {
-  app.get('/-/reload', (c) => {
-    c.header('allow', 'POST');
-    return answerRefusal(c, 405, 'This is asked for with POST.');
-  });
+  app.get('/-/reload', refuseReading);
   app.post('/-/reload', async (c) => {
     if (!config.enableLifecycle) return answerRefusal(c, 403, NO_LIFECYCLE);
     const { mistakes, needsRestart } = await reload();
@@ -188,6 +186,13 @@ function addReload(app: Hono, { config, reload }: WebOptions): void {
     const waiting = needsRestart.map((key) => `${key} changes only at a restart.`);
     return c.text(lines('The configuration was read.', waiting));
   });
+}
+
+/** At an address that only does something. */
+function refuseReading(c: Context): Response {
+  const writes = writesAt(c);
+  c.header('allow', writes.join(', '));
+  return answerRefusal(c, 405, `This is asked for with ${writes.join(' or ')}.`);
 }
 
 const NO_LIFECYCLE =

@@ -239,12 +239,12 @@ describe('FlightsUnusual', () => {
     await fly([clock.nowUs() - 1_000_000]);
     await passUntil(clock.nowUs() + 6_000_000);
     expect(await said()).toEqual([
-      'warning: Runaway? Started 121 Flights since midnight; Thursdays have at most 40.',
+      'warning: Runaway? Started 121 Flights since midnight (UTC); Thursdays have at most 40.',
     ]);
     await fly(spread(280, clock.nowUs() - HOUR_US, HOUR_US));
     await passUntil(clock.nowUs() + 6_000_000);
     expect(await said()).toEqual([
-      'critical: Runaway? Started 401 Flights since midnight; Thursdays have at most 40.',
+      'critical: Runaway? Started 401 Flights since midnight (UTC); Thursdays have at most 40.',
     ]);
     // Friday is over: nothing shows what is usual then.
     await passUntil(THURSDAY_US + 2 * DAY_US + HOUR_US);
@@ -293,7 +293,7 @@ describe('FlightsUnusual', () => {
     await fly([clock.nowUs() - 1_000_000]);
     await passUntil(THURSDAY_US + 13.5 * HOUR_US + MINUTE_US);
     expect(await said()).toEqual([
-      'warning: Started 1 Flight on Thursday from 18:00 to 19:00; at least 2 are expected.',
+      'warning: Started 1 Flight on Thursday from 18:00 to 19:00 (Kolkata); at least 2 are expected.',
     ]);
     await fly(spread(11, clock.nowUs() - 30_000_000, 30_000_000));
     await passUntil(clock.nowUs() + 6_000_000);

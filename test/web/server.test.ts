@@ -101,8 +101,10 @@ describe('requests', () => {
     const { status, headers, json } = await ask('/api/v2/silences', {}, 'PUT');
     expect([status, headers.allow, json]).toEqual([405, 'GET, HEAD, POST', 'This method does nothing here.']);
     expect((await ask('/api/v2/silence/x', {}, 'PATCH')).headers.allow).toBe('GET, HEAD, DELETE');
-    const reload = await ask('/-/reload');
-    expect([reload.status, reload.headers.allow]).toEqual([405, 'POST']);
+    for (const path of ['/-/reload', '/acknowledge-preview', '/silence-preview', '/note']) {
+      const { status, headers } = await ask(path, { accept: 'text/html' });
+      expect([path, status, headers.allow]).toEqual([path, 405, 'POST']);
+    }
   });
 
   test('a reload is refused unless it is enabled, and the answer says what to do instead', async () => {

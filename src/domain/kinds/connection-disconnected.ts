@@ -26,7 +26,7 @@ export const connectionDisconnected = defineKind({
     still: 'Connection still lost',
     over: 'Connection no longer lost',
     quiet: 'No longer reported lost',
-    superseded: 'Connection given up',
+    superseded: 'Connection lost for good',
   },
   runbook: {
     look: 'which Nest, and which connection. All Birds that use it fail.',

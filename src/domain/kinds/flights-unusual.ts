@@ -12,6 +12,7 @@ import { resolve } from '../alert/alert.ts';
 import type { Counted } from '../alert/fact.ts';
 import { birdName, whereabouts } from '../alert/labels.ts';
 import type { Parameters, RuleOf } from '../alert/rule.ts';
+import { zonePlace } from '../statistics/deadlines.ts';
 import type { BirdToJudge, History } from './judge.ts';
 import {
   birdTopic,
@@ -283,13 +284,14 @@ function hintOf({ verdict }: Counted): string {
   return verdict === 'more' ? 'Runaway? ' : '';
 }
 
-/** `3 Flights on Thursday` */
+/** `3 Flights on Thursday`, `3 Flights since 07:00 (Amsterdam)` */
 function startedWords({ period, isOver, count }: Counted, { per, timezone }: Clock): string {
   const [from, until] = [period.fromUs, period.untilUs].map((us) => clockIn(timezone, us)(us));
   const weekday = weekdaysIn(timezone).format(period.fromUs / 1000);
-  const over = per === '1d' ? weekday : `${weekday} from ${from} to ${until}`;
+  const place = zonePlace(timezone);
+  const over = per === '1d' ? weekday : `${weekday} from ${from} to ${until} (${place})`;
   const since = per === '1d' ? 'midnight' : from;
-  return `${howMany(count, 'Flight')} ${isOver ? `on ${over}` : `since ${since}`}`;
+  return `${howMany(count, 'Flight')} ${isOver ? `on ${over}` : `since ${since} (${place})`}`;
 }
 
 /** `Thursdays usually have 180 to 220` */

@@ -13,7 +13,7 @@ import { LIMITS } from '../../limits.ts';
 export function addRefusals(app: Hono, { host, externalUrl }: WebConfig): void {
   app.use(async (c, next) => {
     if (c.req.method === 'GET' || c.req.method === 'HEAD' || isWrite(c)) return next();
-    const writes = ['POST', 'DELETE'].filter((method) => isWrite(c, method));
+    const writes = writesAt(c);
     c.header('allow', ['GET', 'HEAD', ...writes].join(', '));
     return answerRefusal(
       c,
@@ -55,6 +55,11 @@ const WRITES = [
 
 function isWrite(c: Context, method = c.req.method): boolean {
   return WRITES.some((write) => write.test(`${method} ${c.req.path}`));
+}
+
+/** The methods other than those of reading that do something at the address. */
+export function writesAt(c: Context): string[] {
+  return ['POST', 'DELETE'].filter((method) => isWrite(c, method));
 }
 
 const FOREIGN =

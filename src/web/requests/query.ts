@@ -98,11 +98,17 @@ export function readBody<Shape extends z.ZodType>(
   shape: Shape,
   expected: string,
 ): z.output<Shape> {
+  let json: unknown;
   try {
-    return shape.parse(JSON.parse(body));
+    json = JSON.parse(body);
   } catch {
     throw refuse(`the body must be ${expected}`);
   }
+  const { data, error } = shape.safeParse(json);
+  if (!error) return data;
+  const long = error.issues.find((one) => one.code === 'too_big' && one.origin === 'string');
+  if (long?.code !== 'too_big') throw refuse(`the body must be ${expected}`);
+  throw new QueryError({ says: 'too_long', name: long.path.join('.'), most: Number(long.maximum) });
 }
 
 export function refuse(message: string): NestwatchError {

@@ -438,19 +438,25 @@ describe('/api/v1/alerts/acknowledge', () => {
     expect(changes).toHaveLength(1);
   });
 
-  test.each([
-    [{ ids: ['a/1'] }],
-    [{ ids: ['a/1'], author: ' ' }],
-    [{ ids: [], author: 'Ben' }],
-    [{ ids: ['a/1'], author: 'Ben', comment: 'x'.repeat(2_001) }],
-    ['x'],
-  ])('%j is refused', async (body) => {
-    const { post, store } = await serve();
-    await putAlert(store, anAlert({ id: 'a/1' }));
-    const { status, json } = await post<{ error: string }>('/api/v1/alerts/acknowledge', body);
-    expect([status, json.error]).toEqual([400, expect.stringContaining('"author": "…"')]);
-    expect(await store.transaction((tx) => tx.silences.list())).toEqual([]);
-  });
+  test.each([[{ ids: ['a/1'] }], [{ ids: ['a/1'], author: ' ' }], [{ ids: [], author: 'Ben' }], ['x']])(
+    '%j is refused',
+    async (body) => {
+      const { post, store } = await serve();
+      await putAlert(store, anAlert({ id: 'a/1' }));
+      const { status, json } = await post<{ error: string }>('/api/v1/alerts/acknowledge', body);
+      expect([status, json.error]).toEqual([400, expect.stringContaining('"author": "…"')]);
+      expect(await store.transaction((tx) => tx.silences.list())).toEqual([]);
+    },
+  );
+});
+
+test.each([
+  ['acknowledge', { author: 'x'.repeat(10_000) }, 'author: longer than 200 characters'],
+  ['resolve', { author: 'Ben', comment: 'x'.repeat(2_001) }, 'comment: longer than 2000 characters'],
+])('what is too long is refused by name, with how long it may be: %s', async (verb, signed, error) => {
+  const { post } = await serve();
+  const { status, json } = await post(`/api/v1/alerts/${verb}`, { ids: ['a/1'], ...signed });
+  expect([status, json]).toEqual([400, { error }]);
 });
 
 describe('/api/v1/alerts/resolve', () => {
