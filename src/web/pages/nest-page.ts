@@ -54,14 +54,14 @@ export function addNestPage(pages: Hono, options: PagesOptions): void {
   const { publicStatus } = options.config;
   pages.get('/nests/*', async (c) => {
     const page = pageOf(c, clock);
-    const { unknown, unknownLead } = page.words.nest;
+    const { unknown } = page.words.nest;
     const thing = thingOf(
       c,
       'nests',
       status().regions.map(({ region }) => region),
     );
     const view = thing && (await readNestView(options, thing.region, thing.id, page.nowUs));
-    if (!view) return c.html(unknownPage(page, 'nests', unknown, unknownLead), 404);
+    if (!view) return c.html(unknownPage(page, 'nests', unknown, page.words.birds.unknownLead), 404);
     const { nest, nestId } = view.nest;
     const isPublic = !!publicStatus && isPublicNest(publicStatus, nest, nestId);
     const address = serviceLinks(nestPlace(view.nest)).nest;
@@ -116,17 +116,17 @@ function renderNestPage(page: Page, view: NestView): Html {
 <p class="small soft after ratio">${ratios(page, view)}</p>
 <h2>${words.nest.problems}</h2>
 ${problems.length > 0 ? html`<ul class="sheet">${problemList(page, problems)}</ul>` : html`<p class="sheet empty">${words.nest.noProblems}</p>`}
-<h2>${words.birds.birds} <a href="${root}birds?${new URLSearchParams(own)}">${words.nest.birds}</a></h2>
+<h2>${words.frame.birds} <a href="${root}birds?${new URLSearchParams(own)}">${words.nest.birds}</a></h2>
 ${dataTable(
-  words.birds.birds,
+  words.frame.birds,
   [
-    { title: words.birds.bird, cell: (one) => birdLink(page, one) },
+    { title: words.list.bird, cell: (one) => birdLink(page, one) },
     { title: words.birds.standing, cell: (one) => standingPill(page, one) },
     { title: words.birds.latest, cell: (one) => flightMarks(page, one.latest) },
   ],
   birds,
 )}
-<h2>${words.nest.happened}</h2>
+<h2>${words.overview.happened}</h2>
 ${happenedList(page, happened)}
 ${members.length > 0 ? html`<h2>${words.nest.members}</h2><p class="sheet empty"><bdi>${members.map((one) => plainText(one, NAME_LENGTH)).join(', ')}</bdi></p>` : ''}
 ${isPublic ? html`<p class="small soft after"><a href="${root}${publicPath(region, nestId)}">${words.birds.publicPage}</a> · ${words.nest.badge} <code>${root}${publicPath(region, nestId)}/badge.svg</code></p>` : ''}`,
@@ -134,7 +134,7 @@ ${isPublic ? html`<p class="small soft after"><a href="${root}${publicPath(regio
 }
 
 /** How its Flights ended lately; says so if that has not been watched for so long. */
-function ratios({ words, nowUs }: Page, { ends, sinceUs }: NestView): Html {
+function ratios({ words, nowUs }: Page, { nest, ends, sinceUs }: NestView): Html {
   const spans: [days: number, name: string][] = [
     [1, words.nest.day],
     [7, words.nest.week],
@@ -152,7 +152,9 @@ function ratios({ words, nowUs }: Page, { ends, sinceUs }: NestView): Html {
       counts.failed += one.failed;
     }
     const watched =
-      sinceUs > fromUs ? ` (${words.nest.watchedSince(words.time.soFar((nowUs - sinceUs) / 1000))})` : '';
+      sinceUs > fromUs
+        ? ` (${words.nest.watchedSince(regionWord(words, nest.region), words.time.soFar((nowUs - sinceUs) / 1000))})`
+        : '';
     const share = percent(words, successRatio(counts));
     return html`<span>${words.nest.within(name)}${watched}: ${words.strip.ends(counts.succeeded + counts.failed, counts.failed)}${share && `, ${share}`}</span>`;
   })}`;

@@ -162,7 +162,7 @@ function pauseNotice(page: Page, { actionsPaused }: PageView): Html | string {
 }
 
 function alertList(page: Page, problems: PageView['problems']): Html {
-  if (problems.length === 0) return html`<p class="sheet empty">${page.words.overview.noAlerts}</p>`;
+  if (problems.length === 0) return html`<p class="sheet empty">${page.words.alerts.none}</p>`;
   return html`<ul class="sheet">${problemList(page, problems.slice(0, SHOWN_CAUSES))}</ul>`;
 }
 
@@ -173,7 +173,7 @@ function nestTiles(page: Page, { nests, nestEnds }: PageView, most = nests.lengt
     const tone = nest.firing + nest.failing > 0 ? 'bad' : nest.off > 0 ? 'warn' : 'good';
     return html`<li class="${tone}"><a href="${nestPath(nest.region, nest.nestId)}"><b><bdi>${nestTitle(words, nest)}</bdi></b> <span class="small soft">${regionWord(words, nest.region)} · ${words.overview.tile(nest.birds, nest.firing, nest.off)}</span> ${spark(page, nestEnds[index]!)}<span class="small soft">${words.strip.ends(nest.succeeded + nest.failed, nest.failed)}</span></a></li>`;
   });
-  return html`<section><h2>${words.overview.nests} <a href="nests">${words.overview.allNests}</a></h2><ul class="tiles">${tiles}</ul></section>`;
+  return html`<section><h2>${words.frame.nests} <a href="nests">${words.overview.allNests}</a></h2><ul class="tiles">${tiles}</ul></section>`;
 }
 
 function silenceSection(page: Page, { silences: { shown, total } }: PageView): Html {
@@ -183,7 +183,7 @@ function silenceSection(page: Page, { silences: { shown, total } }: PageView): H
   const more = total - shown.length;
   return html`<section id="silences"><h2>${page.words.frame.silences} ${link}</h2>
 <ul class="sheet">${shown.map((one) => silenceItem(page, one))}</ul>
-${more > 0 ? html`<p class="small soft after">${words.more(more)} <a href="silences">${words.allSilences}</a></p>` : ''}</section>`;
+${more > 0 ? html`<p class="small soft after">${words.more(more)} <a href="silences">${page.words.search.all}</a></p>` : ''}</section>`;
 }
 
 function regionCard(page: Page, region: RegionProgress): Html {
@@ -196,10 +196,10 @@ function regionCard(page: Page, region: RegionProgress): Html {
   const lasting = words.time.soFar((nowUs - sinceUs) / 1000);
   return html`<div class="sheet region">
 <div class="row"><div><h3>${regionWord(words, region.region)}</h3> <span class="pill ${tone}">${words.regionStates[state]}</span></div>
-${state === 'starting' || sinceUs === 0 ? '' : html`<span class="small soft">${overview.lasting} ${timed(page, sinceUs, lasting)}</span>`}</div>
+${state === 'starting' || sinceUs === 0 ? '' : html`<span class="small soft">${words.time.for} ${timed(page, sinceUs, lasting)}</span>`}</div>
 ${tone === 'bad' ? html`<p class="text bad">${plainText(reasonOf(region), MESSAGE_LENGTH)}</p>` : ''}
 <p class="small soft">${overview.size(region.birds, region.nests)} · ${overview.rate(rate)}</p>
-<table><thead><tr><th scope="col">${overview.feed}</th><th scope="col">${overview.streams}</th><th scope="col">${overview.oldestReading}</th></tr></thead>
+<table><thead><tr><th scope="col">${words.list.feed}</th><th scope="col">${overview.streams}</th><th scope="col">${overview.oldestReading}</th></tr></thead>
 <tbody>${region.reads.map((reads) => feedRow(page, region, reads))}</tbody></table>
 </div>`;
 }
@@ -313,7 +313,7 @@ function item(page: Page, one: Impairment, setAside: readonly FaultRecord[]): Ht
   const { title: text, summary, action } = said(page, one);
   const title = text.charAt(0).toUpperCase() + text.slice(1);
   const head = html`<div class="row"><div><h3><bdi>${title}</bdi></h3> <span class="pill ${tone}">${words.health[one.severity]}</span></div>
-<span class="small soft">${words.health.lasting} ${timed(page, one.sinceUs, words.time.soFar((nowUs - one.sinceUs) / 1000))}</span></div>`;
+<span class="small soft">${words.time.for} ${timed(page, one.sinceUs, words.time.soFar((nowUs - one.sinceUs) / 1000))}</span></div>`;
   const more = html`<p><bdi>${summary}</bdi></p>
 ${one.reason === 'faults_set_aside' ? faults(setAside) : ''}
 <p class="small soft">${action}${links(page, one)}</p>`;

@@ -63,7 +63,7 @@ describe('/birds', () => {
     expect((await page('/birds')).body).toContain('<span class="pill quiet">Not published</span>');
     expect((await page('/birds')).body).not.toContain('>Well</span>');
     const { text } = await page('/birds/eu/148890');
-    expect(text).toMatch(/24 h: .* 7 d \(watched for 26 h\): .* 30 d \(watched for 26 h\):/);
+    expect(text).toMatch(/24 h: .* 7 d \(EU watched for 26 h\): .* 30 d \(EU watched for 26 h\):/);
   });
 
   test('is filtered by its form, and says what is wrong with it', async () => {
@@ -110,7 +110,7 @@ describe('/birds/{region}/{id}', () => {
     const { page } = await served();
     const { status, text, body } = await page('/birds/eu/148890');
     expect(status).toBe(200);
-    expect(text).toContain('active first seen 60 min ago');
+    expect(text).toContain('active this status first seen 60 min ago');
     expect(text).toContain('24 h: 50 % of 8 Flights');
     expect(text).toContain('half within 4 min, 95 % within 8 min');
     expect(text).toContain(

@@ -548,8 +548,11 @@ describe('acknowledging', () => {
     const { ask, submit, store } = await withAlert();
     await putAlert(store, anAlert({ id: 'over', state: 'resolved', endsAtUs: NOW_US }));
     expect(read((await ask('/acknowledge?alert=over')).body)).toContain('nothing left to acknowledge');
-    for (const path of ['/acknowledge?alert=none', '/acknowledge', '/resolve?alert=none'])
+    for (const path of ['/acknowledge?alert=none', '/resolve?alert=none'])
       expect(read((await ask(path)).body)).toContain('This alert is not known There is no such id');
+    const preview = await submit('/acknowledge-preview', { back: 'state=firing' });
+    for (const { body } of [preview, await ask('/acknowledge'), await ask('/resolve')])
+      expect(read(body)).toContain('No alert was chosen Choose one');
     const { status, body } = await submit('/acknowledge?alert=over', { author: 'Ben' });
     expect([status, read(body)]).toEqual([400, expect.stringContaining('The alert is not firing.')]);
   });

@@ -112,7 +112,7 @@ export function mutePills(
 ): Html {
   const isAcknowledged = silencedBy.some(({ alertId }) => alertId !== null);
   const pills = [
-    ...(alert.state === 'resolved' ? [words.alerts.resolved] : []),
+    ...(alert.state === 'resolved' ? [words.alert.isOver] : []),
     ...(silencedBy.length > 0 ? [isAcknowledged ? words.alerts.acknowledged : words.alerts.silenced] : []),
     ...(isInhibited ? [words.alerts.inhibited] : []),
   ];
@@ -134,11 +134,22 @@ ${isResolvable(alert) ? button(`resolve?${query}&began=${startsAtUs}`, resolve, 
 ${!isResolvable(alert) && isEndedByProbe(alert) ? button(`resolve?${query}&began=${startsAtUs}`, askAgain, `${askAgain}:`) : ''}`;
 }
 
+/** Takes an acknowledgement back, or all that were made together with it. */
+export function undoForm({ root, words, back }: Page, { id, alertId }: Silence, together = 1): Html {
+  const isOne = back === undefined || together === 1;
+  const all =
+    together > 1
+      ? html`<button class="small" name="whole" value="true">${words.acknowledge.undoAll(together)}</button>`
+      : '';
+  return html`<form method="post" action="${root}expire-silence" class="actions"><input type="hidden" name="id" value="${id}"><input type="hidden" name="alert" value="${alertId ?? ''}">${back === undefined ? '' : html`<input type="hidden" name="back" value="${back}">`}
+${all}${isOne ? html`<button class="small">${words.acknowledge.undo(together > 1)}</button>` : ''}</form>`;
+}
+
 /** How long it has been firing. */
 export function lasting(page: Page, startsAtUs: number): Html {
   const { words, nowUs } = page;
   const lasted = words.time.soFar((nowUs - startsAtUs) / 1000);
-  return html`${words.alerts.forTime} ${timed(page, startsAtUs, lasted)}`;
+  return html`${words.time.for} ${timed(page, startsAtUs, lasted)}`;
 }
 
 /** What ended an alert, as a clause; empty if it is not known. */

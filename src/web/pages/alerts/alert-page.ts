@@ -35,8 +35,15 @@ import {
   severityWord,
   silenceWords,
 } from '../frame/page-words.ts';
-import { undoForm } from './acknowledge-page.ts';
-import { acknowledgementOf, actsLine, alertActions, endedBy, lasting, mutePills } from './alert-item.ts';
+import {
+  acknowledgementOf,
+  actsLine,
+  alertActions,
+  endedBy,
+  lasting,
+  mutePills,
+  undoForm,
+} from './alert-item.ts';
 import { timeline } from './alert-timeline.ts';
 
 const TEXT_LENGTH = 2_000;
@@ -160,7 +167,7 @@ function oftenSection(page: Page, { alert, episodes }: AlertRecord, around: Aler
       cell: (one) => words.time.lasting((one.endsAtUs - one.startsAtUs) / 1000),
     },
     { title: words.alert.ending, cell: (one) => words.alert.ended(one.ending ?? '', one.alertname) },
-    { title: words.alert.eventsOf, cell: (one) => String(one.events), isNumber: true },
+    { title: words.frame.events, cell: (one) => String(one.events), isNumber: true },
   ];
   return html`<h2>${words.alert.often}</h2>
 <p class="small soft">${parts.map((part, index) => html`${index > 0 ? ' · ' : ''}${part}`)}</p>
@@ -189,7 +196,7 @@ function whoSection(
   const more = members.length - NAMED_MEMBERS;
   const rows: [string, Html | string][] = [
     [
-      words.alert.seenBy,
+      words.alerts.acknowledged,
       acknowledged
         ? html`<bdi>${silenceWords(words, acknowledged)}</bdi>${alert.state === 'firing' ? undoForm(page, acknowledged) : ''}`
         : '',
@@ -207,7 +214,7 @@ function whoSection(
     ],
     [words.alert.receiver, names || words.alert.noReceiver],
   ];
-  return html`<h2>${words.alert.who}</h2>
+  return html`<h2>${words.writes.who}</h2>
 ${factList(rows)}`;
 }
 

@@ -49,7 +49,7 @@ export function timeline(
   });
   const known = record.events.length + around.failures.length;
   const more = rows.slice(MOST).flat().length + Math.max(0, record.alert.eventsTotal - known);
-  return html`<h2>${words.alert.timeline}</h2>
+  return html`<h2>${words.overview.happened}</h2>
 <ul class="sheet">${items}${more > 0 ? html`<li class="soft">${words.alert.moreEvents(more)}</li>` : ''}</ul>`;
 }
 

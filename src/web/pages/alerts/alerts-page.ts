@@ -25,13 +25,12 @@ import {
   readAlertQuery,
 } from '../../requests/read-lists.ts';
 import { endsWords, spark } from '../frame/charts.ts';
-import { alertFields, type FilterField, filterField, isNarrowed, regionField } from '../frame/filter-form.ts';
+import { type FilteredBy, isNarrowed, selection } from '../frame/filter-form.ts';
 import { messageLine } from '../frame/items.ts';
 import { type ListView, listPage, type Preset } from '../frame/list-page.ts';
 import type { Html, Page } from '../frame/page.ts';
 import { when, where } from '../frame/page-frame.ts';
 import { alertPlace, alertTitle, severityTone, silenceWords } from '../frame/page-words.ts';
-import { undoForm } from './acknowledge-page.ts';
 import {
   acknowledgementOf,
   actsLine,
@@ -41,6 +40,7 @@ import {
   mutePills,
   type ProblemCard,
   problemCard,
+  undoForm,
 } from './alert-item.ts';
 
 /** One line of the page: a cause with several alerts, a single alert, or what ended by one cause. */
@@ -80,7 +80,7 @@ export function renderAlertsPage(
       lead: words.alerts.active(counts.firing, counts.unacknowledged),
     },
     ...{ json: 'api/v1/alerts', usual: { state: 'firing' } },
-    fields: fieldsOf(page, view),
+    fields: fieldsOf(page, given.get('cause') ?? ''),
     presets: presetsOf(page),
     above: doneNotice(page, done),
     below: chosenBar(page),
@@ -128,38 +128,22 @@ function presetsOf({ words, zone, nowUs }: Page): readonly Preset[] {
   ];
 }
 
-function fieldsOf(page: Page, { regions, given }: ListView<AlertsEntry>): FilterField[] {
-  const { words } = page;
-  const cause = given.get('cause') ?? '';
-  const yesOrNo = [
-    { value: 'true', text: words.list.yes },
-    { value: 'false', text: words.list.no },
-  ];
+function fieldsOf({ words }: Page, cause: string): FilteredBy {
+  const { alerts, list } = words;
+  const yesOrNo = (name: string, label: string) =>
+    selection(name, label, ['true', 'false'], (one) => (one === 'true' ? list.yes : list.no));
+  const states = { resolved: alerts.stateResolved, all: alerts.stateAll };
   return [
     {
-      name: 'state',
-      label: words.alerts.state,
-      any: words.alerts.stateFiring,
-      choices: [
-        { value: 'resolved', text: words.alerts.stateResolved },
-        { value: 'all', text: words.alerts.stateAll },
-      ],
+      ...selection('state', list.state, ['resolved', 'all'], (one) => states[one]),
+      any: alerts.stateFiring,
     },
-    regionField(page, regions),
-    ...alertFields(page),
-    { name: 'acknowledged', label: words.alerts.acknowledged, choices: yesOrNo },
-    { name: 'silenced', label: words.alerts.silenced, choices: yesOrNo },
-    ...(['nest', 'bird', 'flight', 'text', 'since', 'until'] as const).map((name) => filterField(page, name)),
+    ...(['region', 'severity', 'name'] as const),
+    yesOrNo('acknowledged', alerts.acknowledged),
+    yesOrNo('silenced', alerts.silenced),
+    ...(['nest', 'bird', 'flight', 'text', 'since', 'until'] as const),
     // In place of its pattern, which is not for people.
-    ...(cause === ''
-      ? []
-      : [
-          {
-            name: 'cause',
-            label: words.alerts.cause,
-            choices: [{ value: cause, text: words.alerts.sameCause }],
-          },
-        ]),
+    ...(cause === '' ? [] : [selection('cause', alerts.cause, [cause], () => alerts.sameCause)]),
   ];
 }
 
@@ -297,7 +281,7 @@ function overItem(
     {
       ...{ severity, places, alerts: ofAlert.length, tone: 'quiet' },
       title: alertTitle(words, alertname),
-      pills: html`<span class="pill quiet">${words.alerts.resolved}</span>`,
+      pills: html`<span class="pill quiet">${words.alert.isOver}</span>`,
       stamp: html`${words.alerts.last} ${when(page, latest.endsAtUs)}`,
       about: html`${messageLine(message)}${actsLine(latest)}${acknowledgement ? html`<p class="small soft"><bdi>${silenceWords(words, acknowledgement)}</bdi></p>` : ''}`,
       query: { state: 'resolved' },

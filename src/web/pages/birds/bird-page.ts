@@ -74,7 +74,7 @@ function facts(page: Page, report: BirdReport): Html {
   const ago = (us: number) => when(page, us);
   const watched = (sinceUs: number) =>
     sinceUs < report.sinceUs
-      ? ` (${words.nest.watchedSince(words.time.soFar((nowUs - report.sinceUs) / 1000))})`
+      ? ` (${words.nest.watchedSince(regionWord(words, bird.region), words.time.soFar((nowUs - report.sinceUs) / 1000))})`
       : '';
   const ratios = counts.map(
     (
@@ -88,14 +88,17 @@ function facts(page: Page, report: BirdReport): Html {
   const rows: readonly (readonly [string, Html | undefined])[] = [
     [
       birds.status,
-      html`<bdi>${birdStatus(words, bird.status)}</bdi> <span class="small soft">${birds.firstSeen} ${ago(bird.statusSinceUs)}</span>`,
+      html`<bdi>${birdStatus(words, bird.status)}</bdi> <span class="small soft">${birds.statusSince} ${ago(bird.statusSinceUs)}</span>`,
     ],
     [birds.switchedOff, switchedOff && switchedOffWords(page, switchedOff)],
     [birds.landed, landed && flightAt(page, landed)],
     [birds.failingSince, failingSince && flightAt(page, failingSince)],
     [words.fly.last, action && html`<bdi>${sayAction(action, (us) => exactly(page, us))}</bdi>`],
     [birds.trigger, html`<bdi>${plainText(bird.triggerType, NAME_LENGTH)}</bdi>`],
-    [birds.next, rhythm && html`${ago(rhythm.nextUs)} <span class="small soft">${every}${late}</span>`],
+    [
+      words.flight.next,
+      rhythm && html`${ago(rhythm.nextUs)} <span class="small soft">${every}${late}</span>`,
+    ],
     [birds.deadlines, deadlines.length > 0 ? deadlineLines(page, deadlines) : undefined],
     [birds.successRate, html`<span class="ratio">${ratios}</span>`],
     [
@@ -176,7 +179,7 @@ function causeSection(page: Page, { causes }: BirdReport): Html | string {
   const { words } = page;
   const columns: Column<Cause<FlightOverview>>[] = [
     {
-      title: words.birds.cause,
+      title: words.flight.error,
       cell: ({ example }) =>
         example.message ? said(example.message, MESSAGE_LENGTH) : words.birds.noMessage,
     },
@@ -186,7 +189,7 @@ function causeSection(page: Page, { causes }: BirdReport): Html | string {
       cell: ({ example }) => saidStep(example),
     },
     {
-      title: words.birds.lastSeen,
+      title: words.birds.last,
       cell: ({ example }) =>
         html`<a href="${page.root}${flightPath(example.region, example.flightId)}">${when(page, example.endedAtUs || example.startedAtUs)}</a>`,
     },
@@ -203,7 +206,7 @@ function alertSection(page: Page, { bird, alerts }: BirdReport): Html | string {
       alertMessage(inReadersZone(page.zone, alert)),
     ),
   );
-  return html`<h2>${page.words.birds.alerts}</h2><ul class="sheet">${items}</ul>`;
+  return html`<h2>${page.words.frame.alerts}</h2><ul class="sheet">${items}</ul>`;
 }
 
 function logSection(page: Page, { bird, log }: BirdReport): Html {

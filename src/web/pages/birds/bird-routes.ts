@@ -20,7 +20,7 @@ import {
 import { listBirds, listFlights, listNests } from '../../requests/read-lists.ts';
 import { birdPlace, flightPlace } from '../../service-place.ts';
 import type { PagesOptions } from '../../web-options.ts';
-import { filterField, regionField } from '../frame/filter-form.ts';
+import { selection } from '../frame/filter-form.ts';
 import { messageLine } from '../frame/items.ts';
 import { addListPage, type Column, dataTable, type ListView, listPage } from '../frame/list-page.ts';
 import { type Html, type Page, pageOf } from '../frame/page.ts';
@@ -123,29 +123,21 @@ const STATUSES = ['active', 'unpublished', 'suspended'];
 
 function renderBirdsPage(page: Page, view: ListView<ShownBird>): Html {
   const { words } = page;
-  const standings = STANDINGS.toReversed().map((value) => ({ value, text: words.birds.standings[value] }));
-  const fields = [
-    regionField(page, view.regions),
-    filterField(page, 'nest'),
-    filterField(page, 'bird'),
-    filterField(page, 'text'),
-    { name: 'standing', label: words.birds.standing, choices: standings },
-    {
-      name: 'status',
-      label: words.birds.status,
-      choices: STATUSES.map((value) => ({ value, text: birdStatus(words, value) })),
-    },
-  ];
+  const standings = STANDINGS.toReversed();
   const columns: Column<ShownBird>[] = [
-    { title: words.birds.bird, cell: (one) => birdLink(page, one) },
-    { title: words.birds.nest, cell: (one) => place(page, one) },
+    { title: words.list.bird, cell: (one) => birdLink(page, one) },
+    { title: words.list.nest, cell: (one) => place(page, one) },
     { title: words.birds.standing, cell: (one) => standingCell(page, one) },
     { title: words.birds.latest, cell: (one) => flightMarks(page, one.latest) },
     { title: words.birds.last, cell: (one) => lastCell(page, one) },
   ];
   return listPage(page, view, {
     ...{ section: 'birds', title: words.frame.birds, lead: words.birds.lead, json: 'api/v1/birds' },
-    fields,
+    fields: [
+      ...(['region', 'nest', 'bird', 'text'] as const),
+      selection('standing', words.birds.standing, standings, (one) => words.birds.standings[one]),
+      selection('status', words.birds.status, STATUSES, (one) => birdStatus(words, one)),
+    ],
     list: (birds) => dataTable(words.frame.birds, columns, birds),
     none: words.birds.none,
     below: html`<p class="small after"><a href="${page.root}flights">${words.flights.title}</a></p>`,
@@ -156,28 +148,23 @@ function renderFlightsPage(page: Page, view: ListView<FlightOverview>): Html {
   const { words } = page;
   const columns: Column<FlightOverview>[] = [
     {
-      title: words.flights.started,
+      title: words.flight.started,
       cell: (one) => (one.startedAtUs > 0 ? when(page, one.startedAtUs) : ''),
     },
-    { title: words.birds.bird, cell: (one) => birdLink(page, { ...one, name: one.bird }) },
-    { title: words.birds.nest, cell: (one) => place(page, one) },
+    { title: words.list.bird, cell: (one) => birdLink(page, { ...one, name: one.bird }) },
+    { title: words.list.nest, cell: (one) => place(page, one) },
     {
       title: words.birds.status,
       cell: (one) => flightLink(page, one.region, one.flightId, one.status),
     },
-    { title: words.flights.message, cell: (one) => messageLine(one.message) },
+    { title: words.list.message, cell: (one) => messageLine(one.message) },
   ];
   const statuses = ['active', 'succeeded', 'failed', 'cancelled'];
   return listPage(page, view, {
     ...{ section: 'birds', title: words.flights.title, lead: words.flights.lead, json: 'api/v1/flights' },
     fields: [
-      regionField(page, view.regions),
-      ...(['nest', 'bird', 'text', 'since', 'until'] as const).map((name) => filterField(page, name)),
-      {
-        name: 'status',
-        label: words.birds.status,
-        choices: statuses.map((value) => ({ value, text: statusWords(words, value) })),
-      },
+      ...(['region', 'nest', 'bird', 'text', 'since', 'until'] as const),
+      selection('status', words.birds.status, statuses, (one) => statusWords(words, one)),
     ],
     list: (flights) => dataTable(words.flights.title, columns, flights),
     none: words.birds.noFlights,
@@ -198,11 +185,11 @@ function renderNestsPage(
   });
   const columns: Column<NestOverview>[] = [
     {
-      title: words.birds.nest,
+      title: words.list.nest,
       cell: (one) => html`${place(page, one)}${isPublic(one.nest, one.nestId) ? publicLink(page, one) : ''}`,
     },
-    count(words.birds.birds, (one) => one.birds),
-    count(words.birds.alerts, (one) => one.firing, 'bad'),
+    count(words.frame.birds, (one) => one.birds),
+    count(words.frame.alerts, (one) => one.firing, 'bad'),
     count(words.birds.alerting, (one) => one.alerting, 'bad'),
     count(words.birds.failing, (one) => one.failing, 'bad'),
     count(words.birds.off, (one) => one.off),
@@ -211,7 +198,7 @@ function renderNestsPage(
   ];
   return listPage(page, view, {
     ...{ section: 'nests', title: words.frame.nests, lead: words.birds.nestsLead, json: 'api/v1/nests' },
-    fields: [regionField(page, view.regions), filterField(page, 'nest')],
+    fields: ['region', 'nest'],
     list: (nests) => dataTable(words.frame.nests, columns, nests),
     none: words.birds.noNests,
   });

@@ -85,7 +85,7 @@ function facts(page: Page, { flight, event }: FlightReport): Html {
       : html`${at(page, us)} <span class="small soft">${when(page, us)}</span>`;
   const rows: [string, Html | string][] = [
     [words.flight.started, moment(flight.startedAtUs)],
-    [words.flight.ended, isActive ? '' : moment(flight.endedAtUs)],
+    [words.list.ended, isActive ? '' : moment(flight.endedAtUs)],
     [
       words.flight.took,
       lastedUs === undefined
@@ -94,7 +94,7 @@ function facts(page: Page, { flight, event }: FlightReport): Html {
     ],
     [words.flight.step, flight.scope || flight.step ? saidStep(flight) : ''],
     [words.flight.errorType, errorType(page, event)],
-    [words.flight.flight, html`<code>${said(flight.flightId, NAME_LENGTH)}</code>`],
+    [words.list.flight, html`<code>${said(flight.flightId, NAME_LENGTH)}</code>`],
   ];
   return factList(rows);
 }
@@ -120,7 +120,7 @@ function logSection(page: Page, log: FlightLog | undefined): Html {
   if (!log) return html`${title}<p><a class="button" href="?log#log">${words.flight.readLog}</a></p>`;
   if ('refused' in log) {
     return html`${title}<p class="sheet empty"><bdi>${plainText(log.refused, MESSAGE_LENGTH)}</bdi></p>
-<p class="after"><a class="button" href="?log#log">${words.flight.readAgain}</a></p>`;
+<p class="after"><a class="button" href="?log#log">${words.alerts.askAgain}</a></p>`;
   }
   if (log.steps.length === 0) return html`${title}<p class="sheet empty">${words.flight.noLog}</p>`;
   const columns: Column<FlightStep>[] = [
@@ -131,7 +131,7 @@ function logSection(page: Page, log: FlightLog | undefined): Html {
     { title: words.flight.entry, cell: (step) => stepTitle(page, step) },
     { title: words.flight.step, cell: ({ scope, step }) => saidStep({ scope, step }) },
     {
-      title: words.flight.message,
+      title: words.list.message,
       cell: ({ message }) => said(message, STEP_LENGTH),
     },
   ];
@@ -149,7 +149,7 @@ function alertSection(page: Page, { flight, alerts }: FlightReport): Html | stri
   const { words } = page;
   if (flight.status !== 'failed' && alerts.length === 0) return '';
   const items = alerts.map((alert) => html`<li>${alertStanding(page, alert)}</li>`);
-  return html`<h2>${words.flight.alerts}</h2>
+  return html`<h2>${words.frame.alerts}</h2>
 ${items.length > 0 ? html`<ul class="sheet">${items}</ul>` : html`<p class="sheet empty">${words.flight.noAlerts}</p>`}`;
 }
 
@@ -163,12 +163,12 @@ function notifiedSection(
   const columns: Column<Delivery>[] = [
     { title: words.flight.receiver, cell: (one) => plainText(one.receiver, NAME_LENGTH) },
     {
-      title: words.flight.by,
+      title: words.list.by,
       cell: (one) =>
         html`<a href="${root}${deliveryPath(one.id)}">${plainText(nameOf(one), NAME_LENGTH)}</a>`,
     },
     {
-      title: words.flight.state,
+      title: words.list.state,
       cell: ({ state }) => deliveryPill(page, state),
     },
     {
@@ -178,5 +178,5 @@ function notifiedSection(
   ];
   return html`<h2>${words.flight.notified}</h2>
 ${deliveries.length > 0 ? dataTable(words.flight.notified, columns, deliveries) : html`<p class="sheet empty">${words.flight.nobody}</p>`}
-${withheldList(page, words.flight.withheld, suppressions)}`;
+${withheldList(page, words.event.never, suppressions)}`;
 }

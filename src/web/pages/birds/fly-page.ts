@@ -74,7 +74,7 @@ async function show(
   const lead = html`${isProposed ? stands : ''} ${words.fly.starts(title)} ${step ? html`${words.fly.again} (${words.fly.failedAt} ${step}).` : `${words.fly.again}.`} ${words.fly.manualOnly}`;
   const form = {
     ...{ action: flyPath(asked.region, asked.bird, asked.flight), author: createdBy, comment },
-    ...{ why: words.fly.why, button: isProposed ? words.fly.approve : words.fly.button },
+    ...{ why: words.alert.reasons, button: isProposed ? words.fly.approve : words.fly.button },
     hidden: [['wish', wish]] as const,
     cancel: birdPath(bird.region, bird.birdId),
   };

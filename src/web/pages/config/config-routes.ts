@@ -7,7 +7,6 @@ import type { WriteRecord } from '../../../report.ts';
 import { manyLines, plainText } from '../../../text/plain-text.ts';
 import { listWrites } from '../../requests/read-lists.ts';
 import type { PagesOptions } from '../../web-options.ts';
-import { filterField } from '../frame/filter-form.ts';
 import { addListPage, dataTable, type ListView, listPage } from '../frame/list-page.ts';
 import { type Html, type Page, pageOf } from '../frame/page.ts';
 import { marked, titledPage, when } from '../frame/page-frame.ts';
@@ -46,8 +45,8 @@ function renderWritesPage(page: Page, view: ListView<WriteRecord>): Html {
     ...{ section: 'config', title: said.title, lead: said.lead, json: 'api/v1/writes' },
     fields: [
       { name: 'who', label: said.who },
-      { ...filterField(page, 'text'), hint: said.textHint },
-      ...(['since', 'until'] as const).map((name) => filterField(page, name)),
+      { name: 'text', label: words.list.text, hint: said.textHint },
+      ...(['since', 'until'] as const),
     ],
     list: (writes) => writeTable(page, writes),
     none: words.list.nothing,

@@ -8,7 +8,7 @@ import { manyLines, plainText } from '../../../text/plain-text.ts';
 import { refuse } from '../../requests/query.ts';
 import { listDeliveries } from '../../requests/read-lists.ts';
 import type { PagesOptions } from '../../web-options.ts';
-import { type FilterField, filterField, regionField } from '../frame/filter-form.ts';
+import { selection } from '../frame/filter-form.ts';
 import { fieldsOf } from '../frame/form.ts';
 import { alertLink, deliveryPill, factList } from '../frame/items.ts';
 import { addListPage, type Column, dataTable, type ListView, listPage } from '../frame/list-page.ts';
@@ -84,7 +84,11 @@ function renderDeliveriesPage(
   return listPage(page, view, {
     ...{ section: 'deliveries', title: words.frame.deliveries, lead: words.deliveries.lead },
     json: 'api/v1/deliveries',
-    fields: filtersOf(page, view.regions, receivers),
+    fields: [
+      selection('state', words.list.state, DELIVERY_STATES, (one) => words.deliveryStates[one]),
+      selection('receiver', words.alert.receiver, receivers, (one) => plainText(one, NAME_LENGTH)),
+      ...(['region', 'nest', 'bird', 'flight', 'text', 'since', 'until'] as const),
+    ],
     list: (deliveries) => dataTable(words.frame.deliveries, columnsOf(page), deliveries),
     none: words.deliveries.none,
     below: testForm(page, receivers),
@@ -104,8 +108,8 @@ function columnsOf(page: Page): Column<ListedDelivery>[] {
       cell: ({ about, aboutMore }) =>
         html`<bdi>${plainText(about, MESSAGE_LENGTH)}</bdi>${aboutMore > 0 ? ` ${words.deliveries.more(aboutMore)}` : ''}`,
     },
-    { title: words.deliveries.by, cell: ({ integration }) => plainText(integration, NAME_LENGTH) },
-    { title: words.deliveries.state, cell: ({ state }) => deliveryPill(page, state) },
+    { title: words.list.by, cell: ({ integration }) => plainText(integration, NAME_LENGTH) },
+    { title: words.list.state, cell: ({ state }) => deliveryPill(page, state) },
     {
       title: words.deliveries.queued,
       cell: ({ createdAtUs }) => when(page, createdAtUs),
@@ -115,24 +119,6 @@ function columnsOf(page: Page): Column<ListedDelivery>[] {
       title: words.deliveries.error,
       cell: ({ lastError }) => (lastError ? html`<bdi>${plainText(lastError, MESSAGE_LENGTH)}</bdi>` : ''),
     },
-  ];
-}
-
-function filtersOf(page: Page, regions: readonly string[], receivers: readonly string[]): FilterField[] {
-  const { words } = page;
-  return [
-    {
-      name: 'state',
-      label: words.deliveries.state,
-      choices: DELIVERY_STATES.map((state) => ({ value: state, text: words.deliveryStates[state] })),
-    },
-    {
-      name: 'receiver',
-      label: words.alert.receiver,
-      choices: receivers.map((name) => ({ value: name, text: plainText(name, NAME_LENGTH) })),
-    },
-    regionField(page, regions),
-    ...(['nest', 'bird', 'flight', 'text', 'since', 'until'] as const).map((name) => filterField(page, name)),
   ];
 }
 
@@ -167,12 +153,9 @@ function renderDeliveryPage(page: Page, { delivery, notification, message }: Del
     ...{ section: 'deliveries', title, icon: tone, isLive: true },
     json: `api/v1/deliveries/${encodeURIComponent(id)}`,
     main: html`${factList([
-      [words.deliveries.state, deliveryPill(page, state)],
+      [words.list.state, deliveryPill(page, state)],
       [words.deliveries.queued, html`${at(page, createdAtUs)}, ${when(page, createdAtUs)}`],
-      [
-        words.delivery.settled,
-        settledAtUs > 0 ? html`${at(page, settledAtUs)}, ${when(page, settledAtUs)}` : '',
-      ],
+      [words.list.ended, settledAtUs > 0 ? html`${at(page, settledAtUs)}, ${when(page, settledAtUs)}` : ''],
       [words.delivery.nextTry, isWaiting ? when(page, delivery.nextAttemptAtUs) : ''],
       [words.deliveries.tries, String(attempts)],
       [words.deliveries.error, clean(lastError, TEXT_LENGTH)],
@@ -185,10 +168,10 @@ ${
 <p class="small soft after">${words.delivery.notNeeded} <a href="${root}alerts?name=WatchImpaired">${alertTitle(words, 'WatchImpaired')}</a></p>`
     : ''
 }
-<details${integration === 'email' ? html` open` : ''}><summary>${words.delivery.message}</summary>
+<details${integration === 'email' ? html` open` : ''}><summary>${words.list.message}</summary>
 <p class="small soft">${words.delivery.id} <code>${said(id, NAME_LENGTH)}</code>. ${text && words.delivery.asNow}</p>
 ${text ? html`<div class="sheet"><pre><bdi>${text}</bdi></pre></div>` : html`<p class="sheet empty">${words.delivery.noMessage}</p>`}</details>
-<h2>${words.delivery.about}</h2>
+<h2>${words.event.about}</h2>
 ${aboutList(page, notification)}`,
   });
 }

@@ -11,7 +11,7 @@ import { loadMuting } from '../../../store/load-muting.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { listEvents } from '../../requests/read-lists.ts';
 import type { NameOf, PagesOptions } from '../../web-options.ts';
-import { type FilterField, filterField, regionField } from '../frame/filter-form.ts';
+import { selection } from '../frame/filter-form.ts';
 import { deliveryLinks, eventItem } from '../frame/items.ts';
 import { addListPage, type ListView, listPage } from '../frame/list-page.ts';
 import { type Html, type Page, pageOf } from '../frame/page.ts';
@@ -55,35 +55,19 @@ export function addEvents(pages: Hono, options: PagesOptions): void {
 
 function renderEventsPage(page: Page, view: ListView<Event>): Html {
   const { words } = page;
+  const types = EVENT_FEEDS.flatMap((feed) => EVENT_TYPES[feed]);
   return listPage(page, view, {
     ...{ section: 'events', title: words.frame.events, lead: words.events.lead, json: 'api/v1/events' },
-    fields: fieldsOf(page, view.regions),
+    fields: [
+      'region',
+      selection('feed', words.list.feed, EVENT_FEEDS, (one) => words.feeds[one]),
+      selection('type', words.list.type, types, (one) => `${eventTitle(words, one)} (${one.split('.')[0]})`),
+      ...(['nest', 'bird', 'flight', 'text', 'since', 'until'] as const),
+    ],
     list: (events) =>
       html`<ul class="sheet">${events.map((event) => eventItem(page, event, stampOf(page, event)))}</ul>`,
     none: view.next === undefined ? words.list.nothing : words.events.lookFurther,
   });
-}
-
-function fieldsOf(page: Page, regions: readonly string[]): FilterField[] {
-  const { words } = page;
-  const types = EVENT_FEEDS.flatMap((feed) => EVENT_TYPES[feed]);
-  return [
-    regionField(page, regions),
-    {
-      name: 'feed',
-      label: words.events.feed,
-      choices: EVENT_FEEDS.map((feed) => ({ value: feed, text: words.feeds[feed] })),
-    },
-    {
-      name: 'type',
-      label: words.events.type,
-      choices: types.map((type) => ({
-        value: type,
-        text: `${eventTitle(words, type)} (${type.split('.')[0]})`,
-      })),
-    },
-    ...(['nest', 'bird', 'flight', 'text', 'since', 'until'] as const).map((name) => filterField(page, name)),
-  ];
 }
 
 /** The short id by which `explain` finds the event, and when it occurred. */
@@ -104,7 +88,7 @@ function renderEventPage(page: Page, explanation: Explanation, nameOf: NameOf): 
     title: place ? `${title}: ${place}` : title,
     lead: html`${where(page, event.region, '')} ${at(page, event.occurredAtUs)}, ${when(page, event.occurredAtUs)} · ${words.event.shortId} <code>${shortId(event)}</code>`,
     json: `api/v1/events/${encodeURIComponent(event.key)}/explain`,
-    main: html`${event.message.trim() ? html`<h2>${words.event.message}</h2><div class="sheet"><pre>${saidInLines(event.message, TEXT_LENGTH)}</pre></div>` : ''}
+    main: html`${event.message.trim() ? html`<h2>${words.list.message}</h2><div class="sheet"><pre>${saidInLines(event.message, TEXT_LENGTH)}</pre></div>` : ''}
 <h2>${words.event.way}</h2>
 <ol class="sheet way">${stepsOf(page, explanation, nameOf).map(([name, step]) => html`<li><b>${name}</b> <div>${step}</div></li>`)}</ol>
 ${detailSection(page, explanation)}`,
@@ -163,7 +147,7 @@ function stepsOf(page: Page, explanation: Explanation, nameOf: NameOf): Step[] {
     ),
     ...notifications.map(
       ({ notification, isListed, deliveries }): Step => [
-        way.notified,
+        words.alert.receiver,
         html`${receiver(notification.receiver)}, ${words.alert.why(notification.reason)}, ${when(page, notification.createdAtUs)}${isListed ? '' : `, ${way.counted}`} ${deliveryLinks(page, deliveries, nameOf, true)}`,
       ],
     ),
@@ -202,7 +186,7 @@ ${flightId ? row(words.list.flight, html`<a href="${root}${flightPath(region, fl
   }
 <details><summary>${words.event.details}</summary><dl class="sheet after">
 ${row(words.event.key, html`<code>${plainText(event.key, TEXT_LENGTH)}</code>`)}
-${row(words.event.type, plainText(event.type, NAME_LENGTH))}
+${row(words.list.type, plainText(event.type, NAME_LENGTH))}
 ${shown.map(([name, value]) => attribute(name, value))}
 </dl></details>`;
 }

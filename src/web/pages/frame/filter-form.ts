@@ -39,37 +39,53 @@ export const SEVERITIES: readonly string[] = ['critical', 'warning', 'info'];
 
 type FieldName = Exclude<FilterName, 'zone'>;
 
-/** A field that many lists have, with `choices` if it is a selection. */
-export function filterField(page: Page, name: FieldName, choices?: readonly Choice[]): FilterField {
-  const { list } = page.words;
+/** What a list is narrowed down by: fields that many lists have, by their names, and its own. */
+export type FilteredBy = readonly (FieldName | FilterField)[];
+
+/**
+ * The fields of a list: those that many lists have, by their names, and its own. A filter in the address gets a field even
+ * if the list usually has none.
+ */
+export function filterFields(
+  page: Page,
+  { regions, given }: { readonly regions: readonly string[]; readonly given: URLSearchParams },
+  usual: FilteredBy,
+): FilterField[] {
+  const { words } = page;
+  const { list } = words;
   const hints: Partial<Readonly<Record<FieldName, string>>> = {
-    nest: list.nestHint,
-    bird: list.birdHint,
-    flight: list.flightHint,
+    nest: list.nameHint,
+    bird: list.nameHint,
+    flight: list.idHint,
     text: list.textHint,
     since: list.sinceHint,
     until: list.untilHint,
   };
-  const hint = hints[name];
-  const label = name === 'since' || name === 'until' ? list[name](typedZone(page)) : list[name];
-  return { name, label, ...(choices && { choices }), ...(hint !== undefined && { hint }) };
+  const typed = (name: FieldName) => {
+    const label = name === 'since' || name === 'until' ? list[name](typedZone(page)) : list[name];
+    return { name, label, hint: hints[name] ?? '' };
+  };
+  const fields = usual.map((name) => {
+    if (name === 'region') return selection(name, list.region, regions, (one) => regionWord(words, one));
+    if (name === 'severity')
+      return selection(name, list.severity, SEVERITIES, (one) => severityWord(words, one));
+    if (name === 'name') return selection(name, list.name, ALERT_KINDS, (one) => alertTitle(words, one));
+    return typeof name === 'string' ? typed(name) : name;
+  });
+  const others = FILTERS.filter((name) => name !== 'zone')
+    .filter((name) => given.get(name) && !fields.some((field) => field.name === name))
+    .map(typed);
+  return [...fields, ...others];
 }
 
-/** The field for the region, which every list has. */
-export function regionField(page: Page, regions: readonly string[]): FilterField {
-  return filterField(
-    page,
-    'region',
-    regions.map((value) => ({ value, text: regionWord(page.words, value) })),
-  );
-}
-
-/** The fields for the severity and kind of an alert, or of alerts that a silence hides. */
-export function alertFields(page: Page): readonly FilterField[] {
-  const { words } = page;
-  const severities = SEVERITIES.map((value) => ({ value, text: severityWord(words, value) }));
-  const kinds = ALERT_KINDS.map((value) => ({ value, text: alertTitle(words, value) }));
-  return [filterField(page, 'severity', severities), filterField(page, 'name', kinds)];
+/** A field in which one of several values is chosen. */
+export function selection<Value extends string>(
+  name: string,
+  label: string,
+  values: readonly Value[],
+  textOf: (value: Value) => string,
+): FilterField {
+  return { name, label, choices: values.map((value) => ({ value, text: textOf(value) })) };
 }
 
 /** Whether the address asks for less than everything. */
@@ -78,17 +94,10 @@ export function isNarrowed(given: URLSearchParams): boolean {
 }
 
 /**
- * `given` are the parameters of the address. A filter among them gets a field even if the list usually has none.
- * Parameters that are not fields of the form are dropped when it is sent.
+ * `given` are the parameters of the address. Those that are not fields of the form are dropped when it is sent.
  */
-export function filterForm(page: Page, usual: readonly FilterField[], given: URLSearchParams): Html {
+export function filterForm(page: Page, fields: readonly FilterField[], given: URLSearchParams): Html {
   const { words } = page;
-  const fields = [
-    ...usual,
-    ...FILTERS.filter((name) => name !== 'zone')
-      .filter((name) => given.get(name) && !usual.some((field) => field.name === name))
-      .map((name) => filterField(page, name)),
-  ];
   const zone = typedZone(page);
   const isZoned = zone !== 'UTC' && fields.some(({ name }) => name === 'since');
   const isFiltered = fields.some(({ name }) => given.get(name));

@@ -79,7 +79,7 @@ export function cancelLink({ signature }: Words, to: string | undefined): Html |
   return to === undefined ? '' : html` <a class="button" href="${to}">${signature.cancel}</a>`;
 }
 
-interface SignatureForm {
+export interface SignatureForm {
   /** Where the form is sent, including which alert it is about. */
   readonly action: string;
   readonly author: string;

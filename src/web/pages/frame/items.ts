@@ -55,7 +55,7 @@ export function alertStanding(page: Page, alert: Alert, isAcknowledged = false):
   const severity = alert.labels.severity ?? '';
   const isFiring = alert.state === 'firing';
   return html`${alertLink(page, alert)}
-<span class="pill ${isFiring && !isAcknowledged ? severityTone(severity) : 'quiet'}">${isFiring ? severityWord(page.words, severity) : page.words.birds.over}</span>`;
+<span class="pill ${isFiring && !isAcknowledged ? severityTone(severity) : 'quiet'}">${isFiring ? severityWord(page.words, severity) : page.words.alert.isOver}</span>`;
 }
 
 /** Names with their values; what has no value is left out. */

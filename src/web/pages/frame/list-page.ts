@@ -3,7 +3,7 @@ import type { Hono } from 'hono';
 import { html } from 'hono/html';
 import { type ListContext, type Listed, listContext, type ReadList } from '../../requests/read-lists.ts';
 import type { PagesOptions } from '../../web-options.ts';
-import { type FilterField, filterForm, searchLine } from './filter-form.ts';
+import { type FilteredBy, filterFields, filterForm, searchLine } from './filter-form.ts';
 import { problemOf } from './form.ts';
 import { type Html, type Page, pageOf } from './page.ts';
 import { type Section, titledPage } from './page-frame.ts';
@@ -56,7 +56,7 @@ interface ListPage<Item> {
   readonly json: string;
   /** Parameters of `json` that the page takes for granted. */
   readonly usual?: Readonly<Record<string, string>>;
-  readonly fields: readonly FilterField[];
+  readonly fields: FilteredBy;
   readonly presets?: readonly Preset[];
   readonly list: (items: readonly Item[]) => Html;
   /** Said in place of an empty list, unless `list` does. */
@@ -75,7 +75,8 @@ export interface Preset {
 
 export function listPage<Item>(page: Page, view: ListView<Item>, shown: ListPage<Item>): Html {
   const { given, items, next, problem } = view;
-  const { section, title, lead, json, usual, fields, presets = [], list, none } = shown;
+  const { section, title, lead, json, usual, presets = [], list, none } = shown;
+  const fields = filterFields(page, view, shown.fields);
   const { above = '', below = '' } = shown;
   const query = new URLSearchParams({ ...usual, ...Object.fromEntries(given) });
   query.delete('cursor');

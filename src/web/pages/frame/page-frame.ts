@@ -96,7 +96,7 @@ interface Heading {
   readonly problem?: string;
 }
 
-interface TitledPage extends Omit<Frame, 'page' | 'title' | 'tone' | 'body'>, Heading {
+export interface TitledPage extends Omit<Frame, 'page' | 'title' | 'tone' | 'body'>, Heading {
   /** The title of the tab; that of the content by default. */
   readonly tab?: string;
   /** The colour of the tab's icon; that of the title by default. */

@@ -192,7 +192,7 @@ export function standingPill({ words }: Page, bird: ShownBird): Html {
 
 /** A Bird's name, or else its id. */
 export function birdTitle(words: Words, name: string, birdId: string): string {
-  return plainText(name, NAME_LENGTH) || `${words.birds.bird} ${briefId(birdId)}`;
+  return plainText(name, NAME_LENGTH) || `${words.list.bird} ${briefId(birdId)}`;
 }
 
 export function birdLink(
@@ -206,7 +206,7 @@ type NestPlace = Pick<FlightOverview, 'region' | 'nestId' | 'nest'>;
 
 /** A Nest's name, or else its id. */
 export function nestTitle(words: Words, { nest, nestId }: Pick<NestPlace, 'nest' | 'nestId'>): string {
-  return plainText(nest, NAME_LENGTH) || `${words.birds.nest} ${briefId(nestId)}`;
+  return plainText(nest, NAME_LENGTH) || `${words.list.nest} ${briefId(nestId)}`;
 }
 
 export function nestLink({ root, words }: Page, nest: NestPlace): Html {

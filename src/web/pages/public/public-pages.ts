@@ -268,7 +268,7 @@ function renderPublicPage(page: Page, nest: PublicNest): Html {
   const { name, state, sinceUs, counts, birds } = nest;
   const tone = TONES[state];
   const headline = words.open.states[state];
-  const since = sinceUs > 0 ? html` · ${words.open.began} ${when(page, sinceUs)}` : '';
+  const since = sinceUs > 0 ? html` · ${words.alert.began} ${when(page, sinceUs)}` : '';
   return frame({
     title: `${name}: ${headline}`,
     tone,
@@ -306,9 +306,9 @@ function listOf(page: Page, birds: readonly PublicBird[], { counts }: PublicNest
       state,
       sinceUs,
     }) => html`<li><span class="pill ${TONES[state]}">${open.birds[state]}</span> <bdi>${name}</bdi>
-${sinceUs > 0 ? html`<span class="small soft">${open.began} ${when(page, sinceUs)}</span>` : ''}</li>`,
+${sinceUs > 0 ? html`<span class="small soft">${page.words.alert.began} ${when(page, sinceUs)}</span>` : ''}</li>`,
   );
-  return html`<h2>${open.list}</h2>
+  return html`<h2>${page.words.frame.birds}</h2>
 <ul class="sheet">${rows}</ul>
 ${more > 0 ? html`<p class="small soft">${open.more(more)}</p>` : ''}`;
 }

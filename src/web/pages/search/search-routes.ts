@@ -101,7 +101,7 @@ function renderSearchPage(page: Page, text: string, found: Found): Html {
     ),
     section(
       page,
-      words.search.flights,
+      words.flights.title,
       undefined,
       found.flights.map(
         (flight) =>

@@ -194,13 +194,13 @@ ${isUntilLanded ? html`<input type="hidden" name="until" value="${UNTIL_LANDED}"
 <details><summary>${isUntilLanded ? words.matchers : words.more}</summary>${scopes.map(({ text, matchers }) => html`<p class="small">${said(text, 3 * NAME_LENGTH)}: <code>${said(matchers, 500)}</code></p>`)}${typed}</details>`
     : typed
 }
-<label for="author">${words.name}</label>
+<label for="author">${page.words.signature.name}</label>
 <input id="author" name="author" value="${form.author}" required autocomplete="name" maxlength="${MAX_AUTHOR_LENGTH}">
 <label for="comment">${words.reason}${isUntilLanded ? html` <span class="soft">${page.words.signature.optional}</span>` : ''}</label>
 <input id="comment" name="comment" value="${form.comment}"${isUntilLanded ? '' : html` required`} autocomplete="off" maxlength="${MAX_COMMENT_LENGTH}">
 ${isUntilLanded ? '' : recurrenceFields(page, form)}
 <div class="buttons">
-<button class="main">${isUntilLanded ? words.acknowledge : words.make}</button>
+<button class="main">${isUntilLanded ? page.words.alerts.acknowledge : page.words.alerts.silence}</button>
 <button formaction="silence-preview" formnovalidate>${words.show}</button>${cancelLink(page.words, cancelPath(form))}
 </div>
 </form>`;

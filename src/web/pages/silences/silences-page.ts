@@ -6,14 +6,7 @@ import { type Silence, silenceState } from '../../../domain/muting/silence.ts';
 import type { RoutedAlert } from '../../../operator/read-alerts.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { formatDuration } from '../../../time/duration.ts';
-import {
-  alertFields,
-  type FilterField,
-  filterField,
-  isNarrowed,
-  regionField,
-  SEVERITIES,
-} from '../frame/filter-form.ts';
+import { isNarrowed, SEVERITIES } from '../frame/filter-form.ts';
 import { type Column, dataTable, listPage } from '../frame/list-page.ts';
 import type { Html, Page } from '../frame/page.ts';
 import { marked, when } from '../frame/page-frame.ts';
@@ -53,25 +46,18 @@ ${
     : html`<p class="sheet empty">${isNarrowed(given) ? words.list.nothing : words.silences.none}</p>`
 }
 ${more > 0 ? html`<p class="small soft after">${marked(words.silences.more(more))}</p>` : ''}
-${expired.length > 0 ? html`<h2>${words.silences.over}</h2>${dataTable(words.silences.over, columnsOf(page), expired)}` : ''}`;
+${expired.length > 0 ? html`<h2>${words.alert.isOver}</h2>${dataTable(words.alert.isOver, columnsOf(page), expired)}` : ''}`;
   return listPage(
     page,
     { ...view, items: shown },
     {
       ...{ section: 'silences', title: words.frame.silences, lead: words.silences.lead },
-      ...{ json: 'api/v2/silences', fields: fieldsOf(page, view), list },
-      below: html`<h2>${words.silences.make}</h2>
+      ...{ json: 'api/v2/silences', list },
+      fields: ['region', 'severity', 'name', 'nest', 'bird', 'text', 'since', 'until'],
+      below: html`<h2>${words.silence.title}</h2>
 ${choiceForm(page, view)}`,
     },
   );
-}
-
-function fieldsOf(page: Page, { regions }: SilencesView): FilterField[] {
-  return [
-    regionField(page, regions),
-    ...alertFields(page),
-    ...(['nest', 'bird', 'text', 'since', 'until'] as const).map((name) => filterField(page, name)),
-  ];
 }
 
 /** Leads to the page that shows the resulting matchers, and which alerts they hide. */
@@ -87,7 +73,7 @@ function choiceForm({ root, words }: Page, { regions, nests }: SilencesView): Ht
 <div class="pair">
 ${select(
   'alertname',
-  words.silences.what,
+  words.silence.scope,
   ALERT_KINDS.map((name) => [name, alertTitle(words, name)]),
 )}
 ${select(
@@ -121,7 +107,7 @@ function columnsOf(page: Page): Column<Silence>[] {
         html`<bdi>${plainText(matchers.map(formatMatcher).join(', '), MESSAGE_LENGTH)}</bdi>`,
     },
     { title: words.silences.why, cell: (one) => html`<bdi>${silenceWords(words, one)}</bdi>` },
-    { title: words.silences.ended, cell: ({ endsAtUs }) => when(page, endsAtUs) },
+    { title: words.list.ended, cell: ({ endsAtUs }) => when(page, endsAtUs) },
   ];
 }
 

@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import { describe, expect, test } from 'vitest';
-import { filterField, filterForm } from '../../../../src/web/pages/frame/filter-form.ts';
+import { filterFields, filterForm } from '../../../../src/web/pages/frame/filter-form.ts';
 import { dataTable, pager } from '../../../../src/web/pages/frame/list-page.ts';
 import { type Page, rootFrom } from '../../../../src/web/pages/frame/page.ts';
 import { frame } from '../../../../src/web/pages/frame/page-frame.ts';
@@ -55,7 +55,7 @@ test('the current page is marked, and the first link leads to the content', () =
 
 describe('the filter form', () => {
   const at = page('/alerts');
-  const fields = [filterField(at, 'region', [{ value: 'eu', text: 'EU' }]), filterField(at, 'text')];
+  const fields = filterFields(at, { regions: ['eu'], given: new URLSearchParams() }, ['region', 'text']);
 
   test('keeps the values, and offers to clear them', () => {
     const text = String(filterForm(at, fields, new URLSearchParams('region=eu&text="><b>&cursor=1')));
