@@ -298,7 +298,7 @@ describe('FlightsUnusual', () => {
     await fly(spread(11, clock.nowUs() - 30_000_000, 30_000_000));
     await passUntil(clock.nowUs() + 6_000_000);
     expect(await said()).toEqual([
-      'warning: Runaway? Started 11 Flights since 19:00; at most 10 are allowed.',
+      'warning: Runaway? Started 11 Flights since 19:00 (Kolkata); at most 10 are allowed.',
     ]);
   });
 
