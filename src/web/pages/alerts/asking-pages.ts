@@ -6,7 +6,7 @@ import type { Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import type { Alert } from '../../../domain/alert/alert.ts';
 import type { Event } from '../../../domain/alert/event.ts';
-import { isEndedByProbe, isResolvable } from '../../../domain/evaluate/resolve-by-hand.ts';
+import { isEndedByProbe, isResolvable } from '../../../domain/evaluate/decide.ts';
 import { isAcknowledgementOver } from '../../../domain/muting/silence.ts';
 import { madeTogether } from '../../../domain/muting/silence-change.ts';
 import { alertPath } from '../../../http/page-path.ts';
