@@ -106,14 +106,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'config/sections': [],
   document: ['domain', 'templates'],
   store: ['domain'],
-  // The two stores share what is not SQL: what a row says, and how a text is kept and searched.
-  'store/texts': [],
-  'store/rows': ['store/texts'],
-  'store/report': ['store/rows'],
-  'store/sql': ['store/rows', 'store/texts'],
+  'store/sql': [],
   'store/versions': [],
-  'store/postgres': ['store/copy/table-rows', 'store/rows', 'store/sql', 'store/texts', 'store/versions'],
-  'store/sqlite': ['store/copy/table-rows', 'store/rows', 'store/sql', 'store/texts', 'store/versions'],
+  'store/postgres': ['store/copy/table-rows', 'store/sql', 'store/versions'],
+  'store/sqlite': ['store/copy/table-rows', 'store/sql', 'store/versions'],
   // What both engines store by the same statements.
   'store/sql/watched': [],
   'store/sql/queued': ['store/sql/watched'],

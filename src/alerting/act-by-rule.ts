@@ -22,7 +22,7 @@ import { kindOf } from '../domain/kinds/kinds.ts';
 import { createMatcher, matchesAll } from '../domain/matchers/matcher.ts';
 import type { Silence } from '../domain/muting/silence.ts';
 import { ended } from '../domain/muting/silence-change.ts';
-import { putActions } from '../store/alerts/put-actions.ts';
+import { putActions } from '../store/change-alerts.ts';
 import type { Transaction } from '../store/store.ts';
 import { howMany } from '../text/duration-words.ts';
 import { plainText } from '../text/plain-text.ts';

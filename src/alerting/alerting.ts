@@ -34,7 +34,7 @@ import { deliveryFailing } from '../domain/kinds/delivery-failing.ts';
 import { createRecurrences } from '../domain/muting/silence.ts';
 import type { InventoryRead } from '../region-progress.ts';
 import type { Report } from '../report.ts';
-import { applyFacts, writeDecision } from '../store/alerts/change-alerts.ts';
+import { applyFacts, writeDecision } from '../store/change-alerts.ts';
 import type { AlertingWork } from '../store/sql/alerted/groups.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { type Clock, createBell, sleep } from '../time/clock.ts';

@@ -3,7 +3,7 @@ import type { Integration } from '../channels/receiver.ts';
 import type { Config } from '../config/config.ts';
 import { DELIVERY_SCOPE, type Fact } from '../domain/alert/fact.ts';
 import { failingIntegration } from '../domain/kinds/delivery-failing.ts';
-import { applyFacts } from '../store/alerts/change-alerts.ts';
+import { applyFacts } from '../store/change-alerts.ts';
 import type { FailingIntegration } from '../store/outbox-store.ts';
 import type { Transaction } from '../store/store.ts';
 import { NOTHING, type Step } from './step-runner.ts';

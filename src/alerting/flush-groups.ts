@@ -33,7 +33,7 @@ import { countLeftToSummary, isToEscalate, routeOnce, SORTS } from '../domain/gr
 import type { Recurrences } from '../domain/muting/silence.ts';
 import { type Route, routeOfGroup, routesFor } from '../domain/routing/route.ts';
 import { loadMuting } from '../store/load-muting.ts';
-import { readPast } from '../store/read-context.ts';
+import { readPast } from '../store/read-history.ts';
 import type { Transaction } from '../store/store.ts';
 import { pausing } from '../time/clock.ts';
 import { withoutOtherEnds } from './fallback.ts';

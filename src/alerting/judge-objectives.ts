@@ -10,7 +10,7 @@ import { putRight } from '../domain/kinds/kind.ts';
 import { objectiveBurning } from '../domain/kinds/objectives/objective-burning.ts';
 import { matchesAll } from '../domain/matchers/matcher.ts';
 import { allowance, burning, LONGEST_WINDOW_US } from '../domain/statistics/objective.ts';
-import { applyFacts } from '../store/alerts/change-alerts.ts';
+import { applyFacts } from '../store/change-alerts.ts';
 import type { Transaction } from '../store/store.ts';
 import { NOTHING, type Step } from './step-runner.ts';
 

@@ -14,7 +14,7 @@ import type { RegionToJudge } from '../domain/kinds/judge.ts';
 import { KINDS } from '../domain/kinds/kinds.ts';
 import type { InventoryRead } from '../region-progress.ts';
 import type { Happening } from '../report.ts';
-import { applyFacts } from '../store/alerts/change-alerts.ts';
+import { applyFacts } from '../store/change-alerts.ts';
 import { createHistories, type HistoryOptions, readListedBirds } from '../store/read-history.ts';
 import type { Transaction } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';

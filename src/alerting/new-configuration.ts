@@ -10,7 +10,7 @@ import { isRuleOf } from '../domain/kinds/kind.ts';
 import { KINDS } from '../domain/kinds/kinds.ts';
 import { type Route, routeOfGroup } from '../domain/routing/route.ts';
 import type { Happening } from '../report.ts';
-import { writeDecision } from '../store/alerts/change-alerts.ts';
+import { writeDecision } from '../store/change-alerts.ts';
 import { type OwnershipView, regionOf } from '../store/ownership-store.ts';
 import type { Transaction } from '../store/store.ts';
 import type { Step } from './step-runner.ts';

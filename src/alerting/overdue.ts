@@ -15,7 +15,7 @@ import { flightStuck } from '../domain/kinds/flight-stuck.ts';
 import type { Judges, Subjects } from '../domain/kinds/judge.ts';
 import { KINDS } from '../domain/kinds/kinds.ts';
 import type { Happening } from '../report.ts';
-import { applyFacts } from '../store/alerts/change-alerts.ts';
+import { applyFacts } from '../store/change-alerts.ts';
 import { createHistories, type HistoryOptions } from '../store/read-history.ts';
 import type { Transaction } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';

@@ -3,7 +3,6 @@
  * and the stream's cursor. A crash before the commit repeats the page; a crash after it continues with the next one.
  * Either way no event is lost or repeated.
  */
-
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import type { Forward } from '../config/sections/forward-section.ts';
 import type { Action } from '../domain/action/action.ts';
@@ -26,10 +25,9 @@ import { endsAskedFor } from '../domain/kinds/failures/flight-failed.ts';
 import { matchesAll } from '../domain/matchers/matcher.ts';
 import { LIMITS } from '../limits.ts';
 import type { Happening, KeptEvent, Report } from '../report.ts';
-import { applyFacts } from '../store/alerts/change-alerts.ts';
-import { putActions } from '../store/alerts/put-actions.ts';
-import { noteErrors } from '../store/read-context.ts';
-import type { FlightRecord } from '../store/rows/flight-row.ts';
+import { applyFacts, putActions } from '../store/change-alerts.ts';
+import type { FlightRecord } from '../store/event-store.ts';
+import { noteErrors } from '../store/read-history.ts';
 import type { AuditRecord } from '../store/sql/watched/audits.ts';
 import type { QuarantinedEntry } from '../store/sql/watched/feed-streams.ts';
 import type { BirdRecord, ListedRecord, NestRecord } from '../store/sql/watched/nests-and-birds.ts';

@@ -17,7 +17,7 @@ import {
   setSilence,
 } from '../domain/muting/silence-change.ts';
 import type { Report } from '../report.ts';
-import { writeDecision } from '../store/alerts/change-alerts.ts';
+import { writeDecision } from '../store/change-alerts.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { manyLines } from '../text/plain-text.ts';
 import { type Clock, pausing } from '../time/clock.ts';

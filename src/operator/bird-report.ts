@@ -4,9 +4,13 @@ import { birdScope } from '../domain/alert/fact.ts';
 import { acknowledgementsByAlert, isAcknowledgementOver, type Silence } from '../domain/muting/silence.ts';
 import { causesOf, percentile, rhythmOf } from '../domain/statistics/flight-statistics.ts';
 import type { BirdOverview, FlightOverview } from '../store/bird-store.ts';
-import { type DeadlineConfig, loadDeadlines } from '../store/load-deadlines.ts';
+import {
+  type DeadlineConfig,
+  loadDeadlines,
+  type UnusualSetting,
+  unusualFlights,
+} from '../store/read-history.ts';
 import type { Store, Transaction } from '../store/store.ts';
-import { type UnusualSetting, unusualFlights } from '../store/unusual-flights.ts';
 import { birdChanges } from './alert-record.ts';
 import { actionsOf } from './explain.ts';
 

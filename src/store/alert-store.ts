@@ -3,8 +3,11 @@
  * alerting has processed it, so a crash in between loses no change. Every resolved episode is kept for digests, even
  * after its alert is deleted.
  */
-import type { Alert } from '../domain/alert/alert.ts';
-import type { Filter } from './filter.ts';
+import type { Alert, Labels } from '../domain/alert/alert.ts';
+import { signature } from '../domain/alert/error-signature.ts';
+import type { Episode } from '../domain/digest/digest.ts';
+import { firstLines } from '../text/plain-text.ts';
+import { type Filter, foldedText } from './filter.ts';
 import type { LinkedSpan } from './outbox-store.ts';
 
 /** Selects alerts for `page`, by what people look for. */
@@ -52,4 +55,75 @@ export interface CausePage {
 /** A span of events, and the age from which one counts as old. */
 export interface AgedSpan extends LinkedSpan {
   readonly maxAgeUs: number;
+}
+
+// The stored form of an alert: its body, and the values by which people find and order it.
+
+export interface AlertRow {
+  readonly body: string;
+}
+
+/** Throws for a body that is no object. */
+export function alertOf({ body }: AlertRow): Alert {
+  const alert: unknown = JSON.parse(body);
+  if (typeof alert !== 'object' || alert === null || !('labels' in alert)) throw new TypeError('no alert');
+  return alert as Alert;
+}
+
+/** The episode that an alert ends by being resolved. */
+export function episodeOf(alert: Alert): Episode {
+  const { id: alertId, alertname, labels, startsAtUs, endsAtUs, eventsTotal: events, ending = null } = alert;
+  return { alertId, alertname, labels, startsAtUs, endsAtUs, events, ending };
+}
+
+export interface LabelsRow {
+  readonly alert: number;
+  /** 1 for an alert whose cause is over, but which fires on because it flaps. */
+  readonly flaps_on: number;
+  /** As JSON. */
+  readonly labels: string;
+}
+
+/** The result of `firingLabels` for rows in order of their numbers. */
+export function labelsPage(rows: readonly LabelsRow[], limit: number): { labels: Labels[]; next?: number } {
+  const labels = rows.filter((row) => row.flaps_on === 0).map((row) => JSON.parse(row.labels) as Labels);
+  const last = rows.length === limit ? rows.at(-1) : undefined;
+  return { labels, ...(last && { next: last.alert }) };
+}
+
+interface FoundBy {
+  readonly rank: number;
+  readonly birdId: string;
+  readonly cause: string;
+  readonly nest: string;
+  readonly bird: string;
+  readonly words: string;
+}
+
+const RANKS = ['critical', 'error', 'warning'];
+
+/** For all searchable words together. */
+const MAX_WORDS = 4_000;
+const MAX_CAUSE = 200;
+
+export function foundBy({ alertname, labels, annotations }: Alert): FoundBy {
+  const { severity = '', bird_id: birdId = '', nest = '', bird = '' } = labels;
+  const rank = RANKS.indexOf(severity);
+  const said = [annotations.summary, annotations.description].filter((text) => text !== undefined);
+  const words = [alertname, ...Object.values(labels), ...said].join('\n');
+  return {
+    rank: rank === -1 ? RANKS.length : rank,
+    birdId,
+    cause: causeOf({ labels, annotations }),
+    nest: foldedText(nest),
+    bird: foldedText(bird),
+    words: foldedText(words.slice(0, MAX_WORDS)),
+  };
+}
+
+/** What messages group alerts by: their error, or else their latest text. */
+function causeOf({ labels, annotations }: Pick<Alert, 'labels' | 'annotations'>): string {
+  if (labels.error) return labels.error;
+  const [said = ''] = firstLines(annotations.description ?? '', 1, MAX_CAUSE);
+  return said === '' ? (annotations.summary ?? '') : signature(said);
 }

@@ -20,3 +20,56 @@ export interface Filter {
   /** Exclusive. */
   readonly untilUs?: number | undefined;
 }
+
+/**
+ * Prepares a search for texts as a store keeps them. A text that begins with a quotation mark, or that the engine
+ * would damage, is stored as JSON (`encodeText`), so its parts must be looked for as JSON writes them.
+ */
+interface SearchTerm {
+  /** To find it in texts stored as they are. The leading `=` keeps the parameter itself from being encoded as JSON. */
+  readonly signed: string;
+  readonly inJson: string;
+}
+
+export function searchTerm(text: string): SearchTerm {
+  return { signed: `=${text}`, inJson: JSON.stringify(text).slice(1, -1) };
+}
+
+/** The columns to search; one of them must match. */
+export interface SearchedColumns {
+  /** Stored folded. */
+  readonly folded?: readonly string[];
+  /** Must be equal as a whole. */
+  readonly ids?: readonly string[];
+  /** Stored as received. */
+  readonly whole?: readonly string[];
+  /** Stored as JSON. */
+  readonly json?: readonly string[];
+}
+
+/**
+ * Folds names for searching, and what is searched for: to lower case, and without characters for which a store would
+ * encode the whole text differently from a part of it.
+ */
+export function foldedText(text: string): string {
+  return text.toWellFormed().toLowerCase().replaceAll('"', "'").replaceAll('\0', ' ');
+}
+
+/**
+ * Reads only the beginning of a long text. A text that is stored as JSON (`encodeText`) cannot be parsed without its
+ * end, so it is read whole and cut afterwards.
+ */
+
+/** An SQL expression for any engine: as much of the text as `beginningOf` needs. */
+export function beginningSql(column: string, characters: number): string {
+  return `CASE WHEN substr(${column}, 1, 1) = '"' THEN ${column} ELSE substr(${column}, 1, ${characters}) END`;
+}
+
+/** At most that many code points of what `beginningSql` read. */
+export function beginningOf(text: string, characters: number): string {
+  return text.length <= characters
+    ? text
+    : Array.from(text.slice(0, 2 * characters))
+        .slice(0, characters)
+        .join('');
+}

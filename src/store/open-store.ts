@@ -54,7 +54,7 @@ export async function openStore(options: StoreOptions): Promise<OpenStore> {
   const path = storePath(url);
   if (path !== ':memory:') {
     const { pendingChange } = await import('./sqlite/upkeep/store-file.ts');
-    const { whenFree } = await import('./sqlite/when-free.ts');
+    const { whenFree } = await import('./sqlite/transaction-queue.ts');
     const change = await whenFree(() => pendingChange(path, steps), { clock, patienceMs, away });
     if (change) {
       changing?.(change);

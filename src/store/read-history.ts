@@ -1,15 +1,29 @@
 /**
- * Reads what is known of Birds for the kinds that judge it, within one transaction: their past, each part only if one asks
- * for it, and how they are now.
+ * Reads what several repositories together know of Birds, within one transaction: for the kinds that judge it their past,
+ * each part only if one asks for it, and how they are now; for messages the context of alerts; for digests and pages their
+ * deadlines and what is unusual about their Flights.
  */
-import { wireText } from '../domain/alert/event.ts';
+
+import { type Alert, hash64 } from '../domain/alert/alert.ts';
+import { signature } from '../domain/alert/error-signature.ts';
+import { type Event, wireText } from '../domain/alert/event.ts';
+import type { Novelty } from '../domain/alert/fact.ts';
+import { placeLabels } from '../domain/alert/labels.ts';
+import type { Rule } from '../domain/alert/rule.ts';
+import { LOST, MOST_FLIGHTS, noveltyOf, type Past, type SeenError } from '../domain/context/findings.ts';
+import { rulesFor } from '../domain/evaluate/choose-rule.ts';
 import { SWITCHES, switchedOffBy } from '../domain/kinds/bird-deactivated.ts';
+import { MOST_LISTED } from '../domain/kinds/failures/shared-cause.ts';
+import { flightOverdue } from '../domain/kinds/flight-overdue.ts';
+import { findSlow, flightSlow, slowWords } from '../domain/kinds/flight-slow.ts';
+import { countFlights, flightsUnusual, unusualWords } from '../domain/kinds/flights-unusual.ts';
 import type { ListedBird } from '../domain/kinds/inventory/compare-birds.ts';
 import type { BirdToJudge, History } from '../domain/kinds/judge.ts';
-import { KINDS } from '../domain/kinds/kinds.ts';
+import { defaultRule, KINDS } from '../domain/kinds/kinds.ts';
 import { isWithinAny, type TimeIntervals } from '../domain/muting/muting.ts';
-import type { Period } from '../time/zone-format.ts';
-import type { Transaction } from './store.ts';
+import { countOutcomes, type Deadline, outcomesOf, scheduleOf } from '../domain/statistics/deadlines.ts';
+import { type Period, periodsOf } from '../time/zone-format.ts';
+import type { Store, Transaction } from './store.ts';
 
 export interface HistoryOptions {
   /** When the last reading of a Bird's Flights since the start of the process began; undefined if there was none. */
@@ -100,11 +114,196 @@ export async function readListedBirds(
 }
 
 /** Returns a function that reads each thing once, by its name, however many ask for it. */
-export function readingOnce() {
+function readingOnce() {
   const read = new Map<string, Promise<unknown>>();
   return <T>(name: string, reading: () => Promise<T>): Promise<T> => {
     const found = (read.get(name) as Promise<T> | undefined) ?? reading();
     read.set(name, found);
     return found;
   };
+}
+
+// Reads what the context of alerts is made from (`domain/context`), and how new the errors of failures are.
+
+/** Changes of a Bird that are counted. */
+const MOST_CHANGES = 50;
+/** Lost connections of a region that are looked at. */
+const MOST_LOST = 50;
+
+/** What several alerts of one message share is read once. */
+export function readPast(tx: Transaction): Past {
+  const once = readingOnce();
+  const eventAt = async ({ id }: Alert, seq: number) =>
+    (await tx.alerts.events(id, seq - 1, 1, seq))[0]?.event;
+  return {
+    firstEvent: (alert) => eventAt(alert, alert.lastSeq - alert.eventsTotal + 1),
+    lastEvent: (alert) => eventAt(alert, alert.lastSeq),
+    changes: (region, birdId, fromUs, untilUs) =>
+      tx.birds.changes(region, birdId, fromUs, untilUs, MOST_CHANGES),
+    ends: (region, birdId) => tx.flights.ends(region, birdId, MOST_FLIGHTS),
+    async watchedSinceUs(region, birdId) {
+      const joinedUs = (await tx.overdue.bird(region, birdId))?.joinedUs ?? 0;
+      return Math.max(joinedUs, (await tx.inventory.knownSince(region)) ?? 0);
+    },
+    failing: (region, error) =>
+      once(`error ${region} ${error}`, async () => {
+        const regions = region === 'all' ? await tx.alerts.regions() : [region];
+        return tx.alerts.failingWith(regions, error, MOST_LISTED);
+      }),
+    lostConnections: (region) =>
+      once(`connections ${region}`, () => tx.alerts.ofKind(LOST.alertname, LOST.severity, region, MOST_LOST)),
+  };
+}
+
+/**
+ * Notes the errors of failed Flights of a region. Returns how new each error was before these and before all that were
+ * noted; failures about which nothing can be said are absent.
+ */
+export async function noteErrors(
+  tx: Transaction,
+  region: string,
+  events: readonly Event[],
+  backAfterMs: number,
+): Promise<ReadonlyMap<Event, Novelty>> {
+  const failures = events
+    .flatMap((event) => {
+      const error = event.type === 'flight.failed' ? signature(event.message) : '';
+      if (error === '') return [];
+      const flightId = String(event.attributes.flight_id ?? '');
+      return [{ event, hash: hash64([error]), atUs: event.occurredAtUs, flightId, birdId: event.birdId }];
+    })
+    .sort((a, b) => a.atUs - b.atUs);
+  if (failures.length === 0) return new Map();
+  const known = await tx.errors.note(region, failures);
+  const remembered = await tx.errors.remembered(region);
+  const found = new Map<Event, Novelty>();
+  const seen = new Map<string, SeenError>(known);
+  for (const { event, hash, atUs, flightId, birdId } of failures) {
+    const before = seen.get(hash);
+    const novelty = remembered && noveltyOf({ region, atUs }, before, remembered, backAfterMs);
+    if (novelty) found.set(event, novelty);
+    if (atUs >= (before?.lastUs ?? 0)) {
+      seen.set(hash, { lastUs: atUs, flightId, bird: event.bird || `Bird ${birdId}` });
+    }
+  }
+  return found;
+}
+
+/** What determines which deadlines a Bird has, and since when its Flights are known. */
+export interface DeadlineConfig {
+  readonly rules: readonly Rule[];
+  readonly timeIntervals: TimeIntervals;
+  readonly poll: { readonly initialLookbackMs: number };
+  readonly store: { readonly retentionMs: number };
+}
+
+/** The deadlines of one rule for one Bird, as rule and Flights are now. */
+interface RuleDeadlines {
+  /** The rule's id. */
+  readonly rule: string;
+  readonly zone: string;
+  /** The next one that will be judged; undefined if it is far away. */
+  readonly nextUs: number | undefined;
+  /** The last ones that were judged, oldest first. */
+  readonly last: readonly Deadline[];
+}
+
+/** Loads the deadlines after `afterUs` of every rule that fits a Bird, at most `most` of each. */
+export async function loadDeadlines(
+  tx: Transaction,
+  bird: BirdToJudge,
+  config: DeadlineConfig,
+  { afterUs, most }: { readonly afterUs: number; readonly most: number },
+  nowUs: number,
+): Promise<RuleDeadlines[]> {
+  const rules = rulesFor(flightOverdue, placeLabels(bird.place), config.rules);
+  const { timeIntervals, poll, store } = config;
+  const options = { timeIntervals, flightsReadUs: () => nowUs, lookbackMs: poll.initialLookbackMs };
+  const history = createHistories(tx, options)(bird);
+  const knownFromUs = rules.length === 0 ? undefined : await history.knownFromUs();
+  if (knownFromUs === undefined) return [];
+  // Of what is older, Flights may never have been read, or are already deleted.
+  const knownUs = Math.max(knownFromUs, nowUs - store.retentionMs * 1000);
+  const found: RuleDeadlines[] = [];
+  for (const rule of rules) {
+    const schedule = scheduleOf(rule, history.isWithin);
+    const due = schedule
+      .between(Math.max(afterUs, knownUs, bird.joinedUs), bird.deadlineUs, most)
+      .filter(({ fromUs }) => fromUs >= knownUs);
+    const flights = due[0] ? await history.flightsSince(due[0].fromUs) : [];
+    const { id, timezone: zone, withinMs = 0 } = rule;
+    const next = schedule.after(Math.max(nowUs, knownUs + withinMs * 1000 - 1));
+    const judged = next && next.fromUs < knownUs ? schedule.after(next.atUs) : next;
+    found.push({ rule: id, zone, nextUs: judged?.atUs, last: outcomesOf(due, flights) });
+  }
+  return found;
+}
+
+/** Birds, and the last deadlines of each, that are counted: it is no news for people that more of them were met. */
+const MOST_COUNTED = { birds: 1_000, ofEach: 1_000 };
+
+/** How each Bird met its deadlines after `fromUs` until `toUs`, each read in its own transaction. */
+export async function countDeadlines(store: Store, config: DeadlineConfig, fromUs: number, toUs: number) {
+  if (!config.rules.some(({ kind }) => kind === flightOverdue.name)) return [];
+  const birds = await store.transaction((tx) => tx.overdue.birdsWithDeadlines(fromUs, MOST_COUNTED.birds));
+  const counted = [];
+  for (const bird of birds) {
+    const until = { ...bird, deadlineUs: Math.min(bird.deadlineUs, toUs) };
+    const span = { afterUs: fromUs, most: MOST_COUNTED.ofEach };
+    const each = await store.transaction((tx) => loadDeadlines(tx, until, config, span, toUs));
+    const outcomes = countOutcomes(each.flatMap(({ last }) => last));
+    if (outcomes.met + outcomes.late + outcomes.missed > 0) counted.push({ place: bird.place, ...outcomes });
+  }
+  return counted;
+}
+
+// Says of a Bird what is unusual about its Flights, by the rule that asks for it or, without one, by the defaults.
+
+export interface UnusualSetting {
+  readonly rules: readonly Rule[];
+  readonly timeIntervals: TimeIntervals;
+  /** Of days that no rule asks for. */
+  readonly timezone: string;
+}
+
+interface UnusualFlights {
+  /** `unjudged`: whether there were too few is not known. */
+  readonly sort: 'slow' | 'fewer' | 'more' | 'unjudged';
+  /** Sentences for people. */
+  readonly text: string;
+}
+
+/** A week of days, or a day of hours. */
+const MOST_PERIODS = 25;
+
+/** What is unusual about Flights that landed after `fromUs`, and about periods that ended after it. */
+export async function unusualFlights(
+  tx: Transaction,
+  { region, birdId }: { readonly region: string; readonly birdId: string },
+  { rules, timeIntervals, timezone }: UnusualSetting,
+  fromUs: number,
+  nowUs: number,
+): Promise<UnusualFlights[]> {
+  const bird = await tx.overdue.bird(region, birdId);
+  if (!bird) return [];
+  const history = createHistories(tx, { timeIntervals, flightsReadUs: () => nowUs, lookbackMs: 0 })(bird);
+  const labels = placeLabels(bird.place);
+  const found: UnusualFlights[] = [];
+  const slow = await findSlow(history, rulesFor(flightSlow, labels, rules)[0] ?? defaultRule('FlightSlow'));
+  if (slow && slow.landedAtUs > fromUs && bird.status === 'active') {
+    found.push({ sort: 'slow', text: slowWords(slow) });
+  }
+  const rule = rulesFor(flightsUnusual, labels, rules)[0] ?? { ...defaultRule('FlightsUnusual'), timezone };
+  const periods = periodsOf(rule.per, rule.timezone);
+  let period = periods.at(nowUs);
+  for (let count = 0; count < MOST_PERIODS && period.untilUs > fromUs; count += 1) {
+    const counted = await countFlights(bird, history, rule, period, count > 0);
+    const { verdict } = counted;
+    if (verdict === 'fewer' || verdict === 'more' || verdict === 'blind') {
+      const text = unusualWords(counted, rule, region);
+      found.push({ sort: verdict === 'blind' ? 'unjudged' : verdict, text });
+    }
+    period = periods.at(period.fromUs - 1);
+  }
+  return found;
 }

@@ -1,6 +1,6 @@
 /** The report of a month beside the truth of the service, with the whole daemon. */
 import { afterEach, expect, test } from 'vitest';
-import { readMonthReport } from '../../src/store/report/month-report.ts';
+import { readMonthReport } from '../../src/store/month-report.ts';
 import { NOTHING_CONFIGURED } from '../alerting/desk.ts';
 import { openStage, type Stage } from './stage.ts';
 

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createDigests } from '../../src/alerting/send-digests.ts';
 import { digestView } from '../../src/channels/message/digest-view.ts';
 import type { DigestNotification } from '../../src/domain/grouping/notification.ts';
-import { readMonthReport } from '../../src/store/report/month-report.ts';
+import { readMonthReport } from '../../src/store/month-report.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { email } from '../channels/sample-notifications.ts';

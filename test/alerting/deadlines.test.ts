@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createOverdue } from '../../src/alerting/overdue.ts';
 import type { Happening } from '../../src/report.ts';
-import { applyFacts } from '../../src/store/alerts/change-alerts.ts';
-import type { FlightRecord } from '../../src/store/rows/flight-row.ts';
+import { applyFacts } from '../../src/store/change-alerts.ts';
+import type { FlightRecord } from '../../src/store/event-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { birdLog, flight, rule } from '../domain/world.ts';

@@ -11,7 +11,7 @@ import { createCommit } from '../../src/intake/commit.ts';
 import type { Happening } from '../../src/report.ts';
 import { createScenario } from '../../src/simulator/story/scenario.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
-import { writeDecision } from '../../src/store/alerts/change-alerts.ts';
+import { writeDecision } from '../../src/store/change-alerts.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { formatInstant } from '../../src/time/instant.ts';
 import { say } from '../cases.ts';

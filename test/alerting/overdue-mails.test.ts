@@ -4,7 +4,7 @@ import { emailText } from '../../src/channels/email/mail-message.ts';
 import { mailView } from '../../src/channels/message/message-view.ts';
 import type { FactOf } from '../../src/domain/alert/fact.ts';
 import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
-import { applyFacts } from '../../src/store/alerts/change-alerts.ts';
+import { applyFacts } from '../../src/store/change-alerts.ts';
 import { email } from '../channels/sample-notifications.ts';
 import { deadlineMissed, flight, minute, rule } from '../domain/world.ts';
 import { type Desk, MINUTE_MS, openDesk } from './desk.ts';

@@ -5,7 +5,7 @@ import { usualDurationMs } from '../../src/domain/kinds/flight-stuck.ts';
 import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import type { TimeInterval } from '../../src/domain/muting/muting.ts';
-import type { FlightRecord } from '../../src/store/rows/flight-row.ts';
+import type { FlightRecord } from '../../src/store/event-store.ts';
 import type { BirdRecord } from '../../src/store/sql/watched/nests-and-birds.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';

@@ -4,7 +4,7 @@ import { endRemovedRules } from '../../src/alerting/new-configuration.ts';
 import type { Rule } from '../../src/domain/alert/rule.ts';
 import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
-import { applyFacts } from '../../src/store/alerts/change-alerts.ts';
+import { applyFacts } from '../../src/store/change-alerts.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { deadlineMissed, minute, regionHealth, rule, sharedError } from '../domain/world.ts';

@@ -1,7 +1,7 @@
 /** Fills a store as a month of a large organisation would: Birds in Nests, the ends of their Flights, alerts. */
 import { randomUUID } from 'node:crypto';
 import type { Event } from '../../src/domain/alert/event.ts';
-import type { FlightRecord } from '../../src/store/rows/flight-row.ts';
+import type { FlightRecord } from '../../src/store/event-store.ts';
 import type { Store, Transaction } from '../../src/store/store.ts';
 import { formatInstant } from '../../src/time/instant.ts';
 import { anAlert } from '../web/sample.ts';

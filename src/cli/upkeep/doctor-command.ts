@@ -7,7 +7,7 @@ import { type ReplicaView, replicasOf } from '../../operator/read-replicas.ts';
 import type { Edge } from '../../process-io.ts';
 import { exposedFiles, storePath } from '../../store/open-store.ts';
 import { isClockApart, type OwnershipView, type ReplicaRecord } from '../../store/ownership-store.ts';
-import { findObstacle } from '../../store/sqlite/file-obstacle.ts';
+import { findObstacle } from '../../store/sqlite/private-files.ts';
 import { checkStoreFile } from '../../store/sqlite/upkeep/store-file.ts';
 import { durationWords, howMany } from '../../text/duration-words.ts';
 import { parseDuration } from '../../time/duration.ts';

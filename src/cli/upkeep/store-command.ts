@@ -4,14 +4,15 @@ import { resolve } from 'node:path';
 import { isPostgres } from '../../config/sections/postgres-address.ts';
 import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
-import { type CopiedTable, copyStore } from '../../store/copy/copy-store.ts';
 import {
+  type CopiedTable,
+  copyStore,
   filePath,
   openServerMoment,
   openSource,
   openTarget,
   type StorePlace,
-} from '../../store/copy/open-rows.ts';
+} from '../../store/copy/copy-store.ts';
 import type { RowSource, RowTarget } from '../../store/copy/table-rows.ts';
 import type { migratePostgresStore } from '../../store/postgres/postgres-store.ts';
 import { checkStoreFile, copyStoreFile, migrateStoreFile } from '../../store/sqlite/upkeep/store-file.ts';

@@ -10,7 +10,7 @@ import { storeAt, storeShape } from '../../config/sections/store-section.ts';
 import { codeOf, NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { secret } from '../../secret.ts';
-import type { StorePlace } from '../../store/copy/open-rows.ts';
+import type { StorePlace } from '../../store/copy/copy-store.ts';
 import { findConfigFile, secretInFile } from '../config-file.ts';
 import { readConfig } from '../read-config.ts';
 

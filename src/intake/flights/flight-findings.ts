@@ -2,7 +2,7 @@
 import type { Event } from '../../domain/alert/event.ts';
 import type { Fact, Place } from '../../domain/alert/fact.ts';
 import type { Flight } from '../../service/resources.ts';
-import type { FlightRecord } from '../../store/rows/flight-row.ts';
+import type { FlightRecord } from '../../store/event-store.ts';
 import { formatInstant } from '../../time/instant.ts';
 import type { EventCandidate } from '../commit.ts';
 import { flightEvent, markPast, type Names } from '../entry-event.ts';

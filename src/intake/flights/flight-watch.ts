@@ -22,7 +22,7 @@
 import type { Event } from '../../domain/alert/event.ts';
 import { codeOf } from '../../errors.ts';
 import type { Flight } from '../../service/resources.ts';
-import type { FlightRecord } from '../../store/rows/flight-row.ts';
+import type { FlightRecord } from '../../store/event-store.ts';
 import { type Column, type Columns, createColumns } from '../columns.ts';
 import { MOST_OVERLAP_US } from '../lateness.ts';
 import { ANCHOR_MARGIN_US, cursorOf, NOW_MARGIN_US } from '../logs/sweep.ts';

@@ -5,7 +5,7 @@
 import { isStoreFailure, NestwatchError } from '../../errors.ts';
 import type { ServiceClient } from '../../service/client.ts';
 import type { Flight } from '../../service/resources.ts';
-import type { FlightRecord } from '../../store/rows/flight-row.ts';
+import type { FlightRecord } from '../../store/event-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { Clock } from '../../time/clock.ts';
 import { formatInstant, type Instant } from '../../time/instant.ts';

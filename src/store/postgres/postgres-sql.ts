@@ -1,6 +1,15 @@
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
-import { type Held, HeldWrites } from '../rows/held-writes.ts';
-import type { HeldRows, Parameter, Row, RowStatement, Sql, Statements, Value } from '../sql/sql.ts';
+import {
+  type Held,
+  type HeldRows,
+  HeldWrites,
+  type Parameter,
+  type Row,
+  type RowStatement,
+  type Sql,
+  type Statements,
+  type Value,
+} from '../sql/sql.ts';
 
 /** The texts of statements that write rows, by engine the same for all connections. */
 const TEXTS = new WeakMap<RowStatement, string>();

@@ -22,17 +22,16 @@
  * Nothing that others can change is remembered between transactions. Remembered are only the kind of a stream, which
  * never changes, silences by their whole text, and where retention continues.
  *
- *   session.ts         a connection: its locks, how it is lost and restored, whether a commit took place
- *   lineage.ts         a server that lacks what it has confirmed
+ *   session.ts         a connection: its locks, how it is lost and restored, whether a commit took place, and a server
+ *                      that lacks what it has confirmed
  *   postgres-wakes.ts  how replicas wake each other
- *   prompt-store.ts    a server that falls silent while people wait for an answer
  *   postgres-queue.ts  transactions in order, several in one commit, retried on conflicts
  *   migrate.ts         runs the steps of `../versions/steps.ts` that are missing, the first of which is in `../versions/tables.ts`
- *   statements.ts      what a session runs; many rows are sent as one list per column
  *   postgres-sql.ts    what the repositories (`../sql`) run, after the writes held back that a statement could see
  */
-import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
-import { type Clock, createStoreClock } from '../../time/clock.ts';
+import { setImmediate } from 'node:timers/promises';
+import { NestwatchError } from '../../errors.ts';
+import { type Clock, createStoreClock, sleep } from '../../time/clock.ts';
 import { createRepositories, type StoreRepositories } from '../sql/repositories.ts';
 import type { Statements } from '../sql/sql.ts';
 import { createTransactions } from '../sql/transactions.ts';
@@ -44,7 +43,6 @@ import { isWorthAnotherTry } from './postgres-failure.ts';
 import { createPostgresQueue, type PostgresQueue } from './postgres-queue.ts';
 import { PostgresSql } from './postgres-sql.ts';
 import { openPostgresWakes } from './postgres-wakes.ts';
-import { createPromptStore } from './prompt-store.ts';
 import { Session } from './session.ts';
 
 interface PostgresStoreOptions {
@@ -204,7 +202,7 @@ function createStore(
       isOver: isWorthAnotherTry,
       queue,
       // Much work may follow on what was read, so the event loop turns between two statements.
-      pause: () => turnOfEventLoop(),
+      pause: () => setImmediate(),
     }),
     space: createSpace(session, queue.run, clock),
     close() {
@@ -240,4 +238,87 @@ function createSpace(session: Session, run: PostgresQueue['run'], clock: Clock):
 
 function repositoriesOf(session: Session, clock: Clock): StoreRepositories {
   return createRepositories(new PostgresSql(session), clock, () => session.slot);
+}
+
+// The prompt store: a view of a store on a server for those who wait for an answer, such as people and scrapes. If the server falls
+// silent, their transactions fail with `store_down` within `LOOK_MS + ANSWER_MS`, while the watch itself waits until
+// the connection is known to be lost.
+//
+// A slow statement is no silence, since a server that is there answers a question on another connection meanwhile.
+// One that has not answered such a question is not asked another one: until it answers, everybody is refused at once.
+
+/** How long a transaction may take before the server is asked whether it is there. */
+const LOOK_MS = 1_000;
+/** How long it may take to answer that. */
+const ANSWER_MS = 1_500;
+
+function createPromptStore(store: Store, turns: Turns, clock: Clock): Store {
+  /** The question that the server has not answered yet. */
+  let question: { readonly askedMs: number; readonly answered: Promise<unknown> } | undefined;
+
+  function ask(): NonNullable<typeof question> {
+    const answered = turns.shown().then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    const asked = { askedMs: clock.monotonicMs(), answered };
+    question = asked;
+    void answered.then(() => {
+      if (question === asked) question = undefined;
+    });
+    return asked;
+  }
+
+  /** Resolves to why the server cannot be used, or to undefined if it answers. */
+  async function obstacle(signal: AbortSignal): Promise<unknown> {
+    const { askedMs, answered } = question ?? ask();
+    const late = sleep(clock, askedMs + ANSWER_MS - clock.monotonicMs(), signal).then(async () => {
+      // If this process stood still, an answer may have arrived that was not read yet.
+      await setImmediate();
+      await setImmediate();
+      return new NestwatchError('store_down', 'The server of the store does not answer.');
+    });
+    return Promise.race([answered, late]);
+  }
+
+  return {
+    async transaction<T>(work: Parameters<typeof store.transaction<T>>[0]): Promise<T> {
+      if (question && clock.monotonicMs() - question.askedMs >= ANSWER_MS) {
+        const found = await obstacle(AbortSignal.abort());
+        if (found !== undefined) throw found;
+      }
+      let refusal: unknown;
+      let isWorkDone = false;
+      const refuse = () => {
+        if (refusal !== undefined) throw refusal;
+      };
+      const ending = new AbortController();
+      const answer = store
+        .transaction(async (tx) => {
+          isWorkDone = false;
+          refuse();
+          const value = await work(tx);
+          // Whoever was refused is told the truth: nothing is committed.
+          refuse();
+          isWorkDone = true;
+          return value;
+        })
+        .finally(() => ending.abort());
+      const silence = (async () => {
+        for (;;) {
+          await sleep(clock, LOOK_MS, ending.signal);
+          if (ending.signal.aborted) return answer;
+          const found = await obstacle(ending.signal);
+          // From now on only the commit itself tells whether it takes place.
+          if (found === undefined || isWorkDone) continue;
+          refusal = found;
+          throw found;
+        }
+      })();
+      answer.catch(() => {});
+      return Promise.race([answer, silence]);
+    },
+    space: () => store.space(),
+    close: () => store.close(),
+  };
 }

@@ -15,7 +15,7 @@ import {
   versionOf,
 } from '../versions/steps.ts';
 import type { Connection } from './connection.ts';
-import { vacuumInto } from './partial-file.ts';
+import { vacuumInto } from './private-files.ts';
 
 /** Earlier versions can damage a database that two programs have open (https://www.sqlite.org/wal.html#walresetbug). */
 const OLDEST_SQLITE = '3.51.3';

@@ -3,10 +3,21 @@
  * nestwatch creates belong to its user alone. Existing files keep their permissions, since somebody may have set them
  * on purpose, but are warned about.
  */
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, realpathSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { NestwatchError } from '../../errors.ts';
-import { whyNotWritten } from './file-obstacle.ts';
 
 const OTHERS = 0o077;
 const OTHERS_WRITE = 0o022;
@@ -79,7 +90,7 @@ export function requireStoreFile(path: string): void {
 /**
  * Flushes a file and its directory: a rename survives a power failure only once the directory is on the disk as well.
  */
-export function syncFile(path: string): void {
+function syncFile(path: string): void {
   const file = openSync(path, 'r');
   try {
     fsyncSync(file);
@@ -109,4 +120,93 @@ function modeOf(path: string): number {
 
 function octal(mode: number): string {
   return (mode & 0o777).toString(8).padStart(4, '0');
+}
+
+// Finds out why a file cannot be made or written, for people to read: an error's code alone does not say where.
+
+/**
+ * What keeps this process from making the file, or from writing to it and beside it if it exists; undefined if nothing
+ * is found. Missing directories are no obstacle. Creates nothing.
+ */
+export function findObstacle(path: string): string | undefined {
+  const file = resolve(path);
+  let nearest = file;
+  while (!existsSync(nearest)) nearest = dirname(nearest);
+  const isDirectory = statSync(nearest).isDirectory();
+  if (nearest !== file) return isDirectory ? refusal(nearest) : `${nearest} is not a directory`;
+  if (isDirectory) return `${path} is a directory`;
+  const real = realpathSync(file);
+  return refusal(real) ?? refusal(dirname(real));
+}
+
+/** Why a file could not be made or written, to complete a sentence. */
+function whyNotWritten(error: unknown, path: string): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason';
+  return findObstacle(path) ?? code;
+}
+
+/** In a container it is usually a volume of another user (`EACCES`), or a read-only file system (`EROFS`). */
+function refusal(path: string): string | undefined {
+  try {
+    accessSync(path, constants.W_OK);
+    return undefined;
+  } catch (error) {
+    return `${path} may not be written to (${String((error as NodeJS.ErrnoException).code)})`;
+  }
+}
+
+// A copy of a store in a new file, which gets its name only once it is complete.
+
+/** Copies a snapshot of the database to the new file `to`, which only its owner may read. */
+export function vacuumInto(db: { prepare(sql: string): { run(to: string): unknown } }, to: string): void {
+  const partial = makePartial(to);
+  try {
+    db.prepare('VACUUM INTO ?').run(partial);
+    namePartial(to);
+  } finally {
+    removePartial(to);
+  }
+}
+
+/**
+ * Creates the file that holds a copy until it is complete. Throws `usage` unless `to` names a new file, and
+ * `store_failed` if no file can be made there.
+ */
+export function makePartial(to: string): string {
+  if (to === '') throw new NestwatchError('usage', 'name a new file');
+  if (existsSync(to)) throw new NestwatchError('usage', `${to} is there already: name a new file`);
+  if (existsSync(`${to}-wal`)) {
+    throw new NestwatchError(
+      'usage',
+      `${to}-wal belongs to a store that was there: move it to where that one is now`,
+    );
+  }
+  const partial = partialOf(to);
+  try {
+    removePartial(to);
+    closeSync(openSync(partial, 'wx', 0o600));
+    return partial;
+  } catch (cause) {
+    const directory = dirname(to);
+    const why = existsSync(directory)
+      ? whyNotWritten(cause, to)
+      : (findObstacle(to) ?? `there is no directory ${directory}`);
+    throw new NestwatchError('store_failed', `The copy ${to} cannot be written: ${why}.`, { cause });
+  }
+}
+
+/** Gives a complete copy its name. */
+export function namePartial(to: string): void {
+  syncFile(partialOf(to));
+  renameSync(partialOf(to), to);
+  syncFile(dirname(to));
+}
+
+/** Removes an incomplete copy, if there is one. */
+export function removePartial(to: string): void {
+  for (const ending of ['', '-wal', '-shm']) rmSync(`${partialOf(to)}${ending}`, { force: true });
+}
+
+function partialOf(to: string): string {
+  return `${to}.partial`;
 }

@@ -6,13 +6,11 @@ import { createRepositories } from '../sql/repositories.ts';
 import { createTransactions } from '../sql/transactions.ts';
 import type { Store, StoreSpace } from '../store.ts';
 import type { Step } from '../versions/steps.ts';
-import { type Connection, openConnection } from './connection.ts';
+import { type Connection, openConnection, SqliteSql } from './connection.ts';
 import { takeLock } from './lock.ts';
 import { prepareSchema } from './prepare-schema.ts';
 import { trueName } from './private-files.ts';
-import { SqliteSql } from './sqlite-sql.ts';
-import { createTransactionQueue } from './transaction-queue.ts';
-import { type LockPatience, whenFree } from './when-free.ts';
+import { createTransactionQueue, type LockPatience, whenFree } from './transaction-queue.ts';
 
 interface SqliteStoreOptions extends LockPatience {
   /** A file, created with its directory if missing, or `:memory:` for trials. */

@@ -12,9 +12,9 @@
  * it, while the event loop goes on. After a while whoever waits is rejected with `store_down`, as by a server that is
  * away, and then everybody at once until the lock is free, so that nobody mistakes silence for health.
  */
-
 import { NestwatchError } from '../../errors.ts';
 import { type Clock, sleep } from '../../time/clock.ts';
+import { type Patience, waitToOpen } from '../../time/wait-to-open.ts';
 import type { Connection } from './connection.ts';
 import { isBusy, isFatal } from './failure.ts';
 
@@ -25,7 +25,7 @@ const MAX_BATCH_MS = 50;
 /** How long another program may hold the lock before anybody is rejected: longer than a usual checkpoint. */
 const PATIENCE_MS = 2_000;
 /** How often the lock is tried meanwhile; a try takes microseconds. */
-export const LOCK_RETRY_MS = 20;
+const LOCK_RETRY_MS = 20;
 
 export interface TransactionQueue {
   run<T>(work: () => Promise<T>): Promise<T>;
@@ -144,4 +144,17 @@ export function createTransactionQueue({
       await working;
     },
   };
+}
+
+/** How a program that has locked the store is waited for: ten seconds by default. */
+export type LockPatience = Omit<Patience, 'patienceMs'> & { readonly patienceMs?: number | undefined };
+
+const LOCK_PATIENCE_MS = 10_000;
+
+/** Calls `open` again until no other program has locked the store, or throws what it threw last. */
+export function whenFree<T>(
+  open: () => T | Promise<T>,
+  { patienceMs = LOCK_PATIENCE_MS, ...patience }: LockPatience,
+): Promise<T> {
+  return waitToOpen(open, isBusy, LOCK_RETRY_MS, { ...patience, patienceMs });
 }

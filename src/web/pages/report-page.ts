@@ -3,7 +3,7 @@ import type { Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import { type ReportRow, reportCsv } from '../../domain/digest/report-figures.ts';
 import { birdPath, nestPath } from '../../http/page-path.ts';
-import { type Month, readMonthReport } from '../../store/report/month-report.ts';
+import { type Month, readMonthReport } from '../../store/month-report.ts';
 import { oneOf, readQuery, refuse } from '../requests/query.ts';
 import type { PagesOptions } from '../web-options.ts';
 import { strip } from './frame/charts.ts';

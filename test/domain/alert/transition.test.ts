@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Alert, AlertState } from '../../../src/domain/alert/alert.ts';
-import { transitions } from '../../../src/store/alerts/change-alerts.ts';
+import { transitions } from '../../../src/store/change-alerts.ts';
 
 const alert = (id: string, state: AlertState): Alert => ({
   id,

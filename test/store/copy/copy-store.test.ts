@@ -10,8 +10,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { copyStore, TableDigest } from '../../../src/store/copy/copy-store.ts';
-import { openSource, openTarget } from '../../../src/store/copy/open-rows.ts';
+import { copyStore, openSource, openTarget, TableDigest } from '../../../src/store/copy/copy-store.ts';
 import type { Row, Sql } from '../../../src/store/sql/sql.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { fillStore } from '../../bench/pages-store.ts';

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { findObstacle } from '../../../src/store/sqlite/file-obstacle.ts';
+import { findObstacle } from '../../../src/store/sqlite/private-files.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'nestwatch-obstacle-'));
 const at = (name: string) => join(root, name);

@@ -3,9 +3,13 @@ import { DeliveryCounts } from '../../../src/store/sql/queued/delivery-counts.ts
 import { SqlOutbox } from '../../../src/store/sql/queued/sql-outbox.ts';
 import { SqlEvents } from '../../../src/store/sql/watched/events.ts';
 import { SqlStreams } from '../../../src/store/sql/watched/feed-streams.ts';
-import { type Connection, openConnection, type Value } from '../../../src/store/sqlite/connection.ts';
+import {
+  type Connection,
+  openConnection,
+  SqliteSql,
+  type Value,
+} from '../../../src/store/sqlite/connection.ts';
 import { prepareSchema } from '../../../src/store/sqlite/prepare-schema.ts';
-import { SqliteSql } from '../../../src/store/sqlite/sqlite-sql.ts';
 import { delivery, event } from '../contract/sample-records.ts';
 
 const PARTS = 8;

@@ -4,7 +4,7 @@ import { createAlerts } from '../../../src/store/sql/alerted/alerts.ts';
 import { createBirds } from '../../../src/store/sql/watched/birds.ts';
 import { createFlights } from '../../../src/store/sql/watched/flights.ts';
 import { createOverdue } from '../../../src/store/sql/watched/judged-times.ts';
-import type { SqliteSql } from '../../../src/store/sqlite/sqlite-sql.ts';
+import type { SqliteSql } from '../../../src/store/sqlite/connection.ts';
 import { openNoted } from './noted-statements.ts';
 
 /** The statements of a reading, each with how SQLite finds its rows. */

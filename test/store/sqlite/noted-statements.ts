@@ -1,7 +1,6 @@
 import { onTestFinished } from 'vitest';
-import { type Connection, openConnection } from '../../../src/store/sqlite/connection.ts';
+import { type Connection, openConnection, SqliteSql } from '../../../src/store/sqlite/connection.ts';
 import { prepareSchema } from '../../../src/store/sqlite/prepare-schema.ts';
-import { SqliteSql } from '../../../src/store/sqlite/sqlite-sql.ts';
 
 /** An empty store until the end of the test, and the statements that are prepared in it. */
 export function openNoted() {

@@ -2,8 +2,8 @@ import type { Event } from '../../../domain/alert/event.ts';
 import type { Link } from '../../../domain/evaluate/decide.ts';
 import type { OldEvents } from '../../../domain/grouping/sorts.ts';
 import type { AgedSpan } from '../../alert-store.ts';
+import type { EventRow } from '../../event-store.ts';
 import type { LinkedSpan } from '../../outbox-store.ts';
-import type { EventRow } from '../../rows/event-row.ts';
 import { lastOfEach, type RowStatement, type Sql } from '../sql.ts';
 import type { SqlEvents } from '../watched/events.ts';
 

@@ -3,8 +3,13 @@
  * ended, so alerts that come and go in between hide none of the others.
  */
 import type { Alert } from '../../../domain/alert/alert.ts';
-import type { AlertQuery, CausePage, CauseQuery } from '../../alert-store.ts';
-import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
+import {
+  type AlertQuery,
+  type AlertRow,
+  alertOf,
+  type CausePage,
+  type CauseQuery,
+} from '../../alert-store.ts';
 import { readable } from '../readable.ts';
 import type { Sql } from '../sql.ts';
 import { Conditions, formatCursor, parseCursor } from '../watched/conditions.ts';

@@ -5,16 +5,19 @@ import { type Failing, MOST_FAILING } from '../../../domain/context/findings.ts'
 import type { Episode } from '../../../domain/digest/digest.ts';
 import type { Link } from '../../../domain/evaluate/decide.ts';
 import type { OldEvents } from '../../../domain/grouping/sorts.ts';
-import type { AgedSpan, AlertQuery, CausePage, CauseQuery } from '../../alert-store.ts';
-import type { LinkedSpan } from '../../outbox-store.ts';
 import {
+  type AgedSpan,
+  type AlertQuery,
   type AlertRow,
   alertOf,
+  type CausePage,
+  type CauseQuery,
   episodeOf,
   foundBy,
   type LabelsRow,
   labelsPage,
-} from '../../rows/alert-row.ts';
+} from '../../alert-store.ts';
+import type { LinkedSpan } from '../../outbox-store.ts';
 import { readable } from '../readable.ts';
 import { createNumbering, lastOfEach, namesOf, type Parameter, type RowStatement, type Sql } from '../sql.ts';
 import type { BirdStanding } from '../watched/bird-standing.ts';

@@ -4,8 +4,8 @@
  */
 import type { Digest, EndedSilenced, Episode } from '../../../domain/digest/digest.ts';
 import type { EndedFlight } from '../../../domain/digest/flight-tally.ts';
-import { readBody } from '../../rows/event-row.ts';
-import { beginningOf, beginningSql } from '../../texts/text-beginning.ts';
+import { readBody } from '../../event-store.ts';
+import { beginningOf, beginningSql } from '../../filter.ts';
 import type { Sql } from '../sql.ts';
 
 /** The progress of the digests of one name. */

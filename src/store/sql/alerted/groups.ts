@@ -4,7 +4,7 @@
  */
 import type { Alert } from '../../../domain/alert/alert.ts';
 import type { AlertInGroup, Group, GroupMember } from '../../../domain/grouping/group.ts';
-import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
+import { type AlertRow, alertOf } from '../../alert-store.ts';
 import { readable } from '../readable.ts';
 import { type HeldRows, lastOfEach, type RowStatement, type Sql, upsertRows } from '../sql.ts';
 

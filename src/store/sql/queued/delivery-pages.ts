@@ -2,9 +2,9 @@
  * Reads deliveries in pages, newest first. If few of many match, a page examines a limited number; `next` then says
  * where to continue.
  */
-import type { DeliveryQuery, ListedDelivery } from '../../outbox-store.ts';
-import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
-import { type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
+
+import { type AlertRow, alertOf } from '../../alert-store.ts';
+import { type DeliveryQuery, type DeliveryRow, deliveryOf, type ListedDelivery } from '../../outbox-store.ts';
 import { readable } from '../readable.ts';
 import type { Sql } from '../sql.ts';
 import { Conditions, formatCursor, parseCursor } from '../watched/conditions.ts';

@@ -7,8 +7,13 @@
  */
 import type { Event } from '../../../domain/alert/event.ts';
 import type { Notification } from '../../../domain/grouping/notification.ts';
-import type { Delivery, LinkedSpan, SentNotification } from '../../outbox-store.ts';
-import { type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
+import {
+  type Delivery,
+  type DeliveryRow,
+  deliveryOf,
+  type LinkedSpan,
+  type SentNotification,
+} from '../../outbox-store.ts';
 import type { HeldRows, RowStatement, Sql } from '../sql.ts';
 import type { SqlEvents } from '../watched/events.ts';
 import type { DeliveryCounts } from './delivery-counts.ts';

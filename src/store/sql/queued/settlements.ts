@@ -1,5 +1,6 @@
 /** Settles attempts: updates the delivery, its lane, and its integration's health. */
 import {
+  type DeliveryRow,
   type DeliveryState,
   type FailingIntegration,
   type Lane,
@@ -7,10 +8,8 @@ import {
   type Settlement,
   TRIED_EVERY_US,
 } from '../../outbox-store.ts';
-import type { DeliveryRow } from '../../rows/delivery-row.ts';
 import { lastOfEach, type RowStatement, type Sql } from '../sql.ts';
-import { CLAIMABLE } from './claims.ts';
-import type { SqlLanes } from './lanes.ts';
+import { CLAIMABLE, type SqlLanes } from './claims.ts';
 
 /** A delivery before it settles. */
 type Before = Lane &

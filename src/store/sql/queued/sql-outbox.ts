@@ -1,25 +1,26 @@
 import type { Notification } from '../../../domain/grouping/notification.ts';
-import type {
-  ClaimChoice,
-  ClaimedDelivery,
-  Delivery,
-  DeliveryQuery,
-  DeliveryState,
-  FailingIntegration,
-  Lane,
-  LinkedSpan,
-  ListedDelivery,
-  SentNotification,
-  Settlement,
+import {
+  type ClaimChoice,
+  type ClaimedDelivery,
+  type ClaimedRow,
+  type Delivery,
+  type DeliveryQuery,
+  type DeliveryRow,
+  type DeliveryState,
+  deliveryOf,
+  type FailingIntegration,
+  type Lane,
+  type LinkedSpan,
+  type ListedDelivery,
+  readClaimed,
+  type SentNotification,
+  type Settlement,
 } from '../../outbox-store.ts';
-import { type ClaimedRow, type DeliveryRow, deliveryOf, readClaimed } from '../../rows/delivery-row.ts';
-import { BESIDE_HELD } from '../../rows/held-writes.ts';
-import { createNumbering, type HeldRows, namesOf, type RowStatement, type Sql } from '../sql.ts';
+import { BESIDE_HELD, createNumbering, type HeldRows, namesOf, type RowStatement, type Sql } from '../sql.ts';
 import type { SqlEvents } from '../watched/events.ts';
-import { SqlClaims } from './claims.ts';
+import { firstInLanes, LANE_IS_FREE, SqlClaims, SqlLanes } from './claims.ts';
 import type { DeliveryCounts } from './delivery-counts.ts';
 import { DeliveryPages } from './delivery-pages.ts';
-import { firstInLanes, LANE_IS_FREE, SqlLanes } from './lanes.ts';
 import { type Covered, SqlNotified } from './notified.ts';
 import { SqlSettlements } from './settlements.ts';
 

@@ -48,7 +48,7 @@ function textsOf(engine: Sql['engine']) {
   };
 }
 
-/** A server may have lost later epochs (`../../postgres/lineage.ts`). */
+/** A server may have lost later epochs (`followServer` in `../../postgres/session.ts`). */
 const LAST_EPOCH = { sqlite: 'epoch', postgres: 'greatest(epoch, (SELECT epochs FROM server))' };
 
 /**

@@ -5,8 +5,8 @@
 import { ERRORS_KEPT_US, MOST_ERRORS } from '../../../domain/context/findings.ts';
 import { HAS_LEFT } from '../../../domain/grouping/group.ts';
 import { MAX_EVENTS } from '../../../domain/grouping/notification.ts';
+import { HOUR_US, HOURS_KEPT } from '../../event-store.ts';
 import type { DeliveryState } from '../../outbox-store.ts';
-import { HOUR_US, HOURS_KEPT } from '../../rows/nest-hours.ts';
 import type { DeliveryCounts } from '../queued/delivery-counts.ts';
 import type { RowStatement, Sql } from '../sql.ts';
 

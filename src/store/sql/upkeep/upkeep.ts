@@ -1,7 +1,7 @@
 import type { Alert } from '../../../domain/alert/alert.ts';
 import { rolledBackAlert, setAheadAlert } from '../../../domain/evaluate/decide.ts';
 import { type Group, rolledBackGroup } from '../../../domain/grouping/group.ts';
-import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
+import { type AlertRow, alertOf } from '../../alert-store.ts';
 import type { DeliveryCounts } from '../queued/delivery-counts.ts';
 import type { RowStatement, Sql, Value } from '../sql.ts';
 import { Prune } from './prune.ts';

@@ -1,6 +1,6 @@
 import { LIMITS } from '../../../limits.ts';
 import type { WriteRecord } from '../../../report.ts';
-import { searchTerm } from '../../texts/search-term.ts';
+import { searchTerm } from '../../filter.ts';
 import type { Sql } from '../sql.ts';
 import { contains } from '../watched/conditions.ts';
 

@@ -12,7 +12,7 @@ import {
   type NestQuery,
   STANDINGS,
 } from '../../bird-store.ts';
-import { HOUR_US } from '../../rows/nest-hours.ts';
+import { HOUR_US } from '../../event-store.ts';
 import type { Sql } from '../sql.ts';
 import { isFiringAlertOf } from './bird-standing.ts';
 import { Conditions, formatCursor, parseCursor } from './conditions.ts';

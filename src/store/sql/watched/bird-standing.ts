@@ -3,7 +3,7 @@
  * and how many alerts about it fire. So a list of ten thousand Birds, those in trouble first, is read from one index.
  */
 import { birdOfScope } from '../../../domain/alert/fact.ts';
-import { decidesStanding, type FlightRecord, latestFlight } from '../../rows/flight-row.ts';
+import { decidesStanding, type FlightRecord, latestFlight } from '../../event-store.ts';
 import type { RowStatement, Sql } from '../sql.ts';
 
 /** An SQL expression for how many alerts of a Bird fire; both arguments are expressions. */

@@ -13,8 +13,7 @@ import type {
   NestOverview,
   NestQuery,
 } from '../../bird-store.ts';
-import type { EventRow } from '../../rows/event-row.ts';
-import { HOUR_US } from '../../rows/nest-hours.ts';
+import { type EventRow, HOUR_US } from '../../event-store.ts';
 import type { Sql } from '../sql.ts';
 import { BirdPages } from './bird-pages.ts';
 import type { SqlEvents } from './events.ts';

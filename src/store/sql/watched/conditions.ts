@@ -1,7 +1,7 @@
 /** Builds the WHERE conditions of pages for people; values are numbered in order. */
 
 import { NestwatchError } from '../../../errors.ts';
-import { foldedText, type SearchedColumns, searchTerm } from '../../texts/search-term.ts';
+import { foldedText, type SearchedColumns, searchTerm } from '../../filter.ts';
 import type { Parameter, Sql } from '../sql.ts';
 
 export class Conditions {

@@ -4,8 +4,8 @@
  * On SQLite the events of a few Birds are read from their own streams, one after another.
  */
 import { EVENT_FEEDS, type EventFeed } from '../../../domain/alert/event.ts';
+import type { EventRow } from '../../event-store.ts';
 import type { Filter } from '../../filter.ts';
-import type { EventRow } from '../../rows/event-row.ts';
 import type { Sql } from '../sql.ts';
 import { Conditions, formatCursor, parseCursor } from './conditions.ts';
 

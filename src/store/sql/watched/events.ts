@@ -4,11 +4,9 @@
  */
 import { type Event, type OwnFeed, readShortId, SHORT_ID_ERA, shortId } from '../../../domain/alert/event.ts';
 import { foldedGuid } from '../../../text/short-names.ts';
-import { bodyOf, type EventRow, eventOf, idOf } from '../../rows/event-row.ts';
-import { nestHours } from '../../rows/nest-hours.ts';
+import { bodyOf, type EventRow, eventOf, idOf, nestHours } from '../../event-store.ts';
 import { createNumbering, namesOf, type RowStatement, type Sql } from '../sql.ts';
-import type { EventQuery } from './event-pages.ts';
-import { EventPages, ofNest } from './event-pages.ts';
+import { EventPages, type EventQuery, ofNest } from './event-pages.ts';
 import type { SqlStreams } from './feed-streams.ts';
 
 /** A UUIDv7 holds the millisecond of its creation, but an entry's `createdAt` may have been cut to the second. */

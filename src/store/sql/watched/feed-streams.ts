@@ -8,7 +8,7 @@
 
 import { createHash } from 'node:crypto';
 import type { EventFeed, Feed, OwnFeed } from '../../../domain/alert/event.ts';
-import type { StreamKind } from '../../rows/event-row.ts';
+import type { StreamKind } from '../../event-store.ts';
 import { lastOfEach, type RowStatement, type Sql, upsertRows } from '../sql.ts';
 
 export interface StreamRecord<Of extends EventFeed = EventFeed> {

@@ -6,9 +6,8 @@
 import type { Event } from '../../../domain/alert/event.ts';
 import { foldedGuid } from '../../../text/short-names.ts';
 import type { FlightOverview, FlightQuery } from '../../bird-store.ts';
-import { readBody } from '../../rows/event-row.ts';
-import type { FlightRow as StoredFlight } from '../../rows/flight-row.ts';
-import { beginningOf, beginningSql } from '../../texts/text-beginning.ts';
+import { readBody, type FlightRow as StoredFlight } from '../../event-store.ts';
+import { beginningOf, beginningSql } from '../../filter.ts';
 import type { Sql } from '../sql.ts';
 import { addBird } from './bird-pages.ts';
 import { Conditions, formatCursor, parseCursor } from './conditions.ts';

@@ -6,7 +6,7 @@
 import type { FlightEnded } from '../../../domain/alert/fact.ts';
 import type { FlightOutcome } from '../../../domain/grouping/notification.ts';
 import type { Landed } from '../../../domain/kinds/judge.ts';
-import { type FlightRecord, type FlightRow, flightOf, outcomeOf } from '../../rows/flight-row.ts';
+import { type FlightRecord, type FlightRow, flightOf, outcomeOf } from '../../event-store.ts';
 import { lastOfEach, type RowStatement, type Sql } from '../sql.ts';
 import type { BirdStanding } from './bird-standing.ts';
 

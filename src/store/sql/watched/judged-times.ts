@@ -5,7 +5,7 @@
 import type { Alert } from '../../../domain/alert/alert.ts';
 import type { FlightTail, Place } from '../../../domain/alert/fact.ts';
 import type { BirdToJudge, FlightToJudge } from '../../../domain/kinds/judge.ts';
-import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
+import { type AlertRow, alertOf } from '../../alert-store.ts';
 import { readable } from '../readable.ts';
 import type { RowStatement, Sql } from '../sql.ts';
 

@@ -3,7 +3,7 @@
  * listed are kept as not `present` until retention deletes them.
  */
 import type { Clock } from '../../../time/clock.ts';
-import { foldedText } from '../../texts/search-term.ts';
+import { foldedText } from '../../filter.ts';
 import { lastOfEach, namesOf, type RowStatement, type Sql, upsertRows } from '../sql.ts';
 import { firingAlerts } from './bird-standing.ts';
 

@@ -1,12 +1,10 @@
 /** A store in a file, as one side of a copy. */
 import type { RowSource, RowTarget } from '../../copy/table-rows.ts';
 import { STEPS, statementsOf, versionOf } from '../../versions/steps.ts';
-import { openConnection } from '../connection.ts';
+import { openConnection, SqliteSql } from '../connection.ts';
 import { takeLock } from '../lock.ts';
-import { makePartial, namePartial, removePartial } from '../partial-file.ts';
 import { APPLICATION_ID, configure, refuseForeign } from '../prepare-schema.ts';
-import { requireStoreFile, trueName } from '../private-files.ts';
-import { SqliteSql } from '../sqlite-sql.ts';
+import { makePartial, namePartial, removePartial, requireStoreFile, trueName } from '../private-files.ts';
 
 /** For indexes, whose order differs from that of the rows written. */
 const CACHE_KIB = 65_536;

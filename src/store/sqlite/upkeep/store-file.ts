@@ -6,9 +6,8 @@ import { STEPS, type Step, type TableChange, versionOf } from '../../versions/st
 import { openConnection } from '../connection.ts';
 import { isBusy, storeFailure } from '../failure.ts';
 import { takeLock } from '../lock.ts';
-import { vacuumInto } from '../partial-file.ts';
 import { prepareSchema, refuseForeign } from '../prepare-schema.ts';
-import { requireStoreFile, trueName } from '../private-files.ts';
+import { requireStoreFile, trueName, vacuumInto } from '../private-files.ts';
 
 const BUSY_TIMEOUT_MS = 5_000;
 

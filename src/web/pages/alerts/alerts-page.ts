@@ -16,7 +16,7 @@ import {
 } from '../../../operator/read-alerts.ts';
 import type { Cause } from '../../../store/alert-store.ts';
 import type { FlightEnds, NestKey } from '../../../store/bird-store.ts';
-import { messageOfEpisode } from '../../../store/report/episode-messages.ts';
+import { messageOfEpisode } from '../../../store/month-report.ts';
 import type { Transaction } from '../../../store/store.ts';
 import {
   type AskedAlerts,

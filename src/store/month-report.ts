@@ -2,27 +2,27 @@
  * Reads what is reported of a month: how Flights ended, by the counts that are kept of them, and which alerts fired. No
  * event is read but the last message of a few causes. It is read in many short transactions, so that nobody waits for it.
  */
-import type { Alert, Labels } from '../../domain/alert/alert.ts';
-import type { Episode } from '../../domain/digest/digest.ts';
+import type { Alert, Labels } from '../domain/alert/alert.ts';
+import type { Event } from '../domain/alert/event.ts';
+import type { Episode } from '../domain/digest/digest.ts';
 import {
   alertsOfMonth,
   impairsWatch,
   objectiveRows,
   type ReportedObjective,
   type ReportRow,
-} from '../../domain/digest/report-figures.ts';
-import { successRatio } from '../../domain/statistics/flight-statistics.ts';
-import { exactZoneTime } from '../../text/instant-words.ts';
-import { type Period, periodsOf } from '../../time/zone-format.ts';
-import type { EndCounts } from '../bird-store.ts';
-import { countDeadlines, type DeadlineConfig } from '../load-deadlines.ts';
-import { episodeOf } from '../rows/alert-row.ts';
-import { HOUR_US, HOURS_KEPT } from '../rows/nest-hours.ts';
-import type { Store } from '../store.ts';
-import { messageOfEpisode } from './episode-messages.ts';
+} from '../domain/digest/report-figures.ts';
+import { successRatio } from '../domain/statistics/flight-statistics.ts';
+import { exactZoneTime } from '../text/instant-words.ts';
+import { type Period, periodsOf } from '../time/zone-format.ts';
+import { episodeOf } from './alert-store.ts';
+import type { EndCounts } from './bird-store.ts';
+import { HOUR_US, HOURS_KEPT } from './event-store.ts';
+import { countDeadlines, type DeadlineConfig } from './read-history.ts';
+import type { Store, Transaction } from './store.ts';
 
 /** All Nests of some regions, or one of a region. */
-export interface ReportQuery {
+interface ReportQuery {
   readonly regions: readonly string[];
   readonly nestId: string | undefined;
   /** As `2026-11`; by default the latest. */
@@ -235,4 +235,29 @@ async function readEpisodes(store: Store, { regions, nestId, nowUs }: ReportQuer
     place = { resolvedAtUs: last?.resolvedAtUs ?? 0, alertId: last?.episode.alertId ?? '' };
   }
   return { episodes: [...found.values()], alertsUs: Math.max(place.resolvedAtUs, fromUs) };
+}
+
+// Reads what was said in an episode of an alert, also after the alert itself was deleted.
+
+/** The last message of an episode that ended; empty if there was none, or it is no longer kept. */
+export async function messageOfEpisode(tx: Transaction, episode: Episode): Promise<string> {
+  const alert = await tx.alerts.find(episode.alertId);
+  const isLast = alert?.startsAtUs === episode.startsAtUs;
+  const [last] = isLast ? await tx.alerts.events(alert.id, 0, 1, alert.lastSeq) : [];
+  if (last?.event.message) return last.event.message;
+  const [failure] = await failuresOf(tx, episode, 1);
+  return failure?.message ?? (isLast ? (alert.annotations.description ?? '') : '');
+}
+
+/** Its failed Flights, newest first. */
+export async function failuresOf(
+  tx: Transaction,
+  { labels, startsAtUs, endsAtUs }: Pick<Alert, 'labels' | 'startsAtUs' | 'endsAtUs'>,
+  limit: number,
+): Promise<Event[]> {
+  const { region, bird_id: bird } = labels;
+  if (bird === undefined) return [];
+  const times = { sinceUs: startsAtUs, untilUs: endsAtUs + 1 };
+  const { events } = await tx.events.page({ region, bird, type: 'flight.failed', ...times, limit });
+  return events.filter(({ birdId }) => birdId === bird);
 }

@@ -1,22 +1,94 @@
 /**
- * Finds the errors that Birds may share once alerts of failed Flights have changed, for SharedCause. Each error is looked
- * up once, however many alerts changed, and nothing is looked up if none of these alerts changed.
+ * Changes alerts for whatever cause: loads the alerts of the facts' scopes, lets `domain/` decide, writes the
+ * decision and links its events, all in the caller's transaction.
  */
-import type { Alert } from '../../domain/alert/alert.ts';
-import type { FactOf, RuledFact } from '../../domain/alert/fact.ts';
-import type { Rule } from '../../domain/alert/rule.ts';
-import { rulesFor } from '../../domain/evaluate/choose-rule.ts';
-import type { Decision, Link } from '../../domain/evaluate/decide.ts';
-import { type GroupMember, HAS_LEFT } from '../../domain/grouping/group.ts';
-import { flightFailed } from '../../domain/kinds/failures/flight-failed.ts';
+
+import { type Action, isOpen } from '../domain/action/action.ts';
+import type { Alert } from '../domain/alert/alert.ts';
+import { birdScope, type FactOf, type RuledFact, scopeOf } from '../domain/alert/fact.ts';
+import type { Rule } from '../domain/alert/rule.ts';
+import { rulesFor } from '../domain/evaluate/choose-rule.ts';
+import { type Decision, decide, type Link } from '../domain/evaluate/decide.ts';
+import { type GroupMember, HAS_LEFT } from '../domain/grouping/group.ts';
+import { flightFailed } from '../domain/kinds/failures/flight-failed.ts';
 import {
   isPart,
   MOST_LISTED,
   type SharedCauseRule,
   sharedCause,
   subjectOfCause,
-} from '../../domain/kinds/failures/shared-cause.ts';
-import type { Transaction } from '../store.ts';
+} from '../domain/kinds/failures/shared-cause.ts';
+import type { Happening } from '../report.ts';
+import type { Transaction } from './store.ts';
+
+interface AlertChanges {
+  /** How many alerts were written. */
+  readonly written: number;
+  /** Alerts that newly fire or are newly resolved. Report them once the transaction is committed. */
+  readonly happenings: readonly Happening[];
+}
+
+/** Lets facts change the alerts of their scopes. */
+export async function applyFacts(
+  tx: Pick<Transaction, 'alerts' | 'groups' | 'faults'>,
+  facts: readonly RuledFact[],
+  rules: readonly Rule[],
+  nowUs: number,
+): Promise<AlertChanges> {
+  if (facts.length === 0) return { written: 0, happenings: [] };
+  const known = await tx.alerts.ofScopes([...new Set(facts.map(scopeOf))]);
+  return writeDecision(tx, known, decide(facts, known, rules, nowUs), rules, nowUs);
+}
+
+/**
+ * Writes what was decided about alerts, and what follows for causes that they share. `known` are the alerts it was
+ * decided from, as loaded in this transaction.
+ */
+export async function writeDecision(
+  tx: Pick<Transaction, 'alerts' | 'groups' | 'faults'>,
+  known: readonly Alert[],
+  { alerts, links, faults = [] }: Decision,
+  rules: readonly Rule[],
+  nowUs: number,
+): Promise<AlertChanges> {
+  if (alerts.length > 0) {
+    await tx.alerts.put(alerts);
+    await tx.alerts.linkEvents(links);
+  }
+  const happenings = transitions(known, alerts).map(
+    ({ alert: { id: alertId, alertname, labels }, state }): Happening => ({
+      what: 'alert',
+      alertname,
+      region: labels.region ?? '',
+      state,
+      alertId,
+    }),
+  );
+  for (const fault of faults.length > 0 ? await tx.faults.note(faults, nowUs) : []) {
+    happenings.push({ what: 'set_aside', ...fault });
+  }
+  const shared = await applyFacts(tx, await sharedErrors(tx, known, { alerts, links }, rules), rules, nowUs);
+  return { written: alerts.length + shared.written, happenings: [...happenings, ...shared.happenings] };
+}
+
+/** An alert that fired or resolved. */
+interface Transition {
+  readonly alert: Alert;
+  readonly state: 'firing' | 'resolved';
+}
+
+/** Which of the changed alerts entered another state that people are told about. */
+export function transitions(before: readonly Alert[], after: readonly Alert[]): Transition[] {
+  const states = new Map(before.map((alert) => [alert.id, alert.state]));
+  return after.flatMap((alert) => {
+    const was = states.get(alert.id) ?? 'pending';
+    if (alert.state === was || alert.state === 'pending') return [];
+    return [{ alert, state: alert.state }];
+  });
+}
+
+// Finds the errors that Birds may share once alerts of failed Flights have changed, for SharedCause. Each error is looked
+// up once, however many alerts changed, and nothing is looked up if none of these alerts changed.
 
 /** Failures of one Bird that a cause begins with, at most. */
 const MOST_BROUGHT = 100;
@@ -32,7 +104,7 @@ interface Candidate {
 }
 
 /** `before` are the alerts as they were; what `decided` says is stored already. */
-export async function sharedErrors(
+async function sharedErrors(
   tx: Pick<Transaction, 'alerts' | 'groups'>,
   before: readonly Alert[],
   { alerts, links }: Pick<Decision, 'alerts' | 'links'>,
@@ -121,4 +193,15 @@ function toldSeqs(members: readonly GroupMember[]): Map<string, number> {
       seqs.set(alertId, Math.min(seqs.get(alertId) ?? notifiedSeq, notifiedSeq));
   }
   return seqs;
+}
+
+/**
+ * Stores what has become of actions. Alerts of Birds that have none open any more join their groups again, since what
+ * failed meanwhile was not planned for.
+ */
+export async function putActions(tx: Transaction, actions: readonly Action[]): Promise<void> {
+  await tx.actions.put(actions);
+  const over = actions.filter((one) => !isOpen(one));
+  const found = await tx.alerts.ofScopes(over.map(({ region, birdId }) => birdScope(region, birdId)));
+  await tx.alerts.put(found.filter((one) => one.alertname === flightFailed.name && one.state === 'firing'));
 }
