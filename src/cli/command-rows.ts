@@ -3,9 +3,17 @@
 import type { Command } from 'commander';
 import { Option } from 'commander';
 import type { Edge, SignalName } from '../process-io.ts';
+import { jsonText } from './terminal-text.ts';
 
-/** What a command runs, and with what: it resolves to the process's exit code. */
-type Run = (edge: Edge, ...given: never[]) => number | Promise<number>;
+/** What a command prints on stdout, or with `--json` as JSON; and the process's exit code, 0 by default. */
+export interface Answer {
+  readonly json: unknown;
+  readonly text: string;
+  readonly exit?: number;
+}
+
+/** What a command runs, and with what: it resolves to what is printed, or to the exit code if it has printed all itself. */
+type Run = (edge: Edge, ...given: never[]) => number | Answer | Promise<number | Answer>;
 
 /** Argument or option as the usage shows it, and its help. */
 type Named = readonly [written: string, help?: string];
@@ -90,7 +98,10 @@ export function addCommands(
         .map((one) => [one.attributeName(), false]);
       const options = { ...Object.fromEntries(flags), ...given, configFile };
       const run = await row.load(command);
-      finish(await run(edge, ...([...called.slice(0, -2), options] as never[])));
+      const done = await run(edge, ...([...called.slice(0, -2), options] as never[]));
+      if (typeof done === 'number') return finish(done);
+      edge.stdout.write(given.json === true ? jsonText(done.json) : done.text);
+      finish(done.exit ?? 0);
     });
   }
   for (const word of Object.keys(groups)) {

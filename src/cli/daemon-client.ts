@@ -15,7 +15,6 @@ import type { Edge } from '../process-io.ts';
 import { type Secret, withoutSecrets } from '../secret.ts';
 import { plainText } from '../text/plain-text.ts';
 import { findConfigFile, readGiven, secretInFile } from './config-file.ts';
-import { jsonText } from './terminal-text.ts';
 
 export interface DaemonOptions {
   readonly configFile: string | undefined;
@@ -32,7 +31,8 @@ export interface PrintOptions extends DaemonOptions {
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
 interface DaemonRequest {
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** `GET` by default. */
+  readonly method?: 'GET' | 'POST' | 'DELETE';
   /** Including the query. */
   readonly path: string;
   /** Sent as JSON. */
@@ -54,7 +54,7 @@ export async function askDaemon(
   request: DaemonRequest,
   timeoutMs: number,
 ): Promise<HttpResponse> {
-  const needed = request.method === 'GET' ? 'read' : (request.scope ?? 'write');
+  const needed = request.method === undefined ? 'read' : (request.scope ?? 'write');
   return ask(addressOf(edge, options, needed), request, timeoutMs);
 }
 
@@ -87,7 +87,7 @@ export async function askAnyDaemon(
 
 async function ask(
   { url, token, tls }: Address,
-  { method, path, body, headers }: DaemonRequest,
+  { method = 'GET', path, body, headers }: DaemonRequest,
   timeoutMs: number,
 ): Promise<HttpResponse> {
   const transport = openTransport({
@@ -158,19 +158,6 @@ export async function daemonJson<Answer>(
       : json === undefined && key === undefined;
   if (isOurs) return json as Answer;
   throw new DaemonError('unexpected_shape', 'this is not the answer of a nestwatch daemon');
-}
-
-/** Prints an answer as the API gives it, or as the text that `write` makes of it. */
-export async function printAnswer<Answer>(
-  edge: Edge,
-  options: PrintOptions,
-  request: DaemonRequest,
-  sign: string,
-  write: (answer: Answer) => string,
-): Promise<Answer> {
-  const answer = await daemonJson<Answer>(edge, options, request, sign);
-  edge.stdout.write(options.json ? jsonText(answer) : write(answer));
-  return answer;
 }
 
 function jsonOf(body: string): unknown {

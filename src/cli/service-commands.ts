@@ -4,8 +4,7 @@ import type { Edge } from '../process-io.ts';
 import { TABLES_VERSION, tableChanges } from '../store/versions/table-changes.ts';
 import { parseDuration } from '../time/duration.ts';
 import { VERSION, versionText } from '../version.ts';
-import { CONFIG_FILE, type CommandRow, JSON_OUTPUT, STOPS } from './command-rows.ts';
-import { jsonText } from './terminal-text.ts';
+import { type Answer, CONFIG_FILE, type CommandRow, JSON_OUTPUT, STOPS } from './command-rows.ts';
 
 export const SERVICE_COMMANDS: readonly CommandRow[] = [
   {
@@ -97,12 +96,11 @@ export const SERVICE_COMMANDS: readonly CommandRow[] = [
   },
 ];
 
-function version({ stdout, environment }: Edge, { json }: { readonly json: boolean }): number {
+function version({ environment }: Edge): Answer {
   const revision = environment.NESTWATCH_REVISION ?? '';
   const platform = `${process.platform}-${process.arch}`;
-  const all = { version: VERSION, revision, node: process.version, platform, tables: TABLES_VERSION };
-  stdout.write(json ? jsonText(all) : `${versionLines(environment)}\n`);
-  return 0;
+  const json = { version: VERSION, revision, node: process.version, platform, tables: TABLES_VERSION };
+  return { json, text: `${versionLines(environment)}\n` };
 }
 
 /** With what the newest version of the tables stores more than the one before. */

@@ -31,6 +31,11 @@ export function shownTime(text: string | null | undefined): string {
   return at ? exactTime(at.us) : '-';
 }
 
+/** Each id on a line of its own, to be piped. */
+export function linesOfIds(ids: readonly string[]): string {
+  return ids.map((id) => `${shown(id)}\n`).join('');
+}
+
 /** For `--json`: the exact text, but with characters that could control the terminal as equivalent JSON escapes. */
 export function jsonText(json: unknown): string {
   return `${JSON.stringify(json, null, 2).replace(STEERING, escaped)}\n`;

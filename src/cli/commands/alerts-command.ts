@@ -5,8 +5,9 @@ import { sleep } from '../../time/clock.ts';
 import type { GettableAlert } from '../../web/api/alertmanager-json.ts';
 import { untilStopped } from '../at-terminal.ts';
 import { filterArguments, filterParameters, readMatcherArguments } from '../command-arguments.ts';
+import type { Answer } from '../command-rows.ts';
 import { type DaemonOptions, daemonJson, type PrintOptions } from '../daemon-client.ts';
-import { type Columns, jsonText, type Layout, layoutOf, shown, table } from '../terminal-text.ts';
+import { type Columns, type Layout, layoutOf, shown, table } from '../terminal-text.ts';
 
 interface AlertsOptions extends PrintOptions {
   readonly active: boolean;
@@ -26,7 +27,7 @@ const ASKED = '1000';
 export const FILTER = /^(?:nest|bird|flight|name|text|since|until)=(?![~"])/;
 
 /** Lists firing alerts. As in amtool, hidden ones are only included on request. */
-export async function alerts(edge: Edge, args: readonly string[], options: AlertsOptions): Promise<number> {
+export async function alerts(edge: Edge, args: readonly string[], options: AlertsOptions): Promise<Answer> {
   const { active, silenced, inhibited, receiver } = options;
   const filters = args.filter((arg) => FILTER.test(arg));
   const query = filterParameters(readMatcherArguments(args.filter((arg) => !FILTER.test(arg))));
@@ -37,8 +38,7 @@ export async function alerts(edge: Edge, args: readonly string[], options: Alert
   const firing = await matchingAlerts(edge, options, query);
   const ids = filters.length > 0 ? await idsOf(edge, options, filters) : undefined;
   const list = ids ? firing.filter(({ id }) => ids.has(id)) : firing;
-  edge.stdout.write(options.json ? jsonText(list) : alertTable(list, layoutOf(edge, options)));
-  return 0;
+  return { json: list, text: alertTable(list, layoutOf(edge, options)) };
 }
 
 /** The ids of the alerts that match the filters. */
@@ -48,11 +48,11 @@ async function idsOf(edge: Edge, options: DaemonOptions, filters: readonly strin
   query.set('limit', ASKED);
   const ids = new Set<string>();
   for (;;) {
-    const request = { method: 'GET', path: `/api/v1/alerts?${query}` } as const;
+    const asked = { path: `/api/v1/alerts?${query}` };
     const page = await daemonJson<{ alerts: { id: string }[]; next?: string }>(
       edge,
       options,
-      request,
+      asked,
       'alerts',
     );
     for (const { id } of page.alerts) ids.add(id);
@@ -67,7 +67,7 @@ export async function matchingAlerts(
   options: DaemonOptions,
   filter: URLSearchParams,
 ): Promise<readonly GettableAlert[]> {
-  return daemonJson(edge, options, { method: 'GET', path: `/api/v2/alerts?${filter}` }, 'length');
+  return daemonJson(edge, options, { path: `/api/v2/alerts?${filter}` }, 'length');
 }
 
 const SEVERITIES = ['info', 'warning', 'critical'];

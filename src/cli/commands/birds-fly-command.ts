@@ -4,8 +4,9 @@ import type { Edge } from '../../process-io.ts';
 import { sleep } from '../../time/clock.ts';
 import type { actionJson } from '../../web/api/alert-json.ts';
 import { authorOf, isConfirmed } from '../at-terminal.ts';
-import { daemonJson, type PrintOptions, printAnswer } from '../daemon-client.ts';
-import { jsonText, shown, shownSentence } from '../terminal-text.ts';
+import type { Answer } from '../command-rows.ts';
+import { daemonJson, type PrintOptions } from '../daemon-client.ts';
+import { shown, shownSentence } from '../terminal-text.ts';
 import { findBird } from './show-one.ts';
 
 interface FlyOptions extends PrintOptions {
@@ -24,7 +25,7 @@ const LOOK_MS = 500;
 const PATIENCE_MS = 60_000;
 
 /** Exits with 4 and the reason if the Bird cannot be started, or if it is not known whether it was. */
-export async function birdsFly(edge: Edge, bird: string, options: FlyOptions): Promise<number> {
+export async function birdsFly(edge: Edge, bird: string, options: FlyOptions): Promise<number | Answer> {
   const author = authorOf(edge, options, 'starts it');
   const { region } = options;
   const found = await findBird(edge, bird, region === undefined ? [] : [`region=${region}`], options);
@@ -38,15 +39,19 @@ export async function birdsFly(edge: Edge, bird: string, options: FlyOptions): P
   const untilMs = edge.clock.monotonicMs() + PATIENCE_MS;
   while ('action' in answer && !isSettled(answer.action) && edge.clock.monotonicMs() < untilMs) {
     await sleep(edge.clock, LOOK_MS);
-    const asked = { method: 'GET', path: `/api/v1/actions/${answer.action.id}` } as const;
+    const asked = { path: `/api/v1/actions/${answer.action.id}` };
     answer = await daemonJson<Taken>(edge, options, asked, 'action');
   }
   if ('error' in answer) {
     edge.stderr.write(`nestwatch: ${name}: ${shownSentence(answer.error)}\n`);
     return UPSTREAM;
   }
-  edge.stdout.write(options.json ? jsonText(answer) : `${name}: ${shownSentence(answer.action.summary)}\n`);
-  return answer.action.state === 'done' ? 0 : UPSTREAM;
+  const { summary, state } = answer.action;
+  return {
+    json: answer,
+    text: `${name}: ${shownSentence(summary)}\n`,
+    exit: state === 'done' ? 0 : UPSTREAM,
+  };
 }
 
 function isSettled({ state, is_new_flight_looked_for: isLooking }: Taken['action']): boolean {
@@ -56,12 +61,12 @@ function isSettled({ state, is_new_flight_looked_for: isLooking }: Taken['action
 type PauseOptions = Pick<FlyOptions, 'author'> & PrintOptions;
 
 /** Stops all rules that start Birds. */
-export function pauseActions(edge: Edge, options: PauseOptions): Promise<number> {
+export function pauseActions(edge: Edge, options: PauseOptions): Promise<Answer> {
   return setPause(edge, 'pause', 'write', options);
 }
 
 /** Lets all rules start Birds again. */
-export function resumeActions(edge: Edge, options: PauseOptions): Promise<number> {
+export function resumeActions(edge: Edge, options: PauseOptions): Promise<Answer> {
   return setPause(edge, 'resume', 'fly', options);
 }
 
@@ -70,11 +75,9 @@ async function setPause(
   what: 'pause' | 'resume',
   scope: 'write' | 'fly',
   options: PauseOptions,
-): Promise<number> {
+): Promise<Answer> {
   const author = authorOf(edge, options, 'you are');
   const request = { method: 'POST', path: `/api/v1/actions/${what}`, body: { author }, scope } as const;
-  const said = ({ paused }: { paused: boolean }) =>
-    `rules ${paused ? 'start no Birds' : 'may start Birds'}\n`;
-  await printAnswer(edge, options, request, 'paused', said);
-  return 0;
+  const answer = await daemonJson<{ paused: boolean }>(edge, options, request, 'paused');
+  return { json: answer, text: `rules ${answer.paused ? 'start no Birds' : 'may start Birds'}\n` };
 }

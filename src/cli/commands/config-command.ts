@@ -8,22 +8,17 @@ import { NestwatchError } from '../../errors.ts';
 import { hashPassword } from '../../http/password-hash.ts';
 import type { Edge } from '../../process-io.ts';
 import { askLine } from '../at-terminal.ts';
+import type { Answer } from '../command-rows.ts';
 import { findConfigFile } from '../config-file.ts';
 import { readConfig, readDocument } from '../read-config.ts';
-import { jsonText, shownLines } from '../terminal-text.ts';
+import { shownLines } from '../terminal-text.ts';
 
 /** Prints the effective configuration without its secrets. Throws `ConfigError` if it has mistakes. */
-export function configShow(
-  edge: Edge,
-  options: { readonly configFile: string | undefined; readonly json: boolean },
-): number {
+export function configShow(edge: Edge, options: { readonly configFile: string | undefined }): Answer {
   const file = findConfigFile(edge, options.configFile);
   readConfig(edge, file);
   const config = effectiveConfig(readDocument(edge, file));
-  edge.stdout.write(
-    options.json ? jsonText(config) : `${shownLines(stringify(config, { lineWidth: 0 })).trimEnd()}\n`,
-  );
-  return 0;
+  return { json: config, text: `${shownLines(stringify(config, { lineWidth: 0 })).trimEnd()}\n` };
 }
 
 export function schema(edge: Edge): number {

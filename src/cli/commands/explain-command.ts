@@ -5,8 +5,9 @@ import type { Reference } from '../../operator/find-reference.ts';
 import type { Edge } from '../../process-io.ts';
 import { durationWords, howMany } from '../../text/duration-words.ts';
 import type { explanationJson } from '../../web/api/alert-json.ts';
+import type { Answer } from '../command-rows.ts';
 import { askDaemon, daemonJson, daemonUrl, type PrintOptions } from '../daemon-client.ts';
-import { jsonText, shown, shownList, shownSentence, shownTime } from '../terminal-text.ts';
+import { shown, shownList, shownSentence, shownTime } from '../terminal-text.ts';
 import type { Delivery } from './printed-lists.ts';
 import { alertsShow, birdsShow, deliveriesShow, findingLines, flightsShow } from './show-one.ts';
 
@@ -22,20 +23,19 @@ interface NoEvent {
 }
 
 /** Explains an event. If what is named has no event, everything known about it is shown instead. */
-export async function explain(edge: Edge, key: string, options: PrintOptions): Promise<number> {
+export async function explain(edge: Edge, key: string, options: PrintOptions): Promise<Answer> {
   const path = `/api/v1/events/${encodeURIComponent(key)}/explain`;
-  const request = { method: 'GET', path, alsoAnswers: 404 } as const;
+  const request = { path, alsoAnswers: 404 } as const;
   const answer = await daemonJson<Explanation | NoEvent>(edge, options, request, 'seen');
   if ('error' in answer) return showWhatIsKnown(edge, answer, options);
-  edge.stdout.write(options.json ? jsonText(answer) : `${linesOf(answer).join('\n')}\n`);
-  return 0;
+  return { json: answer, text: `${linesOf(answer).join('\n')}\n` };
 }
 
 async function showWhatIsKnown(
   edge: Edge,
   { error, meant }: NoEvent,
   options: PrintOptions,
-): Promise<number> {
+): Promise<Answer> {
   const about = shown(error);
   if (!meant || meant.kind === 'event' || meant.kind === 'silence') throw new NestwatchError('usage', about);
   const { kind, id } = meant;
@@ -101,9 +101,9 @@ function deliveryLine(one: Delivery): string {
 const OPEN_TIMEOUT_MS = 30_000;
 
 /** Prints the address of the page about an id, a name or a link, and opens it if somebody sits at a terminal. */
-export async function open(edge: Edge, id: string, options: PrintOptions): Promise<number> {
+export async function open(edge: Edge, id: string, options: PrintOptions): Promise<Answer> {
   const path = `/search?${new URLSearchParams({ text: id })}`;
-  const { status, headers } = await askDaemon(edge, options, { method: 'GET', path }, OPEN_TIMEOUT_MS);
+  const { status, headers } = await askDaemon(edge, options, { path }, OPEN_TIMEOUT_MS);
   const found = status === 303 ? String(headers.location ?? '') : '';
   if (found === '')
     throw new NestwatchError(
@@ -111,11 +111,10 @@ export async function open(edge: Edge, id: string, options: PrintOptions): Promi
       `nothing is known under ${shown(id)}: \`nestwatch open\` takes what \`explain\` takes`,
     );
   const url = new URL(found, `${daemonUrl(edge, options)}/search`).href;
-  edge.stdout.write(options.json ? jsonText({ url }) : `${url}\n`);
   // A machine without a browser has the address.
   if (edge.stdout.isTTY && !options.json)
     spawn(process.platform === 'darwin' ? 'open' : 'xdg-open', [url], { detached: true, stdio: 'ignore' })
       .on('error', () => {})
       .unref();
-  return 0;
+  return { json: { url }, text: `${url}\n` };
 }

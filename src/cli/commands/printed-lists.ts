@@ -7,8 +7,9 @@ import { durationWords } from '../../text/duration-words.ts';
 import type { deliveryJson } from '../../web/api/alert-json.ts';
 import type { birdJson, flightJson, nestJson } from '../../web/api/bird-json.ts';
 import { filterArguments } from '../command-arguments.ts';
+import type { Answer } from '../command-rows.ts';
 import { daemonJson, type PrintOptions } from '../daemon-client.ts';
-import { type Columns, jsonText, type Layout, layoutOf, shown, table } from '../terminal-text.ts';
+import { type Columns, type Layout, layoutOf, shown, table } from '../terminal-text.ts';
 
 export interface ListOptions extends PrintOptions {
   readonly limit?: string | undefined;
@@ -155,14 +156,11 @@ export async function printList(
   name: keyof typeof LISTS,
   args: readonly string[],
   options: ListOptions,
-): Promise<number> {
+): Promise<Answer> {
   const list: List<never> = LISTS[name];
   const answer = await readList(edge, list, args, options);
-  edge.stdout.write(
-    options.json ? jsonText(answer) : listText(list, answer[name] as never[], layoutOf(edge, options)),
-  );
   if (answer.next !== undefined && !options.json) edge.stderr.write(MORE);
-  return 0;
+  return { json: answer, text: listText(list, answer[name] as never[], layoutOf(edge, options)) };
 }
 
 export function listText<Item>(
@@ -187,8 +185,7 @@ export async function readList<Item>(
   query.set('limit', limit);
   const items: Item[] = [];
   for (;;) {
-    const request = { method: 'GET', path: `/api/v1/${name}?${query}` } as const;
-    const page = await daemonJson<Page<Item>>(edge, options, request, name);
+    const page = await daemonJson<Page<Item>>(edge, options, { path: `/api/v1/${name}?${query}` }, name);
     items.push(...page[name]!);
     const missing = Number(limit) - items.length;
     if (page.next === undefined || missing <= 0) return { ...page, [name]: items };

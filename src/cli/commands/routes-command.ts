@@ -5,33 +5,24 @@ import { MatcherSyntaxError } from '../../domain/matchers/matcher-syntax.ts';
 import { type Route, routesFor } from '../../domain/routing/route.ts';
 import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
+import type { Answer } from '../command-rows.ts';
 import { findConfigFile } from '../config-file.ts';
 import { readConfig } from '../read-config.ts';
-import { jsonText } from '../terminal-text.ts';
 
 interface RoutesOptions {
   readonly configFile: string | undefined;
-  readonly json: boolean;
 }
 
-export async function routesShow(edge: Edge, options: RoutesOptions): Promise<number> {
+export function routesShow(edge: Edge, options: RoutesOptions): Answer {
   const { route } = readConfig(edge, findConfigFile(edge, options.configFile));
-  edge.stdout.write(
-    options.json ? jsonText(routeJson(route)) : `Routing tree:\n.\n${branch(route, '', '', true)}\n`,
-  );
-  return 0;
+  return { json: routeJson(route), text: `Routing tree:\n.\n${branch(route, '', '', true)}\n` };
 }
 
 /** Prints the receivers that alerts with these labels reach, in the order of the routes. */
-export async function routesTest(
-  edge: Edge,
-  labels: readonly string[],
-  options: RoutesOptions,
-): Promise<number> {
+export function routesTest(edge: Edge, labels: readonly string[], options: RoutesOptions): Answer {
   const { route } = readConfig(edge, findConfigFile(edge, options.configFile));
   const receivers = routesFor(route, readLabels(labels)).map((one) => one.receiver);
-  edge.stdout.write(options.json ? jsonText(receivers) : `${receivers.join(',')}\n`);
-  return 0;
+  return { json: receivers, text: `${receivers.join(',')}\n` };
 }
 
 /** Labels are written `name=value`; a value with spaces or quotes as in matchers: `name="a b"`. */

@@ -4,10 +4,11 @@ import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { durationWords, howMany } from '../../text/duration-words.ts';
 import type { birdReportJson, flightLogJson, flightReportJson } from '../../web/api/bird-json.ts';
-import { type PrintOptions, printAnswer } from '../daemon-client.ts';
+import type { Answer } from '../command-rows.ts';
+import { daemonJson, type PrintOptions } from '../daemon-client.ts';
 import {
-  type Layout,
   layoutOf,
+  linesOfIds,
   shown,
   shownLines,
   shownList,
@@ -32,14 +33,13 @@ export async function alertsShow(
   edge: Edge,
   id: string,
   options: PrintOptions & { readonly format?: 'text' | 'markdown' },
-): Promise<number> {
+): Promise<Answer> {
   const path = `/api/v1/alerts/${encodeURIComponent(id)}`;
-  await printAnswer<ShownAlert>(edge, options, { method: 'GET', path }, 'labels', (alert) => {
-    if (options.format === 'markdown') return postMortem(alert);
-    const events = alert.events.length > 0 ? `\n${listText(EVENTS, alert.events, layoutOf(edge, {}))}` : '';
-    return `${alertLines(alert).join('\n')}\n${events}`;
-  });
-  return 0;
+  const alert = await daemonJson<ShownAlert>(edge, options, { path }, 'labels');
+  const { events } = alert;
+  const list = events.length > 0 ? `\n${listText(EVENTS, events, layoutOf(edge, {}))}` : '';
+  const isMarkdown = options.format === 'markdown';
+  return { json: alert, text: isMarkdown ? postMortem(alert) : `${alertLines(alert).join('\n')}\n${list}` };
 }
 
 /** What was looked for to say why an alert fires now. */
@@ -116,18 +116,13 @@ export async function birdsShow(
   bird: string,
   filters: readonly string[],
   options: PrintOptions,
-): Promise<number> {
+): Promise<Answer> {
   const found = await findBird(edge, bird, filters, options);
   const path = `/api/v1/birds/${encodeURIComponent(found.region)}/${encodeURIComponent(found.bird_id)}`;
-  await printAnswer<BirdReport>(edge, options, { method: 'GET', path }, 'counts', (report) =>
-    birdText(report, layoutOf(edge, {})),
-  );
-  return 0;
-}
-
-function birdText(data: BirdReport, layout: Layout): string {
-  const flights = data.flights.slice(0, SHOWN_FLIGHTS);
-  return `${birdLines(data).join('\n')}\n${flights.length > 0 ? `\n${listText(FLIGHTS, flights, layout)}` : ''}`;
+  const report = await daemonJson<BirdReport>(edge, options, { path }, 'counts');
+  const flights = report.flights.slice(0, SHOWN_FLIGHTS);
+  const list = flights.length > 0 ? `\n${listText(FLIGHTS, flights, layoutOf(edge, {}))}` : '';
+  return { json: report, text: `${birdLines(report).join('\n')}\n${list}` };
 }
 
 function birdLines(data: BirdReport): string[] {
@@ -200,13 +195,12 @@ export async function flightsShow(
   edge: Edge,
   id: string,
   options: PrintOptions & { readonly log: boolean },
-): Promise<number> {
+): Promise<Answer> {
   const { flights: [flight] = [] } = await readList(edge, FLIGHTS, [`flight=${id}`], options);
   if (!flight) throw new NestwatchError('usage', `no Flight ${shown(id)} is kept`);
   const path = `/api/v1/flights/${encodeURIComponent(flight.region)}/${encodeURIComponent(flight.flight_id)}${options.log ? '?log=true' : ''}`;
-  const text = (report: FlightReport) => `${flightLines(report).join('\n')}\n`;
-  await printAnswer(edge, options, { method: 'GET', path }, 'flight_id', text);
-  return 0;
+  const report = await daemonJson<FlightReport>(edge, options, { path }, 'flight_id');
+  return { json: report, text: `${flightLines(report).join('\n')}\n` };
 }
 
 function flightLines(data: FlightReport): string[] {
@@ -255,10 +249,10 @@ interface ShownDelivery extends Delivery {
 }
 
 /** Prints one delivery: its state, what it is about, and its message as sent. */
-export async function deliveriesShow(edge: Edge, id: string, options: PrintOptions): Promise<number> {
+export async function deliveriesShow(edge: Edge, id: string, options: PrintOptions): Promise<Answer> {
   const path = `/api/v1/deliveries/${encodeURIComponent(id)}`;
-  await printAnswer<ShownDelivery>(edge, options, { method: 'GET', path }, 'refused_by', deliveryText);
-  return 0;
+  const delivery = await daemonJson<ShownDelivery>(edge, options, { path }, 'refused_by');
+  return { json: delivery, text: deliveryText(delivery) };
 }
 
 function deliveryText(one: ShownDelivery): string {
@@ -281,16 +275,10 @@ export async function deliveriesRetry(
   edge: Edge,
   ids: readonly string[],
   options: PrintOptions,
-): Promise<number> {
+): Promise<Answer> {
   const request = { method: 'POST', path: '/api/v1/deliveries/retry', body: { ids } } as const;
-  const { retried } = await printAnswer<{ retried: readonly string[] }>(
-    edge,
-    options,
-    request,
-    'retried',
-    (answer) => answer.retried.map((id) => `${shown(id)}\n`).join(''),
-  );
-  const missing = ids.filter((id) => !retried.includes(id));
+  const answer = await daemonJson<{ retried: readonly string[] }>(edge, options, request, 'retried');
+  const missing = ids.filter((id) => !answer.retried.includes(id));
   for (const id of missing) edge.stderr.write(`nestwatch: ${shown(id)} is no delivery that was given up\n`);
-  return missing.length === 0 ? 0 : FAILED;
+  return { json: answer, text: linesOfIds(answer.retried), exit: missing.length === 0 ? 0 : FAILED };
 }

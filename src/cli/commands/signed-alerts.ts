@@ -3,8 +3,9 @@ import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { authorOf } from '../at-terminal.ts';
 import { filterParameters, readMatcherArguments } from '../command-arguments.ts';
-import { daemonJson, type PrintOptions, printAnswer } from '../daemon-client.ts';
-import { jsonText, shown } from '../terminal-text.ts';
+import type { Answer } from '../command-rows.ts';
+import { daemonJson, type PrintOptions } from '../daemon-client.ts';
+import { linesOfIds, shown } from '../terminal-text.ts';
 
 interface SignedOptions extends PrintOptions {
   readonly author: string | undefined;
@@ -37,7 +38,11 @@ interface Refused {
 }
 
 /** Acknowledges the firing alerts that match: each is silenced until it is resolved. Prints the ids of the silences. */
-export function acknowledge(edge: Edge, args: readonly string[], options: SignedOptions): Promise<number> {
+export function acknowledge(
+  edge: Edge,
+  args: readonly string[],
+  options: SignedOptions,
+): Promise<number | Answer> {
   return actOnFiring(edge, args, options, {
     path: '/api/v1/alerts/acknowledge',
     who: 'takes care of it',
@@ -47,7 +52,11 @@ export function acknowledge(edge: Edge, args: readonly string[], options: Signed
 }
 
 /** Resolves the firing alerts that match, because a person knows that they are over. Prints their ids. */
-export function resolve(edge: Edge, args: readonly string[], options: SignedOptions): Promise<number> {
+export function resolve(
+  edge: Edge,
+  args: readonly string[],
+  options: SignedOptions,
+): Promise<number | Answer> {
   return actOnFiring(edge, args, options, {
     path: '/api/v1/alerts/resolve',
     who: 'says that it is over',
@@ -61,13 +70,12 @@ interface NoteOptions extends Omit<SignedOptions, 'comment'> {
 }
 
 /** Adds a note to an alert, which may be over. Prints the id of the alert. */
-export async function note(edge: Edge, id: string, text: string, options: NoteOptions): Promise<number> {
+export async function note(edge: Edge, id: string, text: string, options: NoteOptions): Promise<Answer> {
   const author = authorOf(edge, options, 'writes it');
   const body = { id, text, author, public: options.public };
   const asked = { method: 'POST', path: '/api/v1/alerts/note', body } as const;
-  const idOf = (noted: { alert_id: string }) => `${shown(noted.alert_id)}\n`;
-  await printAnswer(edge, options, asked, 'alert_id', idOf);
-  return 0;
+  const answer = await daemonJson<{ alert_id: string }>(edge, options, asked, 'alert_id');
+  return { json: answer, text: linesOfIds([answer.alert_id]) };
 }
 
 /** Exits with 1 if no alert matches, or if one was refused. */
@@ -76,7 +84,7 @@ async function actOnFiring(
   args: readonly string[],
   options: SignedOptions,
   act: SignedAct,
-): Promise<number> {
+): Promise<number | Answer> {
   const matchers = readMatcherArguments(args);
   if (matchers.length === 0) {
     throw new NestwatchError('usage', 'name at least one matcher, such as \'nest="Marketing"\'');
@@ -84,8 +92,7 @@ async function actOnFiring(
   const author = authorOf(edge, options, act.who);
   // All that match: Alertmanager's API has no limit, while nestwatch's own returns the newest.
   const path = `/api/v2/alerts?${filterParameters(matchers)}`;
-  const request = { method: 'GET', path } as const;
-  const firing = await daemonJson<readonly { id: string }[]>(edge, options, request, 'length');
+  const firing = await daemonJson<readonly { id: string }[]>(edge, options, { path }, 'length');
   const ids = firing.map(({ id }) => id);
   if (ids.length === 0) {
     edge.stderr.write('nestwatch: no alert fires that matches\n');
@@ -102,12 +109,11 @@ async function actOnFiring(
       asked,
       act.sign,
     );
-    if (!options.json) edge.stdout.write(answer[act.sign].map((one) => `${shown(act.idOf(one))}\n`).join(''));
     for (const { id, error } of answer.refused)
       edge.stderr.write(`nestwatch: ${shown(id)}: ${shown(error)}\n`);
     done.push(...answer[act.sign]);
     refused.push(...answer.refused);
   }
-  if (options.json) edge.stdout.write(jsonText({ [act.sign]: done, refused }));
-  return refused.length === 0 ? 0 : FAILED;
+  const exit = refused.length === 0 ? 0 : FAILED;
+  return { json: { [act.sign]: done, refused }, text: linesOfIds(done.map(act.idOf)), exit };
 }

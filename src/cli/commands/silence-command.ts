@@ -17,8 +17,17 @@ import {
   readMatcherArguments,
   wrongUsage,
 } from '../command-arguments.ts';
-import { daemonJson, type PrintOptions, printAnswer } from '../daemon-client.ts';
-import { type Columns, jsonText, type Layout, layoutOf, shown, shownTime, table } from '../terminal-text.ts';
+import type { Answer } from '../command-rows.ts';
+import { daemonJson, type PrintOptions } from '../daemon-client.ts';
+import {
+  type Columns,
+  type Layout,
+  layoutOf,
+  linesOfIds,
+  shown,
+  shownTime,
+  table,
+} from '../terminal-text.ts';
 import { alertTable, FILTER, matchingAlerts } from './alerts-command.ts';
 
 interface SilenceAddOptions extends PrintOptions {
@@ -41,7 +50,7 @@ export async function silenceAdd(
   edge: Edge,
   args: readonly string[],
   options: SilenceAddOptions,
-): Promise<number> {
+): Promise<Answer> {
   const matchers = readMatcherArguments(args);
   if (matchers.length === 0) throw wrongUsage('name at least one matcher, such as \'nest="Marketing"\'');
   if (!options.comment && !options.dryRun) throw wrongUsage('say why with --comment');
@@ -62,9 +71,8 @@ export async function silenceAdd(
     ...(recurrence && { recurrence: { ...recurrence, duration: options.window } }),
   };
   const request = { method: 'POST', path: '/api/v2/silences', body } as const;
-  const idOf = (added: { silenceID: string }) => `${shown(added.silenceID)}\n`;
-  await printAnswer(edge, options, request, 'silenceID', idOf);
-  return 0;
+  const answer = await daemonJson<{ silenceID: string }>(edge, options, request, 'silenceID');
+  return { json: answer, text: linesOfIds([answer.silenceID]) };
 }
 
 /** Refuses what the daemon would refuse. */
@@ -73,7 +81,7 @@ async function dryRun(
   matchers: readonly Matcher[],
   times: Pick<Silence, 'startsAtUs' | 'endsAtUs' | 'recurrence'>,
   options: SilenceAddOptions,
-): Promise<number> {
+): Promise<Answer> {
   const recurrences = createRecurrences();
   const nowUs = edge.clock.nowUs();
   const request = { matchers, ...times, createdBy: '', comment: '' };
@@ -82,8 +90,7 @@ async function dryRun(
   const firing = await matchingAlerts(edge, options, filterParameters(matchers));
   const when = whenItHides(hidesFromUs(times, nowUs, recurrences), times.endsAtUs, nowUs);
   if (options.json) edge.stderr.write(`nestwatch: ${when}\n`);
-  edge.stdout.write(options.json ? jsonText(firing) : `${when}\n${alertTable(firing, layoutOf(edge, {}))}`);
-  return 0;
+  return { json: firing, text: `${when}\n${alertTable(firing, layoutOf(edge, {}))}` };
 }
 
 function whenItHides(fromUs: number | undefined, endsAtUs: number, nowUs: number): string {
@@ -122,7 +129,7 @@ export async function silenceList(
   edge: Edge,
   args: readonly string[],
   options: SilenceListOptions,
-): Promise<number> {
+): Promise<Answer> {
   const query = filterParameters(readMatcherArguments(args.filter((arg) => !FILTER.test(arg))));
   const filters = filterArguments(
     args.filter((arg) => FILTER.test(arg)),
@@ -131,18 +138,15 @@ export async function silenceList(
   for (const [name, value] of filters) query.set(name, value);
   for (const state of ['active', 'pending']) query.set(state, String(!options.expired));
   query.set('expired', String(options.expired));
-  const request = { method: 'GET', path: `/api/v2/silences?${query}` } as const;
-  const all = await daemonJson<readonly DaemonSilence[]>(edge, options, request, 'length');
+  const path = `/api/v2/silences?${query}`;
+  const all = await daemonJson<readonly DaemonSilence[]>(edge, options, { path }, 'length');
   const { createdBy, id: ids = [] } = options;
   const list = all.filter(
     (one) =>
       (createdBy === undefined || one.createdBy === createdBy) && (ids.length === 0 || ids.includes(one.id)),
   );
-  const text = options.quiet
-    ? list.map(({ id }) => `${shown(id)}\n`).join('')
-    : silencesText(list, layoutOf(edge, {}));
-  edge.stdout.write(options.json ? jsonText(list) : text);
-  return 0;
+  const text = options.quiet ? linesOfIds(list.map(({ id }) => id)) : silencesText(list, layoutOf(edge, {}));
+  return { json: list, text };
 }
 
 /** Expires silences now. If one fails, those before it stay expired. */
@@ -150,13 +154,12 @@ export async function silenceExpire(
   edge: Edge,
   ids: readonly string[],
   options: PrintOptions,
-): Promise<number> {
+): Promise<Answer> {
   for (const id of ids) {
     const path = `/api/v2/silence/${encodeURIComponent(id)}`;
     await daemonJson(edge, options, { method: 'DELETE', path });
   }
-  if (options.json) edge.stdout.write(jsonText({ expired: ids }));
-  return 0;
+  return { json: { expired: ids }, text: '' };
 }
 
 const COLUMNS: Columns<DaemonSilence> = {

@@ -9,8 +9,9 @@ import type { Clock } from '../../time/clock.ts';
 import { parseInstant } from '../../time/instant.ts';
 import type { healthJson } from '../../web/api/alert-json.ts';
 import type { configurationJson, regionJson, replicaJson } from '../../web/api/api-v1.ts';
-import { askAnyDaemon, type PrintOptions, printAnswer } from '../daemon-client.ts';
-import { jsonText, type Layout, layoutOf, shown, shownSentence, table } from '../terminal-text.ts';
+import type { Answer } from '../command-rows.ts';
+import { askAnyDaemon, daemonJson, type PrintOptions } from '../daemon-client.ts';
+import { type Layout, layoutOf, shown, shownSentence, table } from '../terminal-text.ts';
 
 interface Status {
   readonly version: string;
@@ -25,12 +26,10 @@ interface Status {
 type Region = ReturnType<typeof regionJson>;
 
 /** Exits with 1 while something impairs the watch. */
-export async function status(edge: Edge, options: PrintOptions): Promise<number> {
-  const request = { method: 'GET', path: '/api/v1/status' } as const;
-  const { health } = await printAnswer<Status>(edge, options, request, 'regions', (answer) =>
-    statusText(answer, edge.clock, layoutOf(edge, {})),
-  );
-  return health.impairments.length > 0 ? IMPAIRED : 0;
+export async function status(edge: Edge, options: PrintOptions): Promise<Answer> {
+  const view = await daemonJson<Status>(edge, options, { path: '/api/v1/status' }, 'regions');
+  const text = statusText(view, edge.clock, layoutOf(edge, {}));
+  return { json: view, text, exit: view.health.impairments.length > 0 ? IMPAIRED : 0 };
 }
 
 const IMPAIRED = 1;
@@ -166,31 +165,22 @@ interface Health {
  * For containers: prints nothing if the daemon is healthy, and one line otherwise. A daemon that is still starting is
  * healthy; one whose work is interrupted, because its store is full, is not.
  */
-export async function healthcheck(edge: Edge, options: PrintOptions): Promise<number> {
-  const unhealthy = (reason: string) => {
-    if (options.json) edge.stdout.write(jsonText({ healthy: false, ready: false, reasons: [reason] }));
-    edge.stderr.write(`nestwatch: not healthy: ${plainText(reason, 300)}\n`);
-    return UNHEALTHY;
+export async function healthcheck(edge: Edge, options: PrintOptions): Promise<Answer> {
+  const answer = (isHealthy: boolean, ready: boolean, reasons: readonly string[]): Answer => {
+    if (!isHealthy) edge.stderr.write(`nestwatch: not healthy: ${plainText(reasons.join(' '), 300)}\n`);
+    return { json: { healthy: isHealthy, ready, reasons }, text: '', exit: isHealthy ? HEALTHY : UNHEALTHY };
   };
   try {
-    const { status, body } = await askAnyDaemon(
-      edge,
-      options,
-      { method: 'GET', path: '/-/ready', headers: { accept: 'application/json' } },
-      HEALTH_TIMEOUT_MS,
-    );
-    const answer = healthIn(body);
-    if (!answer) return unhealthy(`HTTP ${status}, and this is not the answer of a nestwatch daemon`);
-    const { healthy, working, ready, reasons } = answer;
-    if (options.json) edge.stdout.write(jsonText({ healthy: healthy && working, ready, reasons }));
-    if (healthy && working) return HEALTHY;
-    edge.stderr.write(`nestwatch: not healthy: ${plainText(reasons.join(' '), 300)}\n`);
-    return UNHEALTHY;
+    const request = { path: '/-/ready', headers: { accept: 'application/json' } };
+    const { status, body } = await askAnyDaemon(edge, options, request, HEALTH_TIMEOUT_MS);
+    const read = healthIn(body);
+    if (read) return answer(read.healthy && read.working, read.ready, read.reasons);
+    return answer(false, false, [`HTTP ${status}, and this is not the answer of a nestwatch daemon`]);
   } catch (error) {
     // Only a daemon that does not answer is unhealthy. A wrong command is a different error.
     if (!(error instanceof NestwatchError) || !['unreachable', 'timeout', 'not_json'].includes(error.code))
       throw error;
-    return unhealthy(error.message);
+    return answer(false, false, [error.message]);
   }
 }
 

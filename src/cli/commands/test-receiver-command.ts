@@ -13,6 +13,7 @@ import type { Edge } from '../../process-io.ts';
 import { compileTemplate, TemplateError, type TemplateUse } from '../../templates/liquid.ts';
 import { SAMPLE_OF_SEVERAL, SAMPLE_VARIABLES } from '../../templates/variables.ts';
 import { VERSION } from '../../version.ts';
+import type { Answer } from '../command-rows.ts';
 import { findConfigFile, textOfFile } from '../config-file.ts';
 import { readConfig } from '../read-config.ts';
 import { jsonText } from '../terminal-text.ts';
@@ -137,7 +138,7 @@ export async function render(
   edge: Edge,
   receiver: string | undefined,
   options: RenderOptions,
-): Promise<number> {
+): Promise<number | Answer> {
   if ((receiver === undefined) === (options.template === undefined)) {
     throw new NestwatchError('usage', 'name a receiver, or give --template FILE');
   }
@@ -150,8 +151,7 @@ export async function render(
     const notification = sampleNotification('sample', options.resolved, edge.clock.nowUs());
     const template = compileTemplate(textOfFile(file), options.use, SAMPLE_VARIABLES, SAMPLE_OF_SEVERAL);
     const text = template.render(templateVariables(notification, EXTERNAL_URL));
-    edge.stdout.write(options.json ? jsonText({ text }) : `${text}\n`);
-    return 0;
+    return { json: { text }, text: `${text}\n` };
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;
     throw new NestwatchError('config_invalid', `${file}: ${error.message}`, { cause: error });

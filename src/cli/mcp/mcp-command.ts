@@ -51,8 +51,8 @@ async function call(
 ): Promise<CallToolResult> {
   const { path, page } = ask(given);
   try {
-    const request = { method: 'GET', path: `/${path}` } as const;
-    const answer = await daemonJson<Readonly<Record<string, Json>>>(edge, options, request, sign);
+    const asked = { path: `/${path}` };
+    const answer = await daemonJson<Readonly<Record<string, Json>>>(edge, options, asked, sign);
     const kept = Object.fromEntries(Object.entries(answer).filter(([name]) => keeps?.includes(name) ?? true));
     const link = `${url}/${page}`;
     return said({ link, ...(withUntrusted(kept) as Readonly<Record<string, Json>>) });

@@ -7,9 +7,10 @@ import type { Store } from '../../store/store.ts';
 import { howMany } from '../../text/duration-words.ts';
 import { formatInstant } from '../../time/instant.ts';
 import { instantOf, wrongUsage } from '../command-arguments.ts';
+import type { Answer } from '../command-rows.ts';
 import { findConfigFile } from '../config-file.ts';
 import { readConfig } from '../read-config.ts';
-import { jsonText, shown } from '../terminal-text.ts';
+import { shown } from '../terminal-text.ts';
 import { openClient } from '../with-client.ts';
 import { createProgressBar } from './progress-bar.ts';
 
@@ -19,7 +20,6 @@ interface BackfillCommand {
   readonly to: string | undefined;
   readonly region: string | undefined;
   readonly notify: boolean;
-  readonly json: boolean;
 }
 
 interface Outcome {
@@ -33,7 +33,7 @@ interface Outcome {
 /**
  * Reads history into the store while no daemon uses it. If interrupted, the same command continues where it stopped.
  */
-export async function backfillCommand(edge: Edge, options: BackfillCommand): Promise<number> {
+export async function backfillCommand(edge: Edge, options: BackfillCommand): Promise<Answer> {
   const config = readConfig(edge, findConfigFile(edge, options.configFile));
   const fromUs = instantOf('--from', options.from);
   const nowUs = edge.clock.nowUs();
@@ -69,12 +69,8 @@ export async function backfillCommand(edge: Edge, options: BackfillCommand): Pro
     for (const release of heard) release();
     await store.close();
   }
-  edge.stdout.write(
-    options.json
-      ? jsonText({ regions: outcomes })
-      : outcomes.map((one) => sentenceOf(one, { fromUs, toUs })).join(''),
-  );
-  return 0;
+  const text = outcomes.map((one) => sentenceOf(one, { fromUs, toUs })).join('');
+  return { json: { regions: outcomes }, text };
 }
 
 async function backfillRegion(

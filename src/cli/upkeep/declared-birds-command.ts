@@ -12,6 +12,7 @@ import {
 import { DaemonError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { matchesGlob } from '../../text/glob.ts';
+import type { Answer } from '../command-rows.ts';
 import { readGiven } from '../config-file.ts';
 import { type DaemonOptions, daemonJson, type PrintOptions } from '../daemon-client.ts';
 import { jsonText, shown, shownSentence, shownTime } from '../terminal-text.ts';
@@ -25,7 +26,7 @@ interface Inventory {
 export async function birdsExport(
   edge: Edge,
   { nest: glob = '*', ...options }: PrintOptions & { readonly nest?: string },
-): Promise<number> {
+): Promise<Answer> {
   const { birds } = await readInventory(edge, options);
   const chosen = birds
     .filter(({ nest, nest_id }) => matchesGlob(glob, nest) || matchesGlob(glob, nest_id))
@@ -39,12 +40,11 @@ export async function birdsExport(
     return `  - ${pairs.join('\n    ')}\n`;
   });
   const yaml = lines.length === 0 ? 'birds: []\n' : `birds:\n${lines.join('')}`;
-  edge.stdout.write(options.json ? jsonText({ birds: chosen }) : yaml);
-  return 0;
+  return { json: { birds: chosen }, text: yaml };
 }
 
 /** Prints how the Birds differ from the file; exits with 1 if they do. Throws `ConfigError` for a file with mistakes. */
-export async function birdsCheck(edge: Edge, file: string, options: PrintOptions): Promise<number> {
+export async function birdsCheck(edge: Edge, file: string, options: PrintOptions): Promise<Answer> {
   const { birds: declared, refuse } = readDeclaredBirds(file, readText(file));
   const { regions, birds } = await readInventory(
     edge,
@@ -70,14 +70,13 @@ export async function birdsCheck(edge: Edge, file: string, options: PrintOptions
     const off = await switchedOff(edge, options, drift);
     found.push({ what: drift.what, region, nest, bird, id, clauses: drift.clauses, ...off });
   }
-  edge.stdout.write(options.json ? jsonText({ drifts: found }) : found.map(lineOf).join(''));
-  return found.length > 0 ? 1 : 0;
+  const exit = found.length > 0 ? 1 : 0;
+  return { json: { drifts: found }, text: found.map(lineOf).join(''), exit };
 }
 
 /** Throws unless these regions, or all, were read since the daemon started: what was not may have changed before. */
 async function readInventory(edge: Edge, options: DaemonOptions, needed?: ReadonlySet<string>) {
-  const request = { method: 'GET', path: '/api/v1/inventory' } as const;
-  const data = await daemonJson<Inventory>(edge, options, request, 'birds');
+  const data = await daemonJson<Inventory>(edge, options, { path: '/api/v1/inventory' }, 'birds');
   const unread = data.regions.filter(({ region, is_read }) => !is_read && (needed?.has(region) ?? true));
   if (unread.length === 0) return data;
   const names = unread.map(({ region }) => region).join(', ');
@@ -104,13 +103,8 @@ function scalar(value: string | boolean): string {
 async function switchedOff(edge: Edge, options: DaemonOptions, { isOfStatus, listed }: Drift) {
   if (!isOfStatus || !listed || listed.status === 'active') return {};
   const path = `/api/v1/birds/${encodeURIComponent(listed.region)}/${encodeURIComponent(listed.id)}`;
-  const request = { method: 'GET', path } as const;
-  const { switched_off: off } = await daemonJson<{ switched_off: EventJson | null }>(
-    edge,
-    options,
-    request,
-    'switched_off',
-  );
+  type Off = { readonly switched_off: EventJson | null };
+  const { switched_off: off } = await daemonJson<Off>(edge, options, { path }, 'switched_off');
   const by = off?.attributes.initiator;
   return off ? { since: off.occurred_at, ...(typeof by === 'string' && by !== '' && { by }) } : {};
 }

@@ -5,9 +5,10 @@ import { DaemonError, NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { formatInstant } from '../../time/instant.ts';
 import { durationOf, instantOf, wrongUsage } from '../command-arguments.ts';
+import type { Answer } from '../command-rows.ts';
 import { textOfFile } from '../config-file.ts';
 import { type DaemonOptions, daemonJson, type PrintOptions } from '../daemon-client.ts';
-import { jsonText, shown } from '../terminal-text.ts';
+import { jsonText, linesOfIds, shown } from '../terminal-text.ts';
 
 /** The fields of a silence that are posted. Fields that only another program knows are dropped. */
 const carriedShape = z.object({
@@ -48,7 +49,7 @@ export async function silenceUpdate(
   edge: Edge,
   ids: readonly string[],
   options: UpdateOptions,
-): Promise<number> {
+): Promise<Answer> {
   const { start, end, duration, comment } = options;
   if (start === undefined && end === undefined && duration === undefined && comment === undefined) {
     throw wrongUsage('say what changes: --duration, --start, --end or --comment');
@@ -63,14 +64,13 @@ export async function silenceUpdate(
       throw withWords(error, `${shown(id)}: `, done);
     }
   }
-  edge.stdout.write(options.json ? jsonText({ updated }) : updated.map((id) => `${shown(id)}\n`).join(''));
-  return 0;
+  return { json: { updated }, text: linesOfIds(updated) };
 }
 
 async function updateOne(edge: Edge, id: string, options: UpdateOptions): Promise<string> {
   const { start, comment } = options;
   const path = `/api/v2/silence/${encodeURIComponent(id)}`;
-  const data = carriedShape.parse(await daemonJson(edge, options, { method: 'GET', path }, 'matchers'));
+  const data = carriedShape.parse(await daemonJson(edge, options, { path }, 'matchers'));
   const startsAt = start === undefined ? data.startsAt : formatInstant(instantOf('--start', start));
   const endsAt = endOf(startsAt, data, options);
   return post(edge, options, { ...data, startsAt, endsAt, comment: comment ?? data.comment });
@@ -93,14 +93,12 @@ function endOf(startsAt: string, { endsAt }: Carried, { duration, end }: UpdateO
 }
 
 /** Writes silences that have not expired as JSON that `import` and `amtool silence import` read. */
-export async function silenceExport(edge: Edge, options: DaemonOptions): Promise<number> {
+export async function silenceExport(edge: Edge, options: DaemonOptions): Promise<Answer> {
   const path = '/api/v2/silences?active=true&pending=true&expired=false';
-  const data = z
-    .array(carriedShape)
-    .parse(await daemonJson(edge, options, { method: 'GET', path }, 'length'));
+  const data = z.array(carriedShape).parse(await daemonJson(edge, options, { path }, 'length'));
   // An acknowledgement belongs to one alert of this daemon.
-  edge.stdout.write(jsonText(data.filter(({ alertId }) => alertId === undefined)));
-  return 0;
+  const json = data.filter(({ alertId }) => alertId === undefined);
+  return { json, text: jsonText(json) };
 }
 
 /** Posts silences from a file or standard input, each as a new one, and prints their ids. */
@@ -108,7 +106,7 @@ export async function silenceImport(
   edge: Edge,
   file: string | undefined,
   options: PrintOptions,
-): Promise<number> {
+): Promise<Answer> {
   const source = file === undefined || file === '-' ? undefined : file;
   const list = readSilences(
     source === undefined ? await textOf(edge.stdin) : textOfFile(source),
@@ -124,8 +122,7 @@ export async function silenceImport(
       throw withWords(error, `silence ${at + 1}: `, done);
     }
   }
-  edge.stdout.write(options.json ? jsonText({ imported }) : imported.map((id) => `${shown(id)}\n`).join(''));
-  return 0;
+  return { json: { imported }, text: linesOfIds(imported) };
 }
 
 function readSilences(text: string, source: string): readonly Carried[] {

@@ -20,27 +20,24 @@ import type { StoreReport } from '../../store/store.ts';
 import type { Step, TableChange } from '../../store/versions/steps.ts';
 import { tableChanges } from '../../store/versions/table-changes.ts';
 import { howMany } from '../../text/duration-words.ts';
-import { jsonText, shown, shownSentence } from '../terminal-text.ts';
+import type { Answer } from '../command-rows.ts';
+import { shown, shownSentence } from '../terminal-text.ts';
 import { createProgressBar } from './progress-bar.ts';
 import { type GivenStore, storePlace } from './store-place.ts';
 
 interface StoreOptions {
   readonly configFile: string | undefined;
-  readonly json: boolean;
 }
 
 /**
  * Writes a backup, even while daemons run. Its format is that of a store in a file, whatever the engine of the
  * original.
  */
-export async function storeBackup(edge: Edge, to: string, options: StoreOptions): Promise<number> {
+export async function storeBackup(edge: Edge, to: string, options: StoreOptions): Promise<Answer> {
   const place = storePlace(edge, options.configFile, { named: 'store.url', url: undefined });
   const from = place.postgres ? await backUpServer(edge, place.postgres, to) : backUpFile(place, to);
   const bytes = statSync(to).size;
-  edge.stdout.write(
-    options.json ? jsonText({ from, to, bytes }) : `${shown(from)} → ${shown(to)}, ${sizeText(bytes)}\n`,
-  );
-  return 0;
+  return { json: { from, to, bytes }, text: `${shown(from)} → ${shown(to)}, ${sizeText(bytes)}\n` };
 }
 
 function backUpFile({ url }: StorePlace, to: string): string {
@@ -91,25 +88,20 @@ export async function storeCheck(
   edge: Edge,
   store: string | undefined,
   options: StoreOptions & Pick<GivenStore, 'schema' | 'passwordFile'>,
-): Promise<number> {
+): Promise<Answer> {
   const report = await examine(edge, store, options);
-  const isWhole = report.damages.length === 0;
-  if (options.json) {
-    edge.stdout.write(jsonText({ ...report, whole: isWhole }));
-  } else if (isWhole) {
-    const { path, bytes, schema, events, firing, pending } = report;
-    const parts = [
-      `${sizeText(bytes)}, tables of version ${schema}`,
-      howMany(events, 'event'),
-      `${howMany(firing, 'alert')} firing`,
-      `${howMany(pending, 'delivery', 'deliveries')} to be sent`,
-    ];
-    edge.stdout.write(`${shown(path)} is whole: ${parts.join(', ')}\n`);
-  } else {
-    edge.stdout.write(`${shown(report.path)} is damaged; restore a backup:\n`);
-    for (const damage of report.damages) edge.stdout.write(`  ${shown(damage)}\n`);
-  }
-  return isWhole ? 0 : 1;
+  const { path, bytes, schema, events, firing, pending, damages } = report;
+  const whole = damages.length === 0;
+  const parts = [
+    `${sizeText(bytes)}, tables of version ${schema}`,
+    howMany(events, 'event'),
+    `${howMany(firing, 'alert')} firing`,
+    `${howMany(pending, 'delivery', 'deliveries')} to be sent`,
+  ];
+  const text = whole
+    ? `${shown(path)} is whole: ${parts.join(', ')}\n`
+    : `${shown(path)} is damaged; restore a backup:\n${damages.map((one) => `  ${shown(one)}\n`).join('')}`;
+  return { json: { ...report, whole }, text, exit: whole ? 0 : 1 };
 }
 
 async function examine(
@@ -132,19 +124,15 @@ export async function storeMigrate(
   store: string | undefined,
   options: StoreOptions & Pick<GivenStore, 'schema' | 'passwordFile'>,
   steps?: readonly Step[],
-): Promise<number> {
+): Promise<Answer> {
   const { url, postgres } = placeOf(edge, store, options);
   const changing = () => edge.stderr.write('The tables are being changed; this may take a while.\n');
   const change = postgres
     ? await migratePostgres({ place: postgres, clock: edge.clock, changing, steps })
     : migrateStoreFile(filePath(url), steps);
   const where = postgres ? postgres.shown : filePath(url);
-  if (options.json) edge.stdout.write(jsonText({ store: where, ...change }));
-  else
-    edge.stdout.write(
-      `${shown(where)}: ${[changeText(change), ...(change.from === 0 ? [] : tableChanges(change.from))].join('\n  ')}\n`,
-    );
-  return 0;
+  const changes = [changeText(change), ...(change.from === 0 ? [] : tableChanges(change.from))];
+  return { json: { store: where, ...change }, text: `${shown(where)}: ${changes.join('\n  ')}\n` };
 }
 
 async function migratePostgres(options: Parameters<typeof migratePostgresStore>[0]): Promise<TableChange> {
@@ -163,9 +151,7 @@ function sizeText(bytes: number): string {
   return `${(bytes / Number(size)).toFixed(1)} ${unit}`;
 }
 
-interface StoreCopyOptions {
-  readonly configFile: string | undefined;
-  readonly json: boolean;
+interface StoreCopyOptions extends StoreOptions {
   readonly from?: string;
   readonly fromSchema?: string;
   readonly fromPasswordFile?: string;
@@ -179,7 +165,7 @@ export async function storeCopy(
   edge: Edge,
   url: string | undefined,
   options: StoreCopyOptions,
-): Promise<number> {
+): Promise<Answer> {
   const { to: toUrl = url, toSchema, toPasswordFile, fromSchema, fromPasswordFile } = options;
   if (options.from === undefined && toUrl === undefined) {
     throw new NestwatchError('usage', 'give --from or --to, or both: the other one is store.url');
@@ -196,18 +182,17 @@ export async function storeCopy(
     const target = await openTarget(to, edge.clock);
     try {
       const tables = await showCopy(edge, source, target);
-      if (options.json) edge.stdout.write(jsonText({ from: source.shown, to: target.shown, tables }));
-      else edge.stdout.write(`${shownSentence(sentenceOf(source, target, tables))}\n`);
+      edge.stderr.write(
+        'Now let store.url name the copy. Only one of the two may be used: each would send what is queued in it.\n',
+      );
+      const json = { from: source.shown, to: target.shown, tables };
+      return { json, text: `${shownSentence(sentenceOf(source, target, tables))}\n` };
     } finally {
       await target.close();
     }
   } finally {
     await source.close();
   }
-  edge.stderr.write(
-    'Now let store.url name the copy. Only one of the two may be used: each would send what is queued in it.\n',
-  );
-  return 0;
 }
 
 /** Copies with a progress bar. SIGINT and SIGTERM give the copy up. */

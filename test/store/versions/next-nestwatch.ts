@@ -31,11 +31,9 @@ const options = {
   'config.autoReloadInterval': 0,
 } as const;
 try {
-  process.exit(
-    command === 'run'
-      ? await run(edge, { ...options, configFile: args[0], steps: steps! })
-      : await storeMigrate(edge, args.at(-1), { configFile: undefined, json: true }, steps),
-  );
+  if (command === 'run') process.exit(await run(edge, { ...options, configFile: args[0], steps: steps! }));
+  await storeMigrate(edge, args.at(-1), { configFile: undefined }, steps);
+  process.exit(0);
 } catch (error) {
   process.stderr.write(`nestwatch: ${(error as Error).message}\n`);
   process.exit(1);
