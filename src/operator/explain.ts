@@ -22,6 +22,7 @@ import type { Delivery } from '../store/outbox-store.ts';
 import { type DeadlineConfig, loadDeadlines, readPast } from '../store/read-history.ts';
 import type { Transaction } from '../store/store.ts';
 import { pausing } from '../time/clock.ts';
+import { findReference, newestEventOf } from './find-reference.ts';
 import { alsoCounted, whyNoAlert } from './no-alert.ts';
 
 export type ExplainConfig = Pick<Config, 'rules' | 'route' | 'forward' | 'context'> & DeadlineConfig;
@@ -47,14 +48,24 @@ export interface Mention {
   readonly deliveries: readonly Delivery[];
 }
 
-/** Undefined for an event that is not kept. */
-export async function explain(
+/** Explains the newest event of what an id of any kind means, or a link to a page; undefined if there is none. */
+export async function explainMeant(
   tx: Transaction,
-  key: string,
+  id: string,
+  regions: readonly string[],
   config: ExplainConfig,
-  muting: Muting,
+  loadMuting: () => Promise<Muting>,
   nowUs: number,
 ) {
+  const meant = await findReference(tx, id, regions);
+  const key = meant && (await newestEventOf(tx, meant));
+  const explanation =
+    key === undefined ? undefined : await explain(tx, key, config, await loadMuting(), nowUs);
+  return { meant, explanation };
+}
+
+/** Undefined for an event that is not kept. */
+export async function explain(tx: Transaction, key: string, config: ExplainConfig, muting: Muting, nowUs: number) {
   const event = await tx.events.find(key);
   if (!event) return undefined;
   const isOfRegionsPast = event.occurredAtUs < ((await tx.inventory.knownSince(event.region)) ?? nowUs);

@@ -11,7 +11,8 @@ import { isStoreFailure, NestwatchError } from '../errors.ts';
 import { storeSentence } from '../health/judge-health.ts';
 import { LIMITS } from '../limits.ts';
 import { createAlertResolver, createNoteWriter, createSilenceEditor } from '../operator/act-on-alerts.ts';
-import type { Store } from '../store/store.ts';
+import { loadMuting } from '../store/load-muting.ts';
+import type { Store, Transaction } from '../store/store.ts';
 import { createAdmission } from './access/admission.ts';
 import { addOrigins, addRefusals, answerRefusal, onlyBoundedBodies, writesAt } from './access/refusals.ts';
 import { createAlertmanagerApi } from './api/alertmanager-api.ts';
@@ -102,6 +103,8 @@ export function createApp(options: WebOptions, state: ServerState, push: Push): 
     ...options,
     externalUrl: options.config.externalUrl,
     push,
+    regions: () => options.status().regions.map(({ region }) => region),
+    muting: (tx: Transaction, nowUs: number) => loadMuting(tx, options.alerting, recurrences, nowUs),
     recurrences,
     silenceEditor,
     alertResolver: createAlertResolver({ ...options, rules: options.alerting.rules }),

@@ -5,6 +5,7 @@ import type { WebConfig } from '../config/sections/web-section.ts';
 import type { FlightLog, FlightPlace } from '../domain/alert/fact.ts';
 import type { ReportedObjective } from '../domain/digest/report-figures.ts';
 import type { GroupNotification } from '../domain/grouping/notification.ts';
+import type { Muting } from '../domain/muting/muting.ts';
 import type { Recurrences } from '../domain/muting/silence.ts';
 import type { HealthAnswer } from '../health/health.ts';
 import type { AcknowledgeLinks } from '../operator/acknowledge-link.ts';
@@ -15,7 +16,7 @@ import type { RegionProgress } from '../region-progress.ts';
 import type { Report } from '../report.ts';
 import type { ClaimedDelivery, Delivery } from '../store/outbox-store.ts';
 import type { DeadlineConfig } from '../store/read-history.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, Transaction } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Oidc } from './access/oidc.ts';
 import type { Push } from './push.ts';
@@ -80,6 +81,10 @@ export interface ApiOptions
     | ('flightLog' | 'newId' | 'changed' | 'clock' | 'report')
   > {
   readonly externalUrl: string;
+  /** The watched regions. */
+  readonly regions: () => readonly string[];
+  /** Loads what is muted at an instant. */
+  readonly muting: (tx: Transaction, nowUs: number) => Promise<Muting>;
   readonly recurrences: Recurrences;
   readonly silenceEditor: SilenceEditor;
   readonly alertResolver: AlertResolver;

@@ -5,6 +5,7 @@ import { createMatcher, parseMatchers } from '../../src/domain/matchers/matcher.
 import { createRecurrences } from '../../src/domain/muting/silence.ts';
 import { createNoteWriter, createSilenceEditor } from '../../src/operator/act-on-alerts.ts';
 import type { World } from '../../src/simulator/world/world.ts';
+import { loadMuting } from '../../src/store/load-muting.ts';
 import type { Transaction } from '../../src/store/store.ts';
 import { dayAndTime } from '../../src/text/instant-words.ts';
 import type { explanationJson } from '../../src/web/api/alert-json.ts';
@@ -41,13 +42,17 @@ function fails(world = stage.worlds.eu!, errorMessages = 'The TMS refused the jo
 }
 
 async function explain(key: string, change: Partial<ApiOptions['alerting']> = {}) {
+  const alerting = { ...stageConfig(['eu']), ...change };
+  const recurrences = createRecurrences();
   const api = createApi({
     store: stage.store,
+    regions: () => [],
+    muting: (tx, nowUs) => loadMuting(tx, alerting, recurrences, nowUs),
     status: () => aStatus({ regions: [] }),
     impairments: () => stage.daemon().health(),
     report: () => {},
-    alerting: { ...stageConfig(['eu']), ...change },
-    recurrences: createRecurrences(),
+    alerting,
+    recurrences,
     clock: stage.clock,
     externalUrl: 'http://nestwatch.example',
     serviceLinks: () => ({}),
@@ -61,7 +66,7 @@ async function explain(key: string, change: Partial<ApiOptions['alerting']> = {}
       store: stage.store,
       clock: stage.clock,
       report: () => {},
-      recurrences: createRecurrences(),
+      recurrences,
       newId: () => 'unused',
       changed: () => {},
     }),

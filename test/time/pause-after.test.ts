@@ -149,10 +149,8 @@ const ASKING: Readonly<Record<string, (tx: Transaction) => Promise<unknown>>> = 
     silencesThatMeet(tx, await muting(tx), [], { flight: 'f1' }, NOW_US),
   'the first page is read': (tx) =>
     readPageView(
-      storeOf(tx),
       { nowUs: NOW_US, isLive: false, isOpen: false, status: aStatus(), impairments: [] },
-      base,
-      recurrences,
+      { store: storeOf(tx), alerting: base, muting },
     ),
   async 'a digest is made'(tx) {
     const clock = createVirtualClock();

@@ -1,7 +1,7 @@
 /** Writes the first page of a post-mortem of an alert, in Markdown, from what is stored. People add the rest. */
 import { durationWords } from '../../text/duration-words.ts';
 import { parseInstant } from '../../time/instant.ts';
-import type { recordJson } from '../../web/api/alerts-api.ts';
+import type { recordJson } from '../../web/api/alert-json.ts';
 import { shownSentence, shownTime } from '../terminal-text.ts';
 
 export type ShownAlert = ReturnType<typeof recordJson>;

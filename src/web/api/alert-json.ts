@@ -5,10 +5,12 @@ import { eventJson, wireText } from '../../domain/alert/event.ts';
 import type { Rule } from '../../domain/alert/rule.ts';
 import { ANNOTATION_OF, type Finding } from '../../domain/context/findings.ts';
 import { DEFAULT_RULES } from '../../domain/kinds/kinds.ts';
+import type { Suppression } from '../../domain/muting/suppression.ts';
 import { type Deadline, lateUs } from '../../domain/statistics/deadlines.ts';
 import type { HealthAnswer } from '../../health/health.ts';
 import type { Impairment } from '../../health/impairment.ts';
 import { alertPath } from '../../http/page-path.ts';
+import type { AlertRecord } from '../../operator/alert-record.ts';
 import type { Explanation, Mention } from '../../operator/explain.ts';
 import { sayNoAlert } from '../../operator/no-alert.ts';
 import type { FiringCounts } from '../../operator/read-alerts.ts';
@@ -95,6 +97,55 @@ export function faultJson({ sort, name, reason, sinceUs }: FaultRecord) {
   };
 }
 
+/** Who was not notified of an alert, and why. */
+export function suppressionJson({ alertId, receiver, groupKey, reason, detail, atUs }: Suppression) {
+  return {
+    ...{ alert_id: alertId, receiver, group_key: groupKey, reason, detail },
+    at: formatInstant(atUs),
+  };
+}
+
+/** All that is known of one alert. */
+export function recordJson(record: AlertRecord, externalUrl: string, nameOf: NameOf) {
+  const { alert } = record;
+  const ofEpisode = record.events.filter(({ seq }) => seq > alert.lastSeq - alert.eventsTotal);
+  return {
+    ...alertJson(alert, externalUrl),
+    events_omitted: Math.max(0, alert.eventsTotal - ofEpisode.length),
+    kept: record.isKept,
+    ending: alert.ending ?? null,
+    silenced_by: record.silencedBy.map(({ id, alertId, createdBy, comment }) => ({
+      id,
+      acknowledgement: alertId !== null,
+      author: createdBy,
+      comment,
+    })),
+    acknowledgements: record.acknowledgements.map(({ createdBy, comment, startsAtUs }) => ({
+      ...{ author: createdBy, comment },
+      at: formatInstant(startsAtUs),
+    })),
+    notes: record.notes.map(noteJson),
+    inhibited_by: record.inhibitedBy,
+    receivers: record.receivers,
+    findings: record.findings.map(findingJson),
+    events: record.events.map(({ event, seq }) => ({ seq, ...eventJson(event) })),
+    episodes: record.episodes.map((one) => ({
+      startsAt: formatInstant(one.startsAtUs),
+      endsAt: formatInstant(one.endsAtUs),
+      ending: one.ending,
+      events_total: one.events,
+    })),
+    notifications: record.notifications.map((one) => ({
+      id: one.id,
+      receiver: one.receiver,
+      reason: one.reason,
+      created_at: formatInstant(one.createdAtUs),
+      deliveries: one.deliveries.map((delivery) => deliveryJson(delivery, nameOf)),
+    })),
+    suppressions: record.suppressions.map(suppressionJson),
+  };
+}
+
 /** The steps, in the order in which an event takes them. */
 export function explanationJson(
   explanation: Explanation,
@@ -136,12 +187,7 @@ export function explanationJson(
     })),
     notifications: explanation.notifications.map((one) => mentionJson(one, nameOf)),
     suppressions: suppressions.map((one) => ({
-      alert_id: one.alertId,
-      receiver: one.receiver,
-      group_key: one.groupKey,
-      reason: one.reason,
-      detail: one.detail,
-      at: formatInstant(one.atUs),
+      ...suppressionJson(one),
       notified_later: one.isNotifiedLater,
     })),
     deadlines: explanation.deadlines.map(({ rule, zone, ...one }) => ({

@@ -23,7 +23,6 @@ import { readingWork, silencesThatMeet } from '../../operator/find-silences.ts';
 import { FILTERS } from '../../operator/lists.ts';
 import { type AlertingConfig, type RoutedAlert, readRoutedAlerts } from '../../operator/read-alerts.ts';
 import type { Filter } from '../../store/filter.ts';
-import { loadMuting } from '../../store/load-muting.ts';
 import { pausing } from '../../time/clock.ts';
 import { signedBy } from '../access/identify.ts';
 import { select } from '../bounded-work.ts';
@@ -44,12 +43,12 @@ import {
 type Receiver = AlertingConfig['receivers'][number];
 
 export function createAlertmanagerApi(options: ApiOptions): Hono {
-  const { store, status, alerting, recurrences, silenceEditor, clock, externalUrl } = options;
+  const { store, status, alerting, silenceEditor, clock, externalUrl } = options;
   const api = new Hono();
 
   const read = (nowUs: number) =>
     store.transaction(async (tx) => {
-      const muting = await loadMuting(tx, alerting, recurrences, nowUs);
+      const muting = await options.muting(tx, nowUs);
       return { muting, routed: await readRoutedAlerts(tx, muting, alerting) };
     });
 
@@ -125,12 +124,11 @@ export function createAlertmanagerApi(options: ApiOptions): Hono {
     const filter = readMatchers(search).map(formatMatcher);
     const states = STATES.filter((state) => readFlag(search, state));
     const nowUs = clock.nowUs();
-    const asked = readOwnFilter(search, status().regions, nowUs);
+    const asked = readOwnFilter(search, options.regions(), nowUs);
     const silences = await store.transaction(async (tx) => {
       const all = await tx.silences.list();
       if (!asked) return all;
-      const muting = await loadMuting(tx, alerting, recurrences, nowUs);
-      return silencesThatMeet(tx, muting, all, asked, nowUs);
+      return silencesThatMeet(tx, await options.muting(tx, nowUs), all, asked, nowUs);
     });
     const shown: Silence[] = [];
     const pauseAfter = pausing(EVENT_LOOP);
@@ -315,13 +313,12 @@ function inOrder(silences: readonly Silence[], nowUs: number): Silence[] {
 /** The filters of nestwatch's own lists, in addition to Alertmanager's; undefined if none is given. */
 function readOwnFilter(
   search: URLSearchParams,
-  regions: readonly { readonly region: string }[],
+  regions: readonly string[],
   nowUs: number,
 ): Filter | undefined {
   const own = new URLSearchParams([...search].filter(([name]) => FILTERS.some((one) => one === name)));
   if (own.size === 0) return undefined;
-  const names = regions.map(({ region }) => region);
-  return readFilter(readQuery(own, FILTERS), names, nowUs);
+  return readFilter(readQuery(own, FILTERS), regions, nowUs);
 }
 
 /** Whether all these matchers are among the silence's own. */

@@ -4,30 +4,27 @@
  */
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { type Event, wireText } from '../../domain/alert/event.ts';
-import type { Notification } from '../../domain/grouping/notification.ts';
+import { wireText } from '../../domain/alert/event.ts';
 import { isStoreFailure } from '../../errors.ts';
-import { explain } from '../../operator/explain.ts';
-import { alertOf, findReference, newestEventOf } from '../../operator/find-reference.ts';
+import type { Signature } from '../../operator/act-on-alerts.ts';
+import { alertOf, findReference } from '../../operator/find-reference.ts';
 import { countFiring } from '../../operator/read-alerts.ts';
 import { type ReplicaView, readReplicas } from '../../operator/read-replicas.ts';
 import type { RegionProgress } from '../../region-progress.ts';
-import { loadMuting } from '../../store/load-muting.ts';
 import type { DeliveryState } from '../../store/outbox-store.ts';
 import type { Transaction } from '../../store/store.ts';
 import { formatInstant } from '../../time/instant.ts';
 import { signedBy } from '../access/identify.ts';
-import { readBody, readQuery, refuse } from '../requests/query.ts';
+import { readBody, readQuery } from '../requests/query.ts';
 import { signatureShape } from '../requests/silence-request.ts';
 import { type ApiOptions, type ConfigurationView, reasonOf, stateOf } from '../web-options.ts';
-import { deliveryJson, explanationJson, faultJson, healthJson, instantJson, noteJson } from './alert-json.ts';
-import { addAlerts } from './alerts-api.ts';
-import { addBird, addFlight, addInventory } from './birds-api.ts';
-import { addLists } from './lists-api.ts';
+import { faultJson, healthJson, instantJson, noteJson } from './alert-json.ts';
+import { addThings } from './things-api.ts';
 
 export function createApi(options: ApiOptions): Hono {
   const api = new Hono();
-  for (const add of ROUTES) add(api, options);
+  for (const add of [addHealth, addStream, addStatus, addThings, addActs, addNote, addActions, addRetry])
+    add(api, options);
   return api;
 }
 
@@ -88,9 +85,9 @@ function addStatus(api: Hono, options: ApiOptions): void {
   });
 }
 
-async function countWaiting(tx: Transaction, { alerting, recurrences, clock }: ApiOptions) {
+async function countWaiting(tx: Transaction, { muting, clock }: ApiOptions) {
   const nowUs = clock.nowUs();
-  return countFiring(tx, await loadMuting(tx, alerting, recurrences, nowUs), nowUs);
+  return countFiring(tx, await muting(tx, nowUs), nowUs);
 }
 
 /** Null while the store does not answer, since that is when these answers are needed most. */
@@ -107,45 +104,45 @@ async function unlessFailing<T>(
   }
 }
 
-/** Each alert separately, so that one that has ended meanwhile does not affect the others. */
-function addAcknowledge(api: Hono, { silenceEditor }: ApiOptions): void {
-  api.post('/alerts/acknowledge', async (c) => {
-    const { ids, author: typed, comment } = readSigned(await c.req.text());
-    const author = signedBy(c.get('identity'), typed);
-    const acknowledged: { id: string; silence_id: string }[] = [];
+/** Each alert separately, so that one that has ended meanwhile does not affect the others. `act` says why it is refused. */
+function addSigned<Done extends object>(
+  api: Hono,
+  path: string,
+  key: string,
+  act: (id: string, by: Signature) => Promise<Done | string>,
+): void {
+  api.post(path, async (c) => {
+    const { ids, author, comment } = readBody(await c.req.text(), signedShape, SIGNED_EXPECTED);
+    const by = { createdBy: signedBy(c.get('identity'), author), comment };
+    const done: Done[] = [];
     const refused: { id: string; error: string }[] = [];
     for (const id of new Set(ids)) {
-      const result = await silenceEditor.acknowledge([{ id }], { createdBy: author, comment });
-      if (result.ok) acknowledged.push({ id, silence_id: result.id });
-      else refused.push({ id, error: result.message });
+      const result = await act(id, by);
+      if (typeof result === 'string') refused.push({ id, error: result });
+      else done.push({ id, ...result });
     }
-    return c.json({ acknowledged, refused });
+    return c.json({ [key]: done, refused });
   });
 }
 
-function addResolve(api: Hono, { alertResolver }: ApiOptions): void {
-  api.post('/alerts/resolve', async (c) => {
-    const { ids, author: typed, comment } = readSigned(await c.req.text());
-    const author = signedBy(c.get('identity'), typed);
-    const resolved: { id: string; ends_at: string }[] = [];
-    const refused: { id: string; error: string }[] = [];
-    for (const id of new Set(ids)) {
-      const result = await alertResolver.resolve(id, { createdBy: author, comment });
-      if (result.ok) resolved.push({ id, ends_at: formatInstant(result.alert.endsAtUs) });
-      else refused.push({ id, error: result.message });
-    }
-    return c.json({ resolved, refused });
+function addActs(api: Hono, { silenceEditor, alertResolver }: ApiOptions): void {
+  addSigned(api, '/alerts/acknowledge', 'acknowledged', async (id, by) => {
+    const result = await silenceEditor.acknowledge([{ id }], by);
+    return result.ok ? { silence_id: result.id } : result.message;
+  });
+  addSigned(api, '/alerts/resolve', 'resolved', async (id, by) => {
+    const result = await alertResolver.resolve(id, by);
+    return result.ok ? { ends_at: formatInstant(result.alert.endsAtUs) } : result.message;
   });
 }
 
 /** The alert may be named by any id that `/alerts/{id}` takes. */
-function addNote(api: Hono, { store, status, noteWriter }: ApiOptions): void {
+function addNote(api: Hono, { store, regions, noteWriter }: ApiOptions): void {
   api.post('/alerts/note', async (c) => {
     const body = await c.req.text();
     const { id, author, text, public: isPublic } = readBody(body, noteShape, NOTE_EXPECTED);
-    const regions = status().regions.map(({ region }) => region);
     const alertId = await store.transaction(async (tx) => {
-      const meant = (await tx.alerts.find(id)) ? undefined : await findReference(tx, id, regions);
+      const meant = (await tx.alerts.find(id)) ? undefined : await findReference(tx, id, regions());
       return (meant && (await alertOf(tx, meant))) ?? id;
     });
     const written = { author: signedBy(c.get('identity'), author), text, isPublic };
@@ -164,31 +161,6 @@ function addActions(api: Hono, options: ApiOptions): void {
   api.post('/actions/resume', async (c) => (await load()).pauseRules(c, options, false));
 }
 
-function addDelivery(api: Hono, { store, messages }: ApiOptions): void {
-  api.get('/deliveries/:id', async (c) => {
-    readQuery(search(c.req.url), []);
-    const id = c.req.param('id');
-    const found = await store.transaction((tx) => tx.outbox.find(id));
-    if (!found) return c.json({ error: `No delivery with the id ${id} is kept.` }, 404);
-    const { delivery, notification } = found;
-    return c.json({
-      ...deliveryJson(delivery, messages.nameOf),
-      refused_by: delivery.refusedBy ?? '',
-      remaining: delivery.remaining ?? null,
-      kind: notification.kind,
-      alerts: notification.kind === 'group' ? notification.alerts.map((alert) => alert.id) : [],
-      events: eventsOf(notification).map(({ key }) => key),
-      message: (await messages.messageOf(found)) ?? null,
-    });
-  });
-}
-
-/** The events listed in a notification. */
-function eventsOf(notification: Notification): readonly Event[] {
-  if (notification.kind === 'forward') return notification.events;
-  return notification.kind === 'group' ? notification.alerts.flatMap(({ events }) => events) : [];
-}
-
 function addRetry(api: Hono, { store, clock, changed }: ApiOptions): void {
   api.post('/deliveries/retry', async (c) => {
     const { ids } = readBody(await c.req.text(), idsShape, '{"ids": ["…"]} with 1 to 1000 ids of deliveries');
@@ -197,57 +169,6 @@ function addRetry(api: Hono, { store, clock, changed }: ApiOptions): void {
     return c.json({ retried });
   });
 }
-
-/**
- * A key contains slashes, which a client may or may not have encoded. Instead of a key, a short id, the id of an
- * alert, Bird, Flight, delivery or silence, what other programs call an alert (`find-reference.ts`), or a link to a page
- * may be given. Then the newest event of that is explained.
- */
-function addExplain(
-  api: Hono,
-  { store, status, alerting, recurrences, messages, clock, externalUrl }: ApiOptions,
-): void {
-  api.get('/events/*', async (c) => {
-    const { pathname } = new URL(c.req.url);
-    const encoded = /\/events\/(.+)\/explain$/.exec(pathname)?.[1];
-    if (encoded === undefined) return c.notFound();
-    const text = decodeKey(encoded);
-    const nowUs = clock.nowUs();
-    const regions = status().regions.map(({ region }) => region);
-    const { meant, explanation } = await store.transaction(async (tx) => {
-      const meant = await findReference(tx, text, regions);
-      const key = meant && (await newestEventOf(tx, meant));
-      if (key === undefined) return { meant, explanation: undefined };
-      const muting = await loadMuting(tx, alerting, recurrences, nowUs);
-      return { meant, explanation: await explain(tx, key, alerting, muting, nowUs) };
-    });
-    if (!explanation) {
-      const error = meant
-        ? `No event of this ${meant.kind} is kept: ${text}.`
-        : `Nothing is kept under ${text}, no event, alert, Bird, Flight, delivery or silence.`;
-      return c.json({ error, ...(meant && { meant }) }, 404);
-    }
-    return c.json(explanationJson(explanation, alerting.rules, externalUrl, messages.nameOf));
-  });
-}
-
-const ROUTES = [
-  addHealth,
-  addStream,
-  addStatus,
-  addLists,
-  addAlerts,
-  addAcknowledge,
-  addResolve,
-  addNote,
-  addBird,
-  addActions,
-  addFlight,
-  addInventory,
-  addDelivery,
-  addRetry,
-  addExplain,
-];
 
 function search(url: string): URLSearchParams {
   return new URL(url).searchParams;
@@ -265,21 +186,8 @@ const noteShape = z.object({
 const NOTE_EXPECTED =
   '{"id": "…", "author": "…", "text": "…", "public": false} with an id of an alert; only `public` may be missing';
 
-function readSigned(body: string): z.output<typeof signedShape> {
-  return readBody(
-    body,
-    signedShape,
-    '{"ids": ["…"], "author": "…", "comment": "…"} with 1 to 1000 ids of alerts; only the comment may be missing',
-  );
-}
-
-function decodeKey(encoded: string): string {
-  try {
-    return decodeURIComponent(encoded);
-  } catch {
-    throw refuse('the key is not encoded as an address is');
-  }
-}
+const SIGNED_EXPECTED =
+  '{"ids": ["…"], "author": "…", "comment": "…"} with 1 to 1000 ids of alerts; only the comment may be missing';
 
 export function configurationJson({ readAtUs, triedAtUs, mistakes, needsRestart }: ConfigurationView) {
   return {

@@ -8,7 +8,14 @@ import { type BirdReport, durationUs, type FlightReport } from '../../operator/b
 import type { BirdOverview, FlightOverview, NestOverview } from '../../store/bird-store.ts';
 import { birdPlace, flightPlace, nestPlace } from '../service-place.ts';
 import type { NameOf } from '../web-options.ts';
-import { actionJson, alertJson, deadlineJson, deliveryJson, instantJson } from './alert-json.ts';
+import {
+  actionJson,
+  alertJson,
+  deadlineJson,
+  deliveryJson,
+  instantJson,
+  suppressionJson,
+} from './alert-json.ts';
 
 export function birdJson(bird: BirdOverview, serviceLinks: ServiceLinks) {
   return {
@@ -123,13 +130,7 @@ export function flightReportJson(
     end: event ? eventJson(event) : null,
     alerts: alerts.map((alert) => alertJson(alert, externalUrl)),
     deliveries: deliveries.map((one) => deliveryJson(one, nameOf)),
-    suppressions: suppressions.map((one) => ({
-      alert_id: one.alertId,
-      receiver: one.receiver,
-      reason: one.reason,
-      detail: one.detail,
-      at: instantJson(one.atUs),
-    })),
+    suppressions: suppressions.map(suppressionJson),
   };
 }
 

@@ -6,7 +6,6 @@ import { successRatio } from '../../domain/statistics/flight-statistics.ts';
 import { publicPath } from '../../http/page-path.ts';
 import { type ShownBird, showBirds } from '../../operator/bird-report.ts';
 import type { FlightEnds, NestOverview } from '../../store/bird-store.ts';
-import { loadMuting } from '../../store/load-muting.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { nestPlace } from '../service-place.ts';
 import type { PagesOptions } from '../web-options.ts';
@@ -50,16 +49,12 @@ interface NestView {
 }
 
 export function addNestPage(pages: Hono, options: PagesOptions): void {
-  const { status, clock, serviceLinks } = options;
+  const { regions, clock, serviceLinks } = options;
   const { publicStatus } = options.config;
   pages.get('/nests/*', async (c) => {
     const page = pageOf(c, clock);
     const { unknown } = page.words.nest;
-    const thing = thingOf(
-      c,
-      'nests',
-      status().regions.map(({ region }) => region),
-    );
+    const thing = thingOf(c, 'nests', regions());
     const view = thing && (await readNestView(options, thing.region, thing.id, page.nowUs));
     if (!view) return c.html(unknownPage(page, 'nests', unknown, page.words.birds.unknownLead), 404);
     const { nest, nestId } = view.nest;
@@ -71,7 +66,7 @@ export function addNestPage(pages: Hono, options: PagesOptions): void {
 
 /** Undefined for a Nest that the service does not list. */
 async function readNestView(
-  { store, alerting, recurrences }: PagesOptions,
+  { store, muting }: PagesOptions,
   region: string,
   nestId: string,
   nowUs: number,
@@ -81,7 +76,6 @@ async function readNestView(
     const { nests } = await tx.birds.nestPage({ ...of, countedSinceUs: nowUs - DAY_US, limit: SHOWN_BIRDS });
     const nest = nests.find((one) => one.nestId === nestId);
     if (!nest) return undefined;
-    const muting = await loadMuting(tx, alerting, recurrences, nowUs);
     const asked = {
       region,
       nest: nestId,
@@ -94,7 +88,8 @@ async function readNestView(
       nest,
       ends: await tx.birds.flightEnds({ regions: [region], nestId, sinceUs: nowUs - STRIP_US }),
       sinceUs: (await tx.inventory.knownSince(region)) ?? nowUs,
-      problems: (await readEntries(tx, muting, { ...asked, nowUs, limit: SHOWN_CAUSES })).items,
+      problems: (await readEntries(tx, await muting(tx, nowUs), { ...asked, nowUs, limit: SHOWN_CAUSES }))
+        .items,
       birds: await showBirds(tx, (await tx.birds.page({ ...of, limit: SHOWN_BIRDS })).birds, nowUs),
       happened: await readHappened(tx, { region, nest: nestId }, nowUs),
       members: members.find((one) => one.nestId === nestId)?.addresses ?? [],

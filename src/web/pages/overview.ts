@@ -1,7 +1,6 @@
 /** Reads what the overview page shows, in one transaction, so that its parts are consistent. */
 import type { Alert } from '../../domain/alert/alert.ts';
 import type { Muting } from '../../domain/muting/muting.ts';
-import type { Recurrences } from '../../domain/muting/silence.ts';
 import type { Impairment } from '../../health/impairment.ts';
 import {
   type AlertingConfig,
@@ -10,12 +9,11 @@ import {
   readRoutedAlerts,
 } from '../../operator/read-alerts.ts';
 import { readReplicas } from '../../operator/read-replicas.ts';
-import { loadMuting } from '../../store/load-muting.ts';
 import { readBlindSpans } from '../../store/read-history.ts';
-import type { Store, Transaction } from '../../store/store.ts';
+import type { Transaction } from '../../store/store.ts';
 import { pausing } from '../../time/clock.ts';
 import type { Period } from '../../time/zone-format.ts';
-import type { StatusView } from '../web-options.ts';
+import type { PagesOptions, StatusView } from '../web-options.ts';
 import { type AlertsEntry, alertsOf, isHiddenFromAll, readEntries } from './alerts/alerts-page.ts';
 import { readHappened } from './frame/items.ts';
 import { shownSilences } from './silences/silences-page.ts';
@@ -44,15 +42,13 @@ const SHOWN_SILENCES = 50;
 const READ_ALERTS = 200;
 
 export async function readPageView(
-  store: Store,
   beside: Beside,
-  alerting: AlertingConfig,
-  recurrences: Recurrences,
+  { store, alerting, muting }: Pick<PagesOptions, 'store' | 'alerting' | 'muting'>,
 ): Promise<PageView> {
-  return store.transaction(async (tx) => {
-    const muting = await loadMuting(tx, alerting, recurrences, beside.nowUs);
-    return { ...beside, ...(await readStored(tx, muting, alerting, beside)) };
-  });
+  return store.transaction(async (tx) => ({
+    ...beside,
+    ...(await readStored(tx, await muting(tx, beside.nowUs), alerting, beside)),
+  }));
 }
 
 async function readStored(

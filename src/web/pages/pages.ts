@@ -39,16 +39,14 @@ export function createPages(options: PagesOptions, words: Words = ENGLISH): Hono
   return pages;
 }
 
-function addOverview(
-  pages: Hono,
-  { store, config, status, impairments, alerting, recurrences, clock, report }: PagesOptions,
-): void {
+function addOverview(pages: Hono, options: PagesOptions): void {
+  const { config, status, impairments, clock, report } = options;
   async function read(isLive: boolean): Promise<PageView> {
     const beside = {
       ...{ nowUs: clock.nowUs(), isLive, isOpen: isOpenToAll(config), status: status() },
       impairments: (await impairments()).impairments,
     };
-    return readPageView(store, beside, alerting, recurrences).catch((error: unknown) => {
+    return readPageView(beside, options).catch((error: unknown) => {
       // People need the page most when the store fails.
       if (!isStoreFailure(error)) throw error;
       report({ what: 'trouble', stage: 'store', error });

@@ -36,10 +36,11 @@ export function addReport(pages: Hono, options: PagesOptions): void {
 }
 
 /** Throws `usage` for invalid values. */
-async function readReport(c: Context, page: Page, { store, status, alerting }: PagesOptions) {
+async function readReport(c: Context, page: Page, options: PagesOptions) {
   const { zone, nowUs, words } = page;
   const given = readQuery(new URL(c.req.url).searchParams, ['month', 'region', 'nest']);
-  const regions = status().regions.map(({ region }) => region);
+  const { store, alerting } = options;
+  const regions = options.regions();
   const region = oneOf('region', given.region, regions);
   const asked = { nestId: given.nest, month: given.month, zone, config: alerting, nowUs };
   const report = await readMonthReport(store, { ...asked, regions: region ? [region] : regions });

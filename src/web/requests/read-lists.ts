@@ -14,27 +14,16 @@ import type { Filter } from '../../store/filter.ts';
 import { DELIVERY_STATES, type ListedDelivery } from '../../store/outbox-store.ts';
 import type { Transaction } from '../../store/store.ts';
 import { isZone } from '../../text/instant-words.ts';
-import type { Clock } from '../../time/clock.ts';
 import { parseDuration } from '../../time/duration.ts';
 import { parseWallTime } from '../../time/zone-format.ts';
-import type { StatusView } from '../web-options.ts';
 import { flag, instant, limit, oneOf, QueryError, readQuery } from './query.ts';
 
 export interface ListContext {
   /** The watched regions. */
   readonly regions: readonly string[];
   readonly nowUs: number;
+  /** How many are listed if the request does not say. */
   readonly limit: number;
-}
-
-/** `limit`: how many are listed if the request does not say. */
-export function listContext({ status, clock }: Known, limit: number): ListContext {
-  return { regions: status().regions.map(({ region }) => region), nowUs: clock.nowUs(), limit };
-}
-
-interface Known {
-  readonly status: () => Pick<StatusView, 'regions'>;
-  readonly clock: Clock;
 }
 
 export interface Listed<Item> {
@@ -55,57 +44,47 @@ export const listBirds: ReadList<BirdOverview> = (search, context) => {
   const { given, query } = read('birds', search, context);
   const standing = oneOf('standing', given.standing, STANDINGS);
   const asked = { ...ofRegions(query, context), status: given.status, standing };
-  return async (tx) => {
-    const { birds, next } = await tx.birds.page(asked);
-    return { items: birds, next };
-  };
+  return async (tx) => listed('birds', await tx.birds.page(asked));
 };
 
 export const listFlights: ReadList<FlightOverview> = (search, context) => {
   const { given, query } = read('flights', search, context);
   const asked = { ...ofRegions(query, context), status: given.status };
-  return async (tx) => {
-    const { flights, next } = await tx.birds.flightPage(asked);
-    return { items: flights, next };
-  };
+  return async (tx) => listed('flights', await tx.birds.flightPage(asked));
 };
 
 /** Flights are counted over the last 24 hours. */
 export const listNests: ReadList<NestOverview> = (search, context) => {
   const { query } = read('nests', search, context);
   const asked = { ...ofRegions(query, context), countedSinceUs: context.nowUs - DAY_US };
-  return async (tx) => {
-    const { nests, next } = await tx.birds.nestPage(asked);
-    return { items: nests, next };
-  };
+  return async (tx) => listed('nests', await tx.birds.nestPage(asked));
 };
 
 export const listEvents: ReadList<Event> = (search, context) => {
   const { given, query } = read('events', search, context);
   const asked = { ...query, feed: oneOf('feed', given.feed, EVENT_FEEDS), type: given.type };
-  return async (tx) => {
-    const { events, next } = await tx.events.page(asked);
-    return { items: events, next };
-  };
+  return async (tx) => listed('events', await tx.events.page(asked));
 };
 
 export const listDeliveries: ReadList<ListedDelivery> = (search, context) => {
   const { given, query } = read('deliveries', search, context);
   const asked = { ...query, state: oneOf('state', given.state, DELIVERY_STATES), receiver: given.receiver };
-  return async (tx) => {
-    const { deliveries, next } = await tx.outbox.page(asked);
-    return { items: deliveries, next };
-  };
+  return async (tx) => listed('deliveries', await tx.outbox.page(asked));
 };
 
 export const listWrites: ReadList<WriteRecord> = (search, context) => {
   const { given, query } = read('writes', search, context);
   const { text, sinceUs, untilUs, cursor, limit } = query;
-  return async (tx) => {
-    const { writes, next } = await tx.writes.page({ who: given.who, text, sinceUs, untilUs, cursor, limit });
-    return { items: writes, next };
-  };
+  return async (tx) =>
+    listed('writes', await tx.writes.page({ who: given.who, text, sinceUs, untilUs, cursor, limit }));
 };
+
+function listed<Name extends string, Item>(
+  name: Name,
+  { [name]: items, next }: Readonly<Record<Name, readonly Item[]>> & { readonly next?: string | undefined },
+): Listed<Item> {
+  return { items, next };
+}
 
 export interface AskedAlerts extends AlertQuery {
   readonly isSilenced: boolean | undefined;

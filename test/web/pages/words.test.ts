@@ -6,6 +6,8 @@ import {
   createNoteWriter,
   createSilenceEditor,
 } from '../../../src/operator/act-on-alerts.ts';
+import { loadMuting } from '../../../src/store/load-muting.ts';
+import type { Transaction } from '../../../src/store/store.ts';
 import { ANYBODY } from '../../../src/web/access/identify.ts';
 import { ENGLISH, type Words } from '../../../src/web/pages/frame/words.ts';
 import { createPages } from '../../../src/web/pages/pages.ts';
@@ -93,6 +95,8 @@ function pagesIn({ options }: World, words: Words): Hono {
   const parts = {
     ...options,
     recurrences,
+    regions: () => options.status().regions.map(({ region }) => region),
+    muting: (tx: Transaction, nowUs: number) => loadMuting(tx, options.alerting, recurrences, nowUs),
     silenceEditor: createSilenceEditor({ ...options, recurrences }),
     alertResolver: createAlertResolver({ ...options, rules: options.alerting.rules }),
     noteWriter: createNoteWriter({ ...options, isPublicNest: () => true }),

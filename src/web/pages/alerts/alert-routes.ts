@@ -9,7 +9,6 @@ import { alertPath, idOfPath } from '../../../http/page-path.ts';
 import type { WrittenNote } from '../../../operator/act-on-alerts.ts';
 import { type AlertRecord, readAlertRecord, readAlertSurroundings } from '../../../operator/alert-record.ts';
 import { countFiring } from '../../../operator/read-alerts.ts';
-import { loadMuting } from '../../../store/load-muting.ts';
 import type { Transaction } from '../../../store/store.ts';
 import { refuse } from '../../requests/query.ts';
 import { birdPlace } from '../../service-place.ts';
@@ -35,18 +34,16 @@ const LISTED = 50;
 const MOST_ACTIONS = 10;
 
 function addList(pages: Hono, options: PagesOptions): void {
-  const { store, alerting, recurrences } = options;
+  const { store, muting } = options;
   addListPage(pages, options, '/alerts', {
     limit: LISTED,
-    read: (search, context) =>
-      listEntries(search, context, (tx, nowUs) => loadMuting(tx, alerting, recurrences, nowUs)),
+    read: (search, context) => listEntries(search, context, muting),
     render: async (page, view) => {
       const { counts, done } = await store.transaction(async (tx) => {
-        const muting = await loadMuting(tx, alerting, recurrences, page.nowUs);
         const silences = view.done === undefined ? [] : await tx.silences.list(page.nowUs);
         const made = silences.find(({ id }) => id === view.done);
         return {
-          counts: await countFiring(tx, muting, page.nowUs),
+          counts: await countFiring(tx, await muting(tx, page.nowUs), page.nowUs),
           done: made ? madeTogether(made, silences) : [],
         };
       });
@@ -56,7 +53,7 @@ function addList(pages: Hono, options: PagesOptions): void {
 }
 
 function addOne(pages: Hono, options: PagesOptions): void {
-  const { store, alerting, recurrences, messages, clock, serviceLinks, noteWriter } = options;
+  const { store, alerting, muting, messages, clock, serviceLinks, noteWriter } = options;
 
   /** What can be done about failed Flights, and what was done, or not, and why; empty for other alerts. */
   async function again(tx: Transaction, page: Page, { alert, events }: AlertRecord) {
@@ -83,8 +80,7 @@ function addOne(pages: Hono, options: PagesOptions): void {
       id === undefined
         ? undefined
         : await store.transaction(async (tx) => {
-            const muting = await loadMuting(tx, alerting, recurrences, page.nowUs);
-            const record = await readAlertRecord(tx, id, alerting, muting);
+            const record = await readAlertRecord(tx, id, alerting, await muting(tx, page.nowUs));
             return (
               record && {
                 record,

@@ -42,11 +42,10 @@ import { renderFlightPage } from './flight-page.ts';
 const LISTED = 50;
 
 export function addBirdPages(pages: Hono, options: PagesOptions): void {
-  const { store, status, clock, serviceLinks, messages } = options;
+  const { store, regions, clock, serviceLinks, messages } = options;
   const { publicStatus } = options.config;
   const isPublic = (nest: string, nestId: string) =>
     !!publicStatus && isPublicNest(publicStatus, nest, nestId);
-  const regionsOf = () => status().regions.map(({ region }) => region);
 
   addListPage(pages, options, '/birds', {
     limit: LISTED,
@@ -74,7 +73,7 @@ export function addBirdPages(pages: Hono, options: PagesOptions): void {
   pages.get('/birds/*', async (c) => {
     const page = pageOf(c, clock);
     const { unknown, unknownLead } = page.words.birds;
-    const thing = thingOf(c, 'birds', regionsOf());
+    const thing = thingOf(c, 'birds', regions());
     const report =
       thing && (await readBirdReport(store, thing.region, thing.id, options.alerting, page.nowUs));
     if (report)
@@ -90,7 +89,7 @@ export function addBirdPages(pages: Hono, options: PagesOptions): void {
   pages.get('/flights/*', async (c) => {
     const page = pageOf(c, clock);
     const { unknown, unknownLead } = page.words.flight;
-    const thing = thingOf(c, 'flights', regionsOf());
+    const thing = thingOf(c, 'flights', regions());
     const report = thing && (await store.transaction((tx) => readFlightReport(tx, thing.region, thing.id)));
     const isAsked = report !== undefined && c.req.query('log') !== undefined;
     const log = isAsked ? await options.flightLog(report.flight) : undefined;

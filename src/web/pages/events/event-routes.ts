@@ -5,9 +5,7 @@ import { sayAction } from '../../../domain/action/action.ts';
 import { EVENT_FEEDS, EVENT_TYPES, type Event, shortId } from '../../../domain/alert/event.ts';
 import { deadlineWords } from '../../../domain/statistics/deadlines.ts';
 import { alertPath, birdPath, flightPath, idOfPath } from '../../../http/page-path.ts';
-import { type Explanation, explain } from '../../../operator/explain.ts';
-import { findReference, newestEventOf } from '../../../operator/find-reference.ts';
-import { loadMuting } from '../../../store/load-muting.ts';
+import { type Explanation, explainMeant } from '../../../operator/explain.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { listEvents } from '../../requests/read-lists.ts';
 import type { NameOf, PagesOptions } from '../../web-options.ts';
@@ -32,21 +30,18 @@ import {
 const LISTED = 100;
 
 export function addEvents(pages: Hono, options: PagesOptions): void {
-  const { store, status, alerting, recurrences, messages, clock } = options;
-  const regionsOf = () => status().regions.map(({ region }) => region);
+  const { store, regions, alerting, messages, clock, muting } = options;
 
   addListPage(pages, options, '/events', { limit: LISTED, read: listEvents, render: renderEventsPage });
 
   pages.get('/events/*', async (c) => {
     const page = pageOf(c, clock);
+    const { nowUs } = page;
     const id = idOfPath(new URL(c.req.url).pathname.slice('/events/'.length)) ?? '';
     const { unknown, unknownLead } = page.words.event;
-    const explanation = await store.transaction(async (tx): Promise<Explanation | undefined> => {
-      const meant = await findReference(tx, id, regionsOf());
-      const key = meant && (await newestEventOf(tx, meant));
-      if (key === undefined) return undefined;
-      return explain(tx, key, alerting, await loadMuting(tx, alerting, recurrences, page.nowUs), page.nowUs);
-    });
+    const { explanation } = await store.transaction((tx) =>
+      explainMeant(tx, id, regions(), alerting, () => muting(tx, nowUs), nowUs),
+    );
     return explanation
       ? c.html(renderEventPage(page, explanation, messages.nameOf))
       : c.html(unknownPage(page, 'events', unknown, unknownLead), 404);

@@ -1,7 +1,7 @@
 /** Serves and renders pages that list something: filters, a table or list, and links to further pages. */
 import type { Hono } from 'hono';
 import { html } from 'hono/html';
-import { type ListContext, type Listed, listContext, type ReadList } from '../../requests/read-lists.ts';
+import type { Listed, ReadList } from '../../requests/read-lists.ts';
 import type { PagesOptions } from '../../web-options.ts';
 import { type FilteredBy, filterFields, filterForm, searchLine } from './filter-form.ts';
 import { problemOf } from './form.ts';
@@ -23,7 +23,7 @@ export interface ListView<Item> extends Listed<Item> {
 /** `limit`: how many are listed if the address does not say. */
 export function addListPage<Item>(
   pages: Hono,
-  options: Pick<PagesOptions, 'store' | 'status' | 'clock'>,
+  options: Pick<PagesOptions, 'store' | 'regions' | 'clock'>,
   path: string,
   { limit, read, render }: ServedList<Item>,
 ): void {
@@ -32,7 +32,7 @@ export function addListPage<Item>(
     const given = new URL(c.req.url).searchParams;
     const done = given.get('done') ?? '';
     given.delete('done');
-    const context: ListContext = { ...listContext(options, limit), nowUs: page.nowUs };
+    const context = { regions: options.regions(), nowUs: page.nowUs, limit };
     let found: Listed<Item> = { items: [] };
     const problem = await problemOf(c.get('words'), async () => {
       found = await options.store.transaction(read(given, context));

@@ -28,12 +28,12 @@ import {
 /** The most results of each sort. */
 const LISTED = 10;
 
-export function addSearch(pages: Hono, { store, status, clock }: PagesOptions): void {
+export function addSearch(pages: Hono, { store, regions: regionsOf, clock }: PagesOptions): void {
   pages.get('/search', async (c) => {
     const page = pageOf(c, clock);
     const text = (c.req.query('text') ?? '').trim().slice(0, MAX_VALUE_LENGTH);
     if (text === '') return c.html(renderSearchPage(page, text, NOTHING));
-    const regions = status().regions.map(({ region }) => region);
+    const regions = regionsOf();
     const { nowUs } = page;
     const meant = await store.transaction((tx) => findReference(tx, text, regions));
     if (meant) return c.redirect(pathOf(meant), 303);

@@ -6,7 +6,6 @@ import { silencesThatMeet } from '../../../operator/find-silences.ts';
 import { FILTERS } from '../../../operator/lists.ts';
 import { type RoutedAlert, readRoutedAlerts } from '../../../operator/read-alerts.ts';
 import type { Filter } from '../../../store/filter.ts';
-import { loadMuting } from '../../../store/load-muting.ts';
 import { select } from '../../bounded-work.ts';
 import { readQuery, refuse } from '../../requests/query.ts';
 import { readFilter } from '../../requests/read-lists.ts';
@@ -37,9 +36,7 @@ export function addSilencing(pages: Hono, options: PagesOptions): void {
   const { store, alerting, recurrences, silenceEditor, clock } = options;
 
   const readRouted = (nowUs: number) =>
-    store.transaction(async (tx) =>
-      readRoutedAlerts(tx, await loadMuting(tx, alerting, recurrences, nowUs), alerting),
-    );
+    store.transaction(async (tx) => readRoutedAlerts(tx, await options.muting(tx, nowUs), alerting));
 
   /** The alert that led to the form. */
   async function alertOf({ alert: id }: SilenceForm) {
@@ -95,13 +92,13 @@ export function addSilencing(pages: Hono, options: PagesOptions): void {
     const page = pageOf(c, clock);
     const { nowUs } = page;
     const given = new URL(c.req.url).searchParams;
-    const regions = options.status().regions.map(({ region }) => region);
+    const regions = options.regions();
     let filter: Filter = {};
     const problem = await problemOf(c.get('words'), async () => {
       filter = readFilter(readQuery(given, FILTERS), regions, nowUs);
     });
     const view = await store.transaction(async (tx) => {
-      const muting = await loadMuting(tx, alerting, recurrences, nowUs);
+      const muting = await options.muting(tx, nowUs);
       const all = await silencesThatMeet(tx, muting, await tx.silences.list(), filter, nowUs);
       const nests: string[] = [];
       for (const region of regions) {
