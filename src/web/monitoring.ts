@@ -52,43 +52,33 @@ function readSetAside(store: Store, nowUs: number): Promise<SetAside> {
   }));
 }
 
-/** Open to everybody, since a supervisor must not need a token. */
-export function addHealth(app: Hono, kept: KeptHealth, admission: Admission): void {
+/** Open to everybody, since a supervisor must not need a token. `details` are for those who ask for JSON. */
+export function addHealth(
+  app: Hono,
+  health: () => Promise<Health>,
+  details: (c: Context) => Promise<object>,
+): void {
   const code = (isGood: boolean) => (isGood ? 200 : 503);
   for (const path of ['/-/healthy', '/healthz']) {
     app.get(path, async (c) => {
-      const { healthy, reasons } = await kept.health();
+      const { healthy, reasons } = await health();
       return c.text(healthy ? 'Healthy.\n' : lines('Not healthy.', reasons), code(healthy));
     });
   }
   for (const path of ['/-/ready', '/readyz']) {
     app.get(path, async (c) => {
-      const health = await kept.health();
-      const { ready, reasons } = health;
+      const found = await health();
+      const { ready, reasons } = found;
       if (/\bapplication\/json\b/.test(c.req.header('accept') ?? '')) {
-        return c.json({ ...health, ...(await details(c, kept, admission)) }, code(ready));
+        return c.json({ ...found, ...(await details(c)) }, code(ready));
       }
       return c.text(ready ? 'Ready.\n' : lines('Not ready.', reasons), code(ready));
     });
   }
 }
 
-/**
- * While the store is being opened, which may take long, a restart would not help: the process is healthy, and not ready.
- */
-export function addOpeningHealth(app: Hono, opening: () => string): void {
-  for (const path of ['/-/healthy', '/healthz']) app.get(path, (c) => c.text(lines('Healthy.', [opening()])));
-  for (const path of ['/-/ready', '/readyz']) {
-    app.get(path, (c) =>
-      /\bapplication\/json\b/.test(c.req.header('accept') ?? '')
-        ? c.json({ healthy: true, working: true, ready: false, reasons: [opening()] }, 503)
-        : c.text(lines('Not ready.', [opening()]), 503),
-    );
-  }
-}
-
 /** What impairs the watch and what was set aside. Names are only included for those who may read. */
-async function details(c: Context, kept: KeptHealth, admission: Admission) {
+export async function healthDetails(c: Context, kept: KeptHealth, admission: Admission) {
   const isOpen = await admission.mayRead(c);
   const { impairments } = await kept.impairments();
   const { named, counted } = await kept.setAside();
@@ -143,28 +133,15 @@ async function* heard(
   body: Iterable<string> | AsyncIterable<string>,
   failed: (error: unknown) => void,
 ): AsyncGenerator<string> {
-  const isAsync = typeof body === 'object' && Symbol.asyncIterator in body;
-  const parts = isAsync ? body[Symbol.asyncIterator]() : body[Symbol.iterator]();
-  let isOver = false;
+  let isWithClient = false;
   try {
-    for (;;) {
-      const part = await next(parts, failed);
-      isOver = part.done === true;
-      if (part.done) return;
-      yield part.value;
+    for await (const part of body) {
+      isWithClient = true;
+      yield part;
+      isWithClient = false;
     }
-  } finally {
-    if (!isOver) await parts.return?.();
-  }
-}
-
-async function next(
-  parts: Iterator<string> | AsyncIterator<string>,
-  failed: (error: unknown) => void,
-): Promise<IteratorResult<string>> {
-  try {
-    return await parts.next();
   } catch (error) {
+    if (isWithClient) throw error;
     failed(error);
     throw new Error('A scrape failed half way and was cut off.');
   }

@@ -20,9 +20,9 @@ import { createApi } from './api/api-v1.ts';
 import { BusyError } from './bounded-work.ts';
 import {
   addHealth,
-  addOpeningHealth,
   answerScrape,
   HEALTH_PATHS,
+  healthDetails,
   type KeptHealth,
   lines,
 } from './monitoring.ts';
@@ -92,7 +92,7 @@ export function createApp(options: WebOptions, state: ServerState, push: Push): 
       return answerPress(c, { ...options, presses, silenceEditor, note: admission.note });
     });
   addOrigins(app, options.config);
-  addHealth(app, health, admission);
+  addHealth(app, health.health, (c) => healthDetails(c, health, admission));
   oidc?.addRoutes(app);
   admission.protect(app, answerRefusal);
   addReload(app, options);
@@ -117,7 +117,8 @@ export function createApp(options: WebOptions, state: ServerState, push: Push): 
   app.route('/api/v1', createApi(parts));
   app.route('/api/v2', createAlertmanagerApi(parts));
   app.notFound((c) => {
-    if (writesAt(c).length > 0) return refuseReading(c);
+    if (app.routes.some(({ method, path }) => method === 'POST' && path === c.req.path))
+      return refuseReading(c);
     return c.req.header('accept')?.includes('text/html') && !c.req.path.startsWith('/api/')
       ? c.html(noPage(pageOf(c, options.clock)), 404)
       : answerRefusal(c, 404, `There is nothing at this address; there are: ${addressesOf(app)}.`);
@@ -154,7 +155,9 @@ export function createOpeningApp(
   const app = new Hono();
   addHeaders(app, isClosing);
   addRefusals(app, config);
-  addOpeningHealth(app, opening);
+  // A restart would not help while the store is being opened, which may take long.
+  const health = async () => ({ healthy: true, working: true, ready: false, reasons: [opening()] });
+  addHealth(app, health, async () => ({}));
   app.all('*', (c) => {
     c.header('retry-after', '10');
     return answerRefusal(c, 503, opening());

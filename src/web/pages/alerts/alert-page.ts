@@ -11,9 +11,9 @@ import type { WrittenNote } from '../../../operator/act-on-alerts.ts';
 import type { AlertRecord, AlertSurroundings } from '../../../operator/alert-record.ts';
 import { instantsIn } from '../../../text/instant-words.ts';
 import { manyLines, plainText } from '../../../text/plain-text.ts';
-import { MAX_AUTHOR_LENGTH } from '../../requests/silence-request.ts';
 import type { NameOf } from '../../web-options.ts';
 import { changeLine, flightChart } from '../frame/charts.ts';
+import { nameField } from '../frame/form.ts';
 import { factList } from '../frame/items.ts';
 import { type Column, dataTable } from '../frame/list-page.ts';
 import type { Html, Page } from '../frame/page.ts';
@@ -230,8 +230,7 @@ function noteForm({ root, words }: Page, id: string, note: NoteForm): Html {
   const said = words.note;
   return html`<details${problem === '' ? '' : html` open`}><summary>${said.title}</summary>
 <form method="post" action="${root}note?${new URLSearchParams({ alert: id })}" class="sheet fields after">
-<label for="author">${words.signature.name}</label>
-<input id="author" name="author" value="${plainText(author, MAX_AUTHOR_LENGTH)}" required autocomplete="name" maxlength="${MAX_AUTHOR_LENGTH}">
+${nameField(words, author)}
 <label for="text">${said.text}</label>
 <textarea id="text" name="text" rows="4" required maxlength="${MAX_NOTE_LENGTH}">${manyLines(text, MAX_NOTE_LENGTH)}</textarea>
 ${isOpen ? html`<label class="choice"><input type="checkbox" name="public" value="true"${isPublic ? html` checked` : ''}>${said.isPublic}</label>` : ''}

@@ -2,7 +2,7 @@
 import type { Hono } from 'hono';
 import { html } from 'hono/html';
 import type { Notification } from '../../../domain/grouping/notification.ts';
-import { deliveryPath, eventPath, idOfPath } from '../../../http/page-path.ts';
+import { deliveryPath, idOfPath } from '../../../http/page-path.ts';
 import { type ClaimedDelivery, DELIVERY_STATES, type ListedDelivery } from '../../../store/outbox-store.ts';
 import { manyLines, plainText } from '../../../text/plain-text.ts';
 import { refuse } from '../../requests/query.ts';
@@ -10,20 +10,11 @@ import { listDeliveries } from '../../requests/read-lists.ts';
 import type { PagesOptions } from '../../web-options.ts';
 import { selection } from '../frame/filter-form.ts';
 import { fieldsOf } from '../frame/form.ts';
-import { alertLink, deliveryPill, factList } from '../frame/items.ts';
+import { alertLine, deliveryPill, eventLine, factList } from '../frame/items.ts';
 import { addListPage, type Column, dataTable, type ListView, listPage } from '../frame/list-page.ts';
 import { type Html, type Page, pageOf } from '../frame/page.ts';
-import { at, exactly, titledPage, unknownPage, when, where } from '../frame/page-frame.ts';
-import {
-  alertPlace,
-  alertTitle,
-  DELIVERY_TONES,
-  eventTitle,
-  MESSAGE_LENGTH,
-  NAME_LENGTH,
-  placeName,
-  said,
-} from '../frame/page-words.ts';
+import { at, exactly, titledPage, unknownPage, when } from '../frame/page-frame.ts';
+import { alertTitle, DELIVERY_TONES, MESSAGE_LENGTH, NAME_LENGTH, said } from '../frame/page-words.ts';
 
 const LISTED = 100;
 
@@ -178,26 +169,21 @@ ${aboutList(page, notification)}`,
 
 /** The alerts or events in the notification. */
 function aboutList(page: Page, notification: Notification): Html {
-  const { root, words } = page;
+  const { words } = page;
   if (notification.kind === 'digest') {
     const { name, fromUs, toUs } = notification.digest;
     return html`<p class="sheet empty">${words.delivery.digest(plainText(name, NAME_LENGTH), exactly(page, fromUs), exactly(page, toUs))}</p>`;
   }
-  const all = notification.kind === 'forward' ? notification.events : notification.alerts;
   const items =
     notification.kind === 'forward'
-      ? notification.events
-          .slice(0, SHOWN)
-          .map(
-            (event) =>
-              html`<li><a class="what" href="${root}${eventPath(event.key)}">${eventTitle(words, event.type)}</a> ${where(page, event.region, placeName(event))}</li>`,
-          )
+      ? notification.events.slice(0, SHOWN).map((event) => html`<li>${eventLine(page, event)}</li>`)
       : notification.alerts
           .slice(0, SHOWN)
           .map(
             (one) =>
-              html`<li>${alertLink(page, one)} ${where(page, one.labels.region ?? '', alertPlace(one.labels))} <span class="pill quiet">${one.status === 'firing' ? words.alert.isFiring : words.alert.isOver}</span></li>`,
+              html`<li>${alertLine(page, one)} <span class="pill quiet">${one.status === 'firing' ? words.alert.isFiring : words.alert.isOver}</span></li>`,
           );
+  const all = notification.kind === 'forward' ? notification.events : notification.alerts;
   const more = all.length - items.length;
   return html`<ul class="sheet">${items}${more > 0 ? html`<li class="soft">${words.alert.moreEvents(more)}</li>` : ''}</ul>`;
 }

@@ -79,6 +79,12 @@ export function cancelLink({ signature }: Words, to: string | undefined): Html |
   return to === undefined ? '' : html` <a class="button" href="${to}">${signature.cancel}</a>`;
 }
 
+/** Who does it, for all forms that ask. */
+export function nameField({ signature }: Words, author: string): Html {
+  return html`<label for="author">${signature.name}</label>
+<input id="author" name="author" value="${plainText(author, MAX_AUTHOR_LENGTH)}" required autocomplete="name" maxlength="${MAX_AUTHOR_LENGTH}">`;
+}
+
 export interface SignatureForm {
   /** Where the form is sent, including which alert it is about. */
   readonly action: string;
@@ -96,8 +102,7 @@ export interface SignatureForm {
 export function signatureForm({ words }: Page, form: SignatureForm): Html {
   const { action, author, comment, why, button, hidden = [], cancel } = form;
   return html`<form method="post" action="${action}" class="sheet fields">${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
-<label for="author">${words.signature.name}</label>
-<input id="author" name="author" value="${plainText(author, MAX_AUTHOR_LENGTH)}" required autocomplete="name" maxlength="${MAX_AUTHOR_LENGTH}">
+${nameField(words, author)}
 <label for="comment">${why} <span class="soft">${words.signature.optional}</span></label>
 <input id="comment" name="comment" value="${plainText(comment, MAX_COMMENT_LENGTH)}" autocomplete="off" maxlength="${MAX_COMMENT_LENGTH}">
 <div class="buttons"><button class="main">${button}</button>${cancelLink(words, cancel)}</div>

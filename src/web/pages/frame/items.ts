@@ -43,11 +43,16 @@ export function alertMessage({ labels, annotations }: Pick<Alert, 'labels' | 'an
 }
 
 /** What an alert is about, linked to its page. */
-export function alertLink(
+function alertLink(
   { root, words }: Page,
   { id, labels, annotations }: Pick<Alert, 'id' | 'labels' | 'annotations'>,
 ): Html {
   return html`<a class="what" href="${root}${alertPath(id)}">${alertTitle(words, labels.alertname ?? '', annotations)}</a>`;
+}
+
+/** The same, with where it is. */
+export function alertLine(page: Page, alert: Pick<Alert, 'id' | 'labels' | 'annotations'>): Html {
+  return html`${alertLink(page, alert)} ${where(page, alert.labels.region ?? '', alertPlace(alert.labels))}`;
 }
 
 /** The same, with its severity while it fires. */
@@ -74,6 +79,11 @@ export function eventItem(page: Page, event: Event, stamp: Html): Html {
 function byWhom({ words }: Page, { attributes }: Event): Html | string {
   const who = String(attributes.initiator ?? '');
   return who && html`<span class="soft">${words.chart.by} ${said(who, NAME_LENGTH)}</span>`;
+}
+
+/** What happened, linked, and where. */
+export function eventLine(page: Page, event: Event): Html {
+  return html`${eventLink(page, event)} ${where(page, event.region, placeName(event))}`;
 }
 
 /** What, when on the right, and more below. */

@@ -178,13 +178,6 @@ export const PUBLIC_HEADERS: readonly (readonly [string, string])[] = [
   ['cross-origin-resource-policy', 'cross-origin'],
 ];
 
-interface Options {
-  readonly store: Store;
-  readonly status: () => StatusView;
-  readonly impairments: () => Promise<HealthAnswer>;
-  readonly clock: Clock;
-}
-
 export function createPublicPages(config: PublicStatusConfig, options: Options): Hono {
   const pages = new Hono();
   const statusOf = createPublicStatus(config, options);

@@ -12,18 +12,10 @@ import type { BirdOverview, FlightOverview } from '../../../store/bird-store.ts'
 import { plainText } from '../../../text/plain-text.ts';
 import { MAX_VALUE_LENGTH } from '../../requests/query.ts';
 import type { PagesOptions } from '../../web-options.ts';
-import { alertLink, messageLine } from '../frame/items.ts';
+import { alertLine, eventItem, lineItem, messageLine } from '../frame/items.ts';
 import { type Html, type Page, pageOf } from '../frame/page.ts';
 import { titledPage, when, where } from '../frame/page-frame.ts';
-import {
-  alertPlace,
-  eventTitle,
-  eventTone,
-  flightLink,
-  MESSAGE_LENGTH,
-  placeName,
-  said,
-} from '../frame/page-words.ts';
+import { flightLink, MESSAGE_LENGTH, placeName, said } from '../frame/page-words.ts';
 
 /** The most results of each sort. */
 const LISTED = 10;
@@ -79,63 +71,43 @@ interface Found {
 function renderSearchPage(page: Page, text: string, found: Found): Html {
   const { root, words } = page;
   const shown = plainText(text, MESSAGE_LENGTH);
-  const query = new URLSearchParams({ text });
+  const isNothing = Object.values(found).every((list) => list.length === 0);
+  const section = (title: string, path: string, items: readonly Html[]) =>
+    items.length > 0 &&
+    html`<section><h2>${title} <a href="${root}${path}?${new URLSearchParams({ text })}">${words.search.all}</a></h2><ul class="sheet">${items}</ul></section>`;
   const sections = [
     section(
-      page,
       words.frame.alerts,
-      `alerts?${query}`,
-      found.alerts.map(
-        (one) =>
-          html`${alertLink(page, one)} ${where(page, one.labels.region ?? '', alertPlace(one.labels))} <span class="small soft">${when(page, one.startsAtUs)}</span>`,
-      ),
+      'alerts',
+      found.alerts.map((one) => lineItem(alertLine(page, one), when(page, one.startsAtUs))),
     ),
     section(
-      page,
       words.frame.birds,
-      `birds?${query}`,
+      'birds',
       found.birds.map((bird) => {
         const name = placeName({ ...bird, bird: bird.name });
-        return html`<a class="what" href="${root}${birdPath(bird.region, bird.birdId)}">${where(page, bird.region, name)}</a>`;
+        return html`<li><a class="what" href="${root}${birdPath(bird.region, bird.birdId)}">${where(page, bird.region, name)}</a></li>`;
       }),
     ),
     section(
-      page,
       words.flights.title,
-      undefined,
-      found.flights.map(
-        (flight) =>
-          html`${flightLink(page, flight.region, flight.flightId, flight.status)} ${where(page, flight.region, placeName(flight))} <span class="small soft">${flight.startedAtUs > 0 ? when(page, flight.startedAtUs) : ''} <code>${said(flight.flightId, MESSAGE_LENGTH)}</code></span>
-${messageLine(flight.message)}`,
-      ),
+      'flights',
+      found.flights.map((flight) => {
+        const what = html`${flightLink(page, flight.region, flight.flightId, flight.status)} ${where(page, flight.region, placeName(flight))}`;
+        const stamp = html`${flight.startedAtUs > 0 ? when(page, flight.startedAtUs) : ''} <code>${said(flight.flightId, MESSAGE_LENGTH)}</code>`;
+        return lineItem(what, stamp, messageLine(flight.message));
+      }),
     ),
     section(
-      page,
       words.frame.events,
-      `events?${query}`,
-      found.events.map(
-        (event) =>
-          html`<a class="what text ${eventTone(event.type)}" href="${root}${eventPath(event.key)}">${eventTitle(words, event.type)}</a> ${where(page, event.region, placeName(event))} <span class="small soft">${when(page, event.occurredAtUs)}</span>
-${messageLine(event.message)}`,
-      ),
+      'events',
+      found.events.map((event) => eventItem(page, event, when(page, event.occurredAtUs))),
     ),
   ];
-  const isNothing = Object.values(found).every((list) => list.length === 0);
   return titledPage(page, {
     ...{ tab: words.frame.search, searched: shown },
     title: shown === '' ? words.frame.search : words.search.title(shown),
     lead: shown === '' ? words.search.help : '',
     main: html`${isNothing && shown !== '' ? html`<p class="sheet empty after">${words.search.nothing}</p>` : sections}`,
   });
-}
-
-function section(
-  { root, words }: Page,
-  title: string,
-  all: string | undefined,
-  items: readonly Html[],
-): Html | string {
-  if (items.length === 0) return '';
-  const link = all === undefined ? '' : html`<a href="${root}${all}">${words.search.all}</a>`;
-  return html`<section><h2>${title} ${link}</h2><ul class="sheet">${items.map((item) => html`<li>${item}</li>`)}</ul></section>`;
 }

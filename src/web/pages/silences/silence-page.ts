@@ -22,7 +22,7 @@ import { parseInstant } from '../../../time/instant.ts';
 import { parseWallTime } from '../../../time/zone-format.ts';
 import { refuse } from '../../requests/query.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../../requests/silence-request.ts';
-import { authorOf, backTo, cancelLink, sentence } from '../frame/form.ts';
+import { authorOf, backTo, cancelLink, nameField, sentence } from '../frame/form.ts';
 import type { Html, Page } from '../frame/page.ts';
 import { exactly, marked, titledPage } from '../frame/page-frame.ts';
 import { alertPlace, NAME_LENGTH, placeName, said } from '../frame/page-words.ts';
@@ -194,8 +194,7 @@ ${isUntilLanded ? html`<input type="hidden" name="until" value="${UNTIL_LANDED}"
 <details><summary>${isUntilLanded ? words.matchers : words.more}</summary>${scopes.map(({ text, matchers }) => html`<p class="small">${said(text, 3 * NAME_LENGTH)}: <code>${said(matchers, 500)}</code></p>`)}${typed}</details>`
     : typed
 }
-<label for="author">${page.words.signature.name}</label>
-<input id="author" name="author" value="${form.author}" required autocomplete="name" maxlength="${MAX_AUTHOR_LENGTH}">
+${nameField(page.words, form.author)}
 <label for="comment">${words.reason}${isUntilLanded ? html` <span class="soft">${page.words.signature.optional}</span>` : ''}</label>
 <input id="comment" name="comment" value="${form.comment}"${isUntilLanded ? '' : html` required`} autocomplete="off" maxlength="${MAX_COMMENT_LENGTH}">
 ${isUntilLanded ? '' : recurrenceFields(page, form)}
