@@ -65,7 +65,13 @@ export async function explainMeant(
 }
 
 /** Undefined for an event that is not kept. */
-export async function explain(tx: Transaction, key: string, config: ExplainConfig, muting: Muting, nowUs: number) {
+export async function explain(
+  tx: Transaction,
+  key: string,
+  config: ExplainConfig,
+  muting: Muting,
+  nowUs: number,
+) {
   const event = await tx.events.find(key);
   if (!event) return undefined;
   const isOfRegionsPast = event.occurredAtUs < ((await tx.inventory.knownSince(event.region)) ?? nowUs);
