@@ -4,7 +4,6 @@
  * for by whoever reads the region. Meanwhile a silence of the rule's own holds the first message back; it ends as soon as
  * there is nothing more to wait for.
  */
-
 import type { Config } from '../config/config.ts';
 import type { FlyConfig } from '../config/sections/regions-section.ts';
 import {
@@ -24,9 +23,8 @@ import type { Silence } from '../domain/muting/silence.ts';
 import { ended } from '../domain/muting/silence-change.ts';
 import { putActions } from '../store/change-alerts.ts';
 import type { Transaction } from '../store/store.ts';
-import { howMany } from '../text/duration-words.ts';
-import { plainText } from '../text/plain-text.ts';
-import { uuidOf } from '../text/short-names.ts';
+import { howMany } from '../text/instant-words.ts';
+import { plainText, uuidOf } from '../text/plain-text.ts';
 import { NOTHING, type Step } from './step-runner.ts';
 
 const HOUR_US = 3_600_000_000;

@@ -335,7 +335,6 @@ const LAST_NOTIFICATIONS = 20;
  */
 export async function withoutOtherEnds(context: FlushContext, muted: MutedGroup): Promise<MutedGroup> {
   const { group, open, waiting } = muted;
-  if (group.sort !== 'fallback') return muted;
   const ended = open.filter(
     ({ alert, member }) => alert.state !== 'firing' && member.notifiedState === 'firing',
   );

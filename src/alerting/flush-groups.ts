@@ -189,7 +189,8 @@ async function flushEach(
 async function flushGroup(context: FlushContext, group: Group): Promise<number> {
   const loaded = await loadGroup(context, await notifyFormerReceiver(context, group));
   if (loaded.route === undefined) return loaded.inGroup.length;
-  const muted = await withoutOtherEnds(context, await muteAlerts(context, loaded));
+  const open = await muteAlerts(context, loaded);
+  const muted = group.sort === 'fallback' ? await withoutOtherEnds(context, open) : open;
   const flushed = await decideFlush(context, muted);
   const notified = await notify(context, muted, flushed);
   await settleGroup(context, muted, flushed, notified);

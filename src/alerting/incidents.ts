@@ -7,13 +7,7 @@ import type { Integration, Receiver } from '../channels/receiver.ts';
 import type { Alert } from '../domain/alert/alert.ts';
 import { type Flush, MAX_ALERTS, notificationOf } from '../domain/grouping/flush.ts';
 import type { AlertInGroup, Group } from '../domain/grouping/group.ts';
-import {
-  afterFlush,
-  asIncident,
-  hasIncident,
-  isAcknowledged,
-  isInIncident,
-} from '../domain/grouping/incident.ts';
+import { asIncident, hasIncident, isAcknowledged, isInIncident } from '../domain/grouping/incident.ts';
 import { keyForReceiver, SORTS } from '../domain/grouping/sorts.ts';
 import { acknowledgementsByAlert } from '../domain/muting/silence.ts';
 import type { Transaction } from '../store/store.ts';
@@ -81,8 +75,10 @@ export async function settleIncident(
   { group, before, flushed, waiting }: Flushed,
   nowUs: number,
 ): Promise<{ readonly group: Group; readonly queued: number }> {
-  const after = afterFlush(group, flushed, waiting);
-  if (flushed.firingTotal > 0 || waiting.length > 0) return { group: after, queued: 0 };
+  // An incident stays acknowledged only while all that fires in it is muted.
+  if (flushed.firingTotal === 0 && waiting.length > 0) return { group, queued: 0 };
+  const { acknowledged, ...after } = group;
+  if (flushed.firingTotal > 0) return { group: after, queued: 0 };
   const isUnnoticed = flushed.reason === null && hasIncident(before) && !SORTS[group.sort].gathers;
   return { group: after, queued: isUnnoticed ? await notifyIncident(tx, receivers, group, [], nowUs) : 0 };
 }

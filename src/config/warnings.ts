@@ -18,7 +18,7 @@ import { createMatcher, formatMatcher, type Matcher, parseMatchers } from '../do
 import type { Route } from '../domain/routing/route.ts';
 import { isLoopback } from '../http/web-address.ts';
 import { findGoSyntax } from '../templates/go-syntax.ts';
-import { howMany } from '../text/duration-words.ts';
+import { howMany } from '../text/instant-words.ts';
 import { nearest } from '../text/mistake-words.ts';
 import type { Config } from './config.ts';
 import { findExposures } from './exposure-warnings.ts';

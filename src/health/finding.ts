@@ -1,7 +1,7 @@
 /** Defines findings: observations about the watch as facts, and the words for each. */
 import type { Feed } from '../domain/alert/event.ts';
-import { durationWords, howMany } from '../text/duration-words.ts';
-import { regionName } from '../text/short-names.ts';
+import { durationWords, howMany } from '../text/instant-words.ts';
+import { regionName } from '../text/plain-text.ts';
 
 /** Texts from outside are already cleaned and cut. */
 interface Findings {

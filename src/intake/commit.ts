@@ -3,12 +3,13 @@
  * and the stream's cursor. A crash before the commit repeats the page; a crash after it continues with the next one.
  * Either way no event is lost or repeated.
  */
+
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import type { Forward } from '../config/sections/forward-section.ts';
 import type { Action } from '../domain/action/action.ts';
 import type { Labels } from '../domain/alert/alert.ts';
 import { signature } from '../domain/alert/error-signature.ts';
-import { type Event, type Feed, NEST_EXCLUDED } from '../domain/alert/event.ts';
+import { BEFORE_WATCH, type Event, type Feed, NEST_EXCLUDED } from '../domain/alert/event.ts';
 import type { Fact, Place } from '../domain/alert/fact.ts';
 import { eventLabels, placeLabels, placeOf } from '../domain/alert/labels.ts';
 import type { Rule } from '../domain/alert/rule.ts';
@@ -19,8 +20,8 @@ import {
   rulesOnEvents,
   wokenKinds,
 } from '../domain/evaluate/choose-rule.ts';
-import { isTriggerFailure } from '../domain/kinds/bird-trigger-failing.ts';
-import { isDisconnection, isRetrying } from '../domain/kinds/connection-disconnected.ts';
+import { TRIGGER_FAILED } from '../domain/kinds/bird-trigger-failing.ts';
+import { DISCONNECTED, isRetrying } from '../domain/kinds/connection-disconnected.ts';
 import { endsAskedFor } from '../domain/kinds/failures/flight-failed.ts';
 import { matchesAll } from '../domain/matchers/matcher.ts';
 import { LIMITS } from '../limits.ts';
@@ -228,7 +229,10 @@ async function factsOf(
     batch.stream && askedEnds > 0 && candidates.some(isNewFailure)
       ? await tx.flights.latestEnds(batch.stream.stream, askedEnds)
       : undefined;
-  const flightsBefore = await startsBefore(tx, heard.filter(isTriggerFailure));
+  const flightsBefore = await startsBefore(
+    tx,
+    heard.filter(({ type }) => type === TRIGGER_FAILED),
+  );
   return candidates.map((candidate) => {
     const { event, historic, birdStatus } = candidate;
     const ends = isNewFailure(candidate) ? latestEnds : undefined;
@@ -359,7 +363,7 @@ async function reportBatch(
         ...(event.type === 'flight.failed' && { error: signature(event.message) }),
       });
     }
-    if (isDisconnection(event)) {
+    if (event.type === DISCONNECTED) {
       report({ what: 'connection_lost', region, state: isRetrying(event) ? 'retrying' : 'given_up' });
     }
   };
@@ -384,4 +388,21 @@ function durationOf({ attributes, occurredAtUs }: Event): { readonly durationMs?
         ? (occurredAtUs - startedAtUs) / 1000
         : -1;
   return durationMs >= 0 && durationMs <= LIMITS.flight_duration.most ? { durationMs } : {};
+}
+
+/**
+ * Records in an event that is history why it is: its Bird came to be watched later than its region. Nothing else in the
+ * store would explain why the event raised no alert. `watchedSinceUs` says since when a Bird (or, for '', the region)
+ * is watched.
+ */
+export function markPast(
+  candidate: EventCandidate,
+  birdId: string,
+  watchedSinceUs: (birdId: string) => number,
+): EventCandidate {
+  const { event, historic } = candidate;
+  const isPast =
+    historic && event.occurredAtUs < watchedSinceUs(birdId) && event.occurredAtUs >= watchedSinceUs('');
+  if (!isPast) return candidate;
+  return { ...candidate, event: { ...event, attributes: { ...event.attributes, [BEFORE_WATCH]: true } } };
 }

@@ -3,15 +3,15 @@
  * first reading begins, and each feed's overlap.
  */
 
-import { type Event, FEEDS, type Feed, NEST_EXCLUDED } from '../domain/alert/event.ts';
-import { birdLogEvent, notificationEvent } from './entry-event.ts';
+import { type Event, FEEDS, type Feed, NEST_EXCLUDED, present } from '../domain/alert/event.ts';
+import type { BirdLogEntry, NotificationEntry } from '../service/resources.ts';
 import { FlightGaps } from './flights/flight-gaps.ts';
 import { createFlightWatches, type FlightWatch } from './flights/flight-watch.ts';
 import type { Inventory } from './inventory/inventory.ts';
 import { createLateness } from './lateness.ts';
 import { createLogStreams, type LogStream } from './logs/log-stream.ts';
 import { PageReader } from './logs/page-reader.ts';
-import type { IntakeParts } from './parts.ts';
+import type { IntakeParts, Names } from './parts.ts';
 
 interface FeedsOptions extends IntakeParts {
   readonly inventory: Inventory;
@@ -108,4 +108,68 @@ function reasonWaitMs(intervalMs: number): number {
  */
 function ofExcludedNest(event: Event): Event {
   return { ...event, attributes: { ...event.attributes, [NEST_EXCLUDED]: true } };
+}
+
+function notificationEvent(
+  region: string,
+  entry: NotificationEntry,
+  names: Names,
+  observedAtUs: number,
+): Event {
+  // A notification about a Flow is about the Bird with that id.
+  const birdId = entry.entityType === 'Flow' ? entry.entityId : '';
+  const nestId = entry.nestId || names.nestOf(birdId);
+  return {
+    ...logged(region, 'notification', entry, observedAtUs),
+    nestId,
+    nest: names.nest(nestId),
+    birdId,
+    bird: birdId ? names.bird(birdId) || entry.entityName : '',
+    attributes: present({
+      entity_type: entry.entityType,
+      entity_id: entry.entityId,
+      entity_name: entry.entityName,
+    }),
+  };
+}
+
+export function birdLogEvent(
+  region: string,
+  birdId: string,
+  entry: BirdLogEntry,
+  names: Names,
+  observedAtUs: number,
+): Event {
+  const nestId = entry.nestId || names.nestOf(birdId);
+  return {
+    ...logged(region, 'bird_log', entry, observedAtUs),
+    nestId,
+    nest: names.nest(nestId),
+    birdId,
+    bird: names.bird(birdId),
+    attributes: present({
+      event_failed_by: entry.eventFailedBy,
+      error_type: entry.errorType,
+      initiator: entry.initiator,
+    }),
+  };
+}
+
+function logged(
+  region: string,
+  feed: 'notification' | 'bird_log',
+  { id, eventType, createdAt, message }: NotificationEntry | BirdLogEntry,
+  observedAtUs: number,
+) {
+  const [type, occurredAt, occurredAtUs] = [`${feed}.${eventType}`, createdAt.text, createdAt.us];
+  return {
+    key: `${region}/${feed}/${id}`,
+    region,
+    feed,
+    type,
+    occurredAt,
+    occurredAtUs,
+    observedAtUs,
+    message,
+  };
 }

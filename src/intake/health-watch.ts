@@ -3,7 +3,7 @@
  * is committed.
  */
 import type { RegionHealth, ServiceClient } from '../service/client.ts';
-import { durationWords } from '../text/duration-words.ts';
+import { durationWords } from '../text/instant-words.ts';
 import { plainText } from '../text/plain-text.ts';
 import { formatInstant } from '../time/instant.ts';
 import type { IntakeParts } from './parts.ts';

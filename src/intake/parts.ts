@@ -18,3 +18,11 @@ export interface IntakeParts {
   readonly random: Random;
   readonly report: Report;
 }
+
+/** Names by id, from the inventory; empty if unknown. */
+export interface Names {
+  nest(nestId: string): string;
+  bird(birdId: string): string;
+  /** The Nest of a Bird; empty if unknown. */
+  nestOf(birdId: string): string;
+}

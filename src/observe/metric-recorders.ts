@@ -4,10 +4,9 @@ import { SUPPRESSION_REASONS } from '../domain/muting/suppression.ts';
 import { codeOf } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import type { Happening } from '../report.ts';
-import type { BirdSeries } from './bird-series.ts';
+import { type BirdSeries, createNestSeries } from './bird-series.ts';
 import type { Instruments } from './instruments.ts';
 import { METRICS } from './metric-catalogue.ts';
-import { createNestSeries } from './nest-series.ts';
 
 // Decides which causes of failures get a series of their own: the most frequent ones of each region. The texts come
 // from outside, so without a limit each failure could create a series. Any other cause counts as `_other` until it

@@ -8,7 +8,7 @@ import { incidentKey } from '../domain/grouping/incident.ts';
 import { matchesAll } from '../domain/matchers/matcher.ts';
 import { idOfPath } from '../http/page-path.ts';
 import type { Transaction } from '../store/store.ts';
-import { foldedGuid, isGuid } from '../text/short-names.ts';
+import { foldedGuid, isGuid } from '../text/plain-text.ts';
 
 export type Reference =
   | { readonly kind: 'event'; readonly key: string }

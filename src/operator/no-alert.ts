@@ -5,8 +5,7 @@ import { nameOfRule, type Rule } from '../domain/alert/rule.ts';
 import type { rulesConcerning } from '../domain/evaluate/choose-rule.ts';
 import { asKindSees } from '../domain/evaluate/flapping.ts';
 import { kindOf } from '../domain/kinds/kinds.ts';
-import { durationWords } from '../text/duration-words.ts';
-import { dayAndTime } from '../text/instant-words.ts';
+import { dayAndTime, durationWords } from '../text/instant-words.ts';
 
 export type NoAlert =
   | { readonly why: 'nest_excluded' }

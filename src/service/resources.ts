@@ -9,7 +9,7 @@
 
 import { createHash } from 'node:crypto';
 import { LIMITS, type LimitName } from '../limits.ts';
-import { foldedGuid } from '../text/short-names.ts';
+import { foldedGuid } from '../text/plain-text.ts';
 import { type Instant, parseInstant } from '../time/instant.ts';
 
 export const BIRD_STATUSES = ['active', 'unpublished', 'suspended'] as const;

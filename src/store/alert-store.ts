@@ -6,8 +6,8 @@
 import type { Alert, Labels } from '../domain/alert/alert.ts';
 import { signature } from '../domain/alert/error-signature.ts';
 import type { Episode } from '../domain/digest/digest.ts';
-import { firstLines } from '../text/plain-text.ts';
-import { type Filter, foldedText } from './filter.ts';
+import { firstLines, foldedText } from '../text/plain-text.ts';
+import type { Filter } from './filter.ts';
 import type { LinkedSpan } from './outbox-store.ts';
 
 /** Selects alerts for `page`, by what people look for. */

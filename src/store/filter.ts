@@ -48,14 +48,6 @@ export interface SearchedColumns {
 }
 
 /**
- * Folds names for searching, and what is searched for: to lower case, and without characters for which a store would
- * encode the whole text differently from a part of it.
- */
-export function foldedText(text: string): string {
-  return text.toWellFormed().toLowerCase().replaceAll('"', "'").replaceAll('\0', ' ');
-}
-
-/**
  * Reads only the beginning of a long text. A text that is stored as JSON (`encodeText`) cannot be parsed without its
  * end, so it is read whole and cut afterwards.
  */

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 /**
  * Cleans text from outside for display, storage and comparison, by one rule for all of nestwatch:
  *
@@ -73,3 +75,40 @@ const IDLE_JOINERS = /(?<=^|[\s\p{Cc}]|[\u200C\u200D\uFE0E\uFE0F]{2})[\u200C\u20
 const SPACES_AND_CONTROLS = /[\p{Cc}\s]+/gv;
 const CONTROLS_WITHIN_LINES = /[\p{Cc}--[\n\t]]+/gv;
 const LINE_END = /\r\n?|[\n\u0085\u2028\u2029]/g;
+
+/**
+ * Folds names for searching, and what is searched for: to lower case, and without characters for which a store would
+ * encode the whole text differently from a part of it.
+ */
+export function foldedText(text: string): string {
+  return text.toWellFormed().toLowerCase().replaceAll('"', "'").replaceAll('\0', ' ');
+}
+
+// Ids, and the names of regions, as people see and type them.
+
+const GUID = /^[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$/i;
+
+/** The form in which ids are kept and compared: a GUID means the same in either case, any other id may not. */
+export function foldedGuid(id: string): string {
+  return GUID.test(id) ? id.toLowerCase() : id;
+}
+
+/** A GUID by its first eight signs, for people; any other id whole. */
+export function shortGuid(id: string): string {
+  return GUID.test(id) ? id.slice(0, 8) : id;
+}
+
+export const isGuid = (text: string): boolean => GUID.test(text);
+
+const MAX_CODE_POINTS = 80;
+
+/** A region's name for people: `EU`. The name `all` is not a region; it stands for nestwatch itself. */
+export function regionName(region: string): string {
+  return region === 'all' ? 'all regions' : plainText(region, MAX_CODE_POINTS).toUpperCase();
+}
+
+/** The same UUID for the same parts. */
+export function uuidOf(...parts: readonly (string | number)[]): string {
+  const hash = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+  return hash.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-8$3-8$4-$5');
+}

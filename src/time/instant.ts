@@ -70,11 +70,6 @@ function parseAny(text: string): Instant | undefined {
   return { us, text: `${seconds}${fraction ? `.${fraction}` : ''}Z` };
 }
 
-/** Whether `formatInstant` would write this text of an instant identically. */
-export function hasSixDigits(text: string): boolean {
-  return text.length === '2026-07-02T13:59:34.590833Z'.length;
-}
-
 /** RFC 3339 in UTC with six fraction digits, the form in which the service writes its own times. */
 export function formatInstant(us: number): string {
   const ms = Math.floor(us / 1000);

@@ -11,7 +11,7 @@ import { codeOf, NestwatchError } from '../errors.ts';
 import { findAlert, type Signature, type SilenceEditor } from '../operator/act-on-alerts.ts';
 import { askToFly } from '../operator/ask-to-fly.ts';
 import { dayAndTime } from '../text/instant-words.ts';
-import { uuidOf } from '../text/short-names.ts';
+import { uuidOf } from '../text/plain-text.ts';
 import type { Admission } from './access/admission.ts';
 import { answerRefusal } from './access/refusals.ts';
 import { sentence } from './pages/frame/form.ts';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { World } from '../../src/simulator/world/world.ts';
-import { howMany } from '../../src/text/duration-words.ts';
+import { howMany } from '../../src/text/instant-words.ts';
 import { openStage, type Stage, type StageOptions } from './stage.ts';
 
 const DAY_S = 86_400;

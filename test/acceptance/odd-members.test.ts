@@ -14,7 +14,7 @@ import { openMails } from '../../src/channels/email/send-mail.ts';
 import { createDelivery } from '../../src/delivery/outbox.ts';
 import { createRecurrences } from '../../src/domain/muting/silence.ts';
 import { createMemberBook } from '../../src/intake/inventory/inventory-reading.ts';
-import { createLogReport } from '../../src/observe/log-report.ts';
+import { createLogReport } from '../../src/observe/log.ts';
 import { email } from '../channels/sample-notifications.ts';
 import { openService, TOKEN } from '../cli/service.ts';
 import { nestwatch, tempFile } from '../cli/test-io.ts';

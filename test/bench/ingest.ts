@@ -13,7 +13,7 @@ import { defaultRule } from '../../src/domain/kinds/kinds.ts';
 import { serverTimeUs } from '../../src/http/server-time.ts';
 import { openTransport } from '../../src/http/transport.ts';
 import { createCommit } from '../../src/intake/commit.ts';
-import { birdLogEvent } from '../../src/intake/entry-event.ts';
+import { birdLogEvent } from '../../src/intake/feeds.ts';
 import { createLogStreams } from '../../src/intake/logs/log-stream.ts';
 import { PageReader } from '../../src/intake/logs/page-reader.ts';
 import { createLog } from '../../src/observe/log.ts';

@@ -8,7 +8,7 @@ import { ERRORS } from '../../src/errors.ts';
 import { IMPAIRMENTS } from '../../src/health/impairment.ts';
 import { LIMITS } from '../../src/limits.ts';
 import { BIRD_METRICS, METRICS } from '../../src/observe/metric-catalogue.ts';
-import { durationWords } from '../../src/text/duration-words.ts';
+import { durationWords } from '../../src/text/instant-words.ts';
 import { DASHBOARDS, dashboardText } from './dashboards/dashboards.ts';
 import { sectionOf, withWords } from './example.ts';
 import { keyTable, parameterTable, table } from './key-table.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { defaultRule } from '../../src/domain/kinds/kinds.ts';
 import { type Commit, createCommit } from '../../src/intake/commit.ts';
-import { birdLogEvent } from '../../src/intake/entry-event.ts';
+import { birdLogEvent } from '../../src/intake/feeds.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';

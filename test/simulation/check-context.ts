@@ -7,7 +7,7 @@ import { ANNOTATION_OF } from '../../src/domain/context/findings.ts';
 import type { FlightRecord } from '../../src/simulator/world/simulated-record.ts';
 import type { TrueEvent } from '../../src/simulator/world/truth.ts';
 import type { World } from '../../src/simulator/world/world.ts';
-import { durationWords } from '../../src/text/duration-words.ts';
+import { durationWords } from '../../src/text/instant-words.ts';
 import { MINUTE_US } from './expected.ts';
 import type { Find } from './finding.ts';
 import type { ToldAlert } from './receivers.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { durationWords, type Precision } from '../../src/text/duration-words.ts';
+import { durationWords, type Precision } from '../../src/text/instant-words.ts';
 
 const HOUR = 3_600;
 const DAY = 24 * HOUR;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { foldedGuid } from '../../src/text/short-names.ts';
+import { foldedGuid } from '../../src/text/plain-text.ts';
 
 describe('an id', () => {
   test.each([

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { howMany } from '../../src/text/duration-words.ts';
-import { regionName } from '../../src/text/short-names.ts';
+import { howMany } from '../../src/text/instant-words.ts';
+import { regionName } from '../../src/text/plain-text.ts';
 
 test('one is singular, everything else is plural', () => {
   expect([0, 1, 2, 1200].map((count) => howMany(count, 'event'))).toEqual([

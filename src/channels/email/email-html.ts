@@ -1,5 +1,5 @@
 import type { FlightOutcome } from '../../domain/grouping/notification.ts';
-import { shortGuid } from '../../text/short-names.ts';
+import { shortGuid } from '../../text/plain-text.ts';
 import type { Cluster, Tone } from '../message/alert-clusters.ts';
 import { fitting, MAX_EVENTS, MAX_PART_BYTES } from '../message/bounded.ts';
 import type { EventLine } from '../message/event-line.ts';

@@ -3,8 +3,7 @@ import { signature } from '../../domain/alert/error-signature.ts';
 import { ANNOTATION_OF, CONTEXT_ANNOTATIONS } from '../../domain/context/findings.ts';
 import type { GroupNotification, NotifiedAlert } from '../../domain/grouping/notification.ts';
 import { kindOf } from '../../domain/kinds/kinds.ts';
-import { howMany } from '../../text/duration-words.ts';
-import { dayAndTime } from '../../text/instant-words.ts';
+import { dayAndTime, howMany } from '../../text/instant-words.ts';
 import { plainText } from '../../text/plain-text.ts';
 import {
   commonLabels,

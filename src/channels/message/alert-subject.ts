@@ -4,10 +4,8 @@ import { signatureWords } from '../../domain/alert/error-signature.ts';
 import type { NotifiedAlert } from '../../domain/grouping/notification.ts';
 import type { Words } from '../../domain/kinds/kind.ts';
 import { kindOf } from '../../domain/kinds/kinds.ts';
-import { durationWords } from '../../text/duration-words.ts';
-import { dayAndTime } from '../../text/instant-words.ts';
-import { plainText } from '../../text/plain-text.ts';
-import { regionName } from '../../text/short-names.ts';
+import { dayAndTime, durationWords } from '../../text/instant-words.ts';
+import { plainText, regionName } from '../../text/plain-text.ts';
 
 export const NAME_CODE_POINTS = 80;
 

@@ -6,10 +6,8 @@ import type { Labels } from '../../domain/alert/alert.ts';
 import { signature } from '../../domain/alert/error-signature.ts';
 import { type Event, shortId } from '../../domain/alert/event.ts';
 import type { FlightOutcome } from '../../domain/grouping/notification.ts';
-import { durationWords } from '../../text/duration-words.ts';
-import { dayAndSecond } from '../../text/instant-words.ts';
-import { firstLines, plainText } from '../../text/plain-text.ts';
-import { regionName, shortGuid } from '../../text/short-names.ts';
+import { dayAndSecond, durationWords } from '../../text/instant-words.ts';
+import { firstLines, plainText, regionName, shortGuid } from '../../text/plain-text.ts';
 import { parseInstant } from '../../time/instant.ts';
 import { NAME_CODE_POINTS } from './alert-subject.ts';
 

@@ -14,8 +14,7 @@ import {
 } from '../../domain/grouping/notification.ts';
 import { kindOf } from '../../domain/kinds/kinds.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
-import { firstLines, plainText } from '../../text/plain-text.ts';
-import { regionName, shortGuid } from '../../text/short-names.ts';
+import { firstLines, plainText, regionName, shortGuid } from '../../text/plain-text.ts';
 import { type Cluster, clustersOf, eventsOf, messageOf, type Tone, toneOf } from './alert-clusters.ts';
 import {
   commonLabels,

@@ -7,8 +7,7 @@ import {
   type SentReport,
 } from '../../domain/digest/report-figures.ts';
 import type { DigestNotification } from '../../domain/grouping/notification.ts';
-import { howMany } from '../../text/duration-words.ts';
-import { dayAndTime } from '../../text/instant-words.ts';
+import { dayAndTime, howMany } from '../../text/instant-words.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { NAME_CODE_POINTS, placeOf } from './alert-subject.ts';
 import { linkableOf, whySent } from './frame/links.ts';

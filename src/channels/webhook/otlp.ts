@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import type { Event } from '../../domain/alert/event.ts';
 import { NestwatchError } from '../../errors.ts';
 import { openAuthorizedTransport } from '../../http/authorized-transport.ts';
-import { howMany } from '../../text/duration-words.ts';
+import { howMany } from '../../text/instant-words.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { VERSION } from '../../version.ts';
 import type { Outcome } from '../channel.ts';

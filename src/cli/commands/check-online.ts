@@ -14,7 +14,7 @@ import { NestSelection } from '../../intake/inventory/inventory-reading.ts';
 import type { Edge } from '../../process-io.ts';
 import { secretsIn, withoutSecrets } from '../../secret.ts';
 import type { ServiceClient } from '../../service/client.ts';
-import { durationWords, howMany } from '../../text/duration-words.ts';
+import { durationWords, howMany } from '../../text/instant-words.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { withClient } from '../with-client.ts';
 

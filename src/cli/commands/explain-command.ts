@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { NestwatchError } from '../../errors.ts';
 import type { Reference } from '../../operator/find-reference.ts';
 import type { Edge } from '../../process-io.ts';
-import { durationWords, howMany } from '../../text/duration-words.ts';
+import { durationWords, howMany } from '../../text/instant-words.ts';
 import type { explanationJson } from '../../web/api/alert-json.ts';
 import type { Answer } from '../command-rows.ts';
 import { askDaemon, daemonJson, daemonUrl, type PrintOptions } from '../daemon-client.ts';

@@ -1,5 +1,5 @@
 /** Writes the first page of a post-mortem of an alert, in Markdown, from what is stored. People add the rest. */
-import { durationWords } from '../../text/duration-words.ts';
+import { durationWords } from '../../text/instant-words.ts';
 import { parseInstant } from '../../time/instant.ts';
 import type { recordJson } from '../../web/api/alert-json.ts';
 import { shownSentence, shownTime } from '../terminal-text.ts';

@@ -3,7 +3,7 @@ import type { EventJson } from '../../domain/alert/event.ts';
 import type { ListName } from '../../operator/lists.ts';
 import type { Edge } from '../../process-io.ts';
 import type { WriteRecord } from '../../report.ts';
-import { durationWords } from '../../text/duration-words.ts';
+import { durationWords } from '../../text/instant-words.ts';
 import type { deliveryJson } from '../../web/api/alert-json.ts';
 import type { birdJson, flightJson, nestJson } from '../../web/api/bird-json.ts';
 import { filterArguments } from '../command-arguments.ts';

@@ -2,7 +2,7 @@
 import type { EventJson } from '../../domain/alert/event.ts';
 import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
-import { durationWords, howMany } from '../../text/duration-words.ts';
+import { durationWords, howMany } from '../../text/instant-words.ts';
 import type { birdReportJson, flightLogJson, flightReportJson } from '../../web/api/bird-json.ts';
 import type { Answer } from '../command-rows.ts';
 import { daemonJson, type PrintOptions } from '../daemon-client.ts';

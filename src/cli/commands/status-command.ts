@@ -2,8 +2,7 @@
 import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import type { DeliveryState } from '../../store/outbox-store.ts';
-import { howMany } from '../../text/duration-words.ts';
-import { ago } from '../../text/instant-words.ts';
+import { ago, howMany } from '../../text/instant-words.ts';
 import { plainText } from '../../text/plain-text.ts';
 import type { Clock } from '../../time/clock.ts';
 import { parseInstant } from '../../time/instant.ts';

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { html } from 'hono/html';
 import PostalMime from 'postal-mime';
 import { SMTPServer } from 'smtp-server';
-import { howMany } from '../../text/duration-words.ts';
+import { howMany } from '../../text/instant-words.ts';
 import { frame } from '../../web/pages/frame/page-frame.ts';
 import { ENGLISH } from '../../web/pages/frame/words.ts';
 

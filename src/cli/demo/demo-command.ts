@@ -12,8 +12,8 @@ import { OVERDUE_BIRD, playStory, SLOW_BIRD } from '../../simulator/story/story.
 import { seededRandom } from '../../simulator/world/seeded-random.ts';
 import type { TrueEvent } from '../../simulator/world/truth.ts';
 import { createWorld, type World } from '../../simulator/world/world.ts';
-import { howMany } from '../../text/duration-words.ts';
-import { regionName } from '../../text/short-names.ts';
+import { howMany } from '../../text/instant-words.ts';
+import { regionName } from '../../text/plain-text.ts';
 import { type Clock, sleep } from '../../time/clock.ts';
 import { parseDuration } from '../../time/duration.ts';
 import { untilStopped } from '../at-terminal.ts';

@@ -4,7 +4,7 @@ import { backfill } from '../../intake/backfill.ts';
 import type { Edge } from '../../process-io.ts';
 import { openStore } from '../../store/open-store.ts';
 import type { Store } from '../../store/store.ts';
-import { howMany } from '../../text/duration-words.ts';
+import { howMany } from '../../text/instant-words.ts';
 import { formatInstant } from '../../time/instant.ts';
 import { instantOf, wrongUsage } from '../command-arguments.ts';
 import type { Answer } from '../command-rows.ts';

@@ -9,7 +9,7 @@ import { exposedFiles, storePath } from '../../store/open-store.ts';
 import { isClockApart, type OwnershipView, type ReplicaRecord } from '../../store/ownership-store.ts';
 import { findObstacle } from '../../store/sqlite/private-files.ts';
 import { checkStoreFile } from '../../store/sqlite/upkeep/store-file.ts';
-import { durationWords, howMany } from '../../text/duration-words.ts';
+import { durationWords, howMany } from '../../text/instant-words.ts';
 import { parseDuration } from '../../time/duration.ts';
 import { checkOnline } from '../commands/check-online.ts';
 import { findConfigFile } from '../config-file.ts';

@@ -4,8 +4,7 @@
  */
 import type { ServiceClient } from '../../service/client.ts';
 import type { Bird } from '../../service/resources.ts';
-import { howMany } from '../../text/duration-words.ts';
-import { dayAndTime } from '../../text/instant-words.ts';
+import { dayAndTime, howMany } from '../../text/instant-words.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { bad, type Finding, fine, note, unknown } from './examine-finding.ts';
 import { readable } from './examine-log.ts';

@@ -6,7 +6,7 @@ import type { PollConfig } from '../../config/sections/poll-section.ts';
 import { codeOf } from '../../errors.ts';
 import type { PageQuery } from '../../service/client.ts';
 import type { Page, Parsed } from '../../service/resources.ts';
-import { durationWords, howMany } from '../../text/duration-words.ts';
+import { durationWords, howMany } from '../../text/instant-words.ts';
 import { type Clock, sleep } from '../../time/clock.ts';
 import type { Instant } from '../../time/instant.ts';
 import { bad, type Finding, fine, note, unknown } from './examine-finding.ts';

@@ -9,7 +9,7 @@ import { NestSelection } from '../../intake/inventory/inventory-reading.ts';
 import type { Edge } from '../../process-io.ts';
 import type { ServiceClient } from '../../service/client.ts';
 import type { Bird, Nest } from '../../service/resources.ts';
-import { durationWords, howMany } from '../../text/duration-words.ts';
+import { durationWords, howMany } from '../../text/instant-words.ts';
 import type { Clock } from '../../time/clock.ts';
 import { adviceOnLists, reasonOf } from '../commands/check-online.ts';
 import { openClient } from '../with-client.ts';

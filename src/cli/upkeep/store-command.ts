@@ -19,7 +19,7 @@ import { checkStoreFile, copyStoreFile, migrateStoreFile } from '../../store/sql
 import type { StoreReport } from '../../store/store.ts';
 import type { Step, TableChange } from '../../store/versions/steps.ts';
 import { tableChanges } from '../../store/versions/table-changes.ts';
-import { howMany } from '../../text/duration-words.ts';
+import { howMany } from '../../text/instant-words.ts';
 import type { Answer } from '../command-rows.ts';
 import { shown, shownSentence } from '../terminal-text.ts';
 import { createProgressBar } from './progress-bar.ts';

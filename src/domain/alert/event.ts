@@ -175,3 +175,8 @@ function attributesJson(attributes: Event['attributes']): Event['attributes'] {
     Object.entries(shown).map(([name, value]) => [name, typeof value === 'string' ? wireText(value) : value]),
   );
 }
+
+/** Leaves out empty attributes, which say nothing. */
+export function present(attributes: Record<string, string | number | boolean>): Event['attributes'] {
+  return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== ''));
+}

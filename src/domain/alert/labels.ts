@@ -1,6 +1,5 @@
 /** Builds the labels and annotations of events and alerts: short, on one line, never empty. */
-import { manyLines, plainText } from '../../text/plain-text.ts';
-import { regionName } from '../../text/short-names.ts';
+import { manyLines, plainText, regionName } from '../../text/plain-text.ts';
 import { type Labels, labelOf, type Severity } from './alert.ts';
 import type { Event } from './event.ts';
 import { birdOf, type Place } from './fact.ts';

@@ -3,10 +3,8 @@
  * true as it stands, and says nothing about causes: one that names the wrong reason is worse than none. What was looked
  * for and not found has a reason too.
  */
-import { durationWords, howMany } from '../../text/duration-words.ts';
-import { ago, dayAndTime } from '../../text/instant-words.ts';
-import { plainText } from '../../text/plain-text.ts';
-import { regionName } from '../../text/short-names.ts';
+import { ago, dayAndTime, durationWords, howMany } from '../../text/instant-words.ts';
+import { plainText, regionName } from '../../text/plain-text.ts';
 import type { Alert } from '../alert/alert.ts';
 import type { Event } from '../alert/event.ts';
 import type { Novelty } from '../alert/fact.ts';
@@ -160,7 +158,7 @@ const NO_EVENT = 'the first event of this episode is no longer kept';
 const FIND: Readonly<Record<FindingSort, Find>> = {
   async change(alert, first, past) {
     const { region = '', bird_id: birdId = '' } = alert.labels;
-    const slow = slowSince(alert);
+    const slow = alert.alertname === flightSlow.name ? slowSince(alert) : undefined;
     if (slow) {
       const [last, ...others] = await past.changes(region, birdId, slow.usualUs, slow.sinceUs);
       if (last) return saidOf(last, 1 + others.length, 'slow', slow.sinceUs);

@@ -2,7 +2,7 @@
  * Builds a digest of a period. All figures are fixed when it is built, so that every attempt sends the same. Its
  * texts come from outside and are hostile until a format encodes them.
  */
-import { howMany } from '../../text/duration-words.ts';
+import { howMany } from '../../text/instant-words.ts';
 import type { Guard } from '../action/action.ts';
 import type { Alert, Ending, Labels } from '../alert/alert.ts';
 import { flightWaiting, waitsOf } from '../kinds/flight-waiting.ts';

@@ -1,5 +1,5 @@
 /** What a report of a month holds, and how its figures are written: the same on the page, in mails and as CSV. */
-import { durationWords } from '../../text/duration-words.ts';
+import { durationWords } from '../../text/instant-words.ts';
 import { plainText } from '../../text/plain-text.ts';
 import type { Period } from '../../time/zone-format.ts';
 import type { Labels } from '../alert/alert.ts';

@@ -12,7 +12,7 @@
  * The events of an alert that awaits are linked to it with numbers above its `lastSeq`, which nobody reads. Once it
  * fires, they are the first events of the episode. If it ends before, the next events get the same numbers.
  */
-import { durationWords } from '../../text/duration-words.ts';
+import { durationWords } from '../../text/instant-words.ts';
 import type { Alert, Change, FlappingState, Labels } from '../alert/alert.ts';
 import type { Rule } from '../alert/rule.ts';
 

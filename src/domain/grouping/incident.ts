@@ -73,17 +73,6 @@ export function asIncident<F extends Flush>(
   };
 }
 
-/** The group to write after a flush. `firingTotal` counts what fires unmuted; `waiting` is what fires muted. */
-export function afterFlush(group: Group, { firingTotal }: Flush, waiting: readonly AlertInGroup[]): Group {
-  const { acknowledged, ...rest } = group;
-  const isOver = firingTotal === 0 && waiting.length === 0;
-  // If anything fires and is not muted, the incident is no longer acknowledged.
-  return {
-    ...rest,
-    ...(acknowledged && firingTotal === 0 && !isOver && { acknowledged }),
-  };
-}
-
 /**
  * The incident's key, derived from the group's key as in Alertmanager, so that a team which switches keeps its
  * incidents apart in the same way.

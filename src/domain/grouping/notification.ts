@@ -1,6 +1,5 @@
 /** Defines what a receiver is notified of. */
-import { howMany } from '../../text/duration-words.ts';
-import { dayAndTime } from '../../text/instant-words.ts';
+import { dayAndTime, howMany } from '../../text/instant-words.ts';
 import type { Ending, Labels } from '../alert/alert.ts';
 import type { Event } from '../alert/event.ts';
 import type { Digest } from '../digest/digest.ts';

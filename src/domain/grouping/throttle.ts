@@ -1,5 +1,5 @@
 /** Throttles receivers: limits their notifications if the configuration caps them per hour, or folds storms or ends. */
-import { durationWords } from '../../text/duration-words.ts';
+import { durationWords } from '../../text/instant-words.ts';
 
 /** What was recently sent to a receiver, as far as throttling needs to know. */
 export interface ReceiverPace {

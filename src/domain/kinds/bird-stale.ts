@@ -3,9 +3,7 @@
  * within one and a half times its longest pause so far. This is judged only once the Bird's Flights were read again,
  * since one may have started meanwhile. Resolves when a Flight starts, or when the Bird is no longer active.
  */
-
-import { durationWords } from '../../text/duration-words.ts';
-import { dayAndTime } from '../../text/instant-words.ts';
+import { dayAndTime, durationWords } from '../../text/instant-words.ts';
 import { remember, resolve } from '../alert/alert.ts';
 import { birdName, whereabouts } from '../alert/labels.ts';
 import type { Parameters, RuleOf } from '../alert/rule.ts';

@@ -45,7 +45,8 @@ const RESTARTS: ReadonlyMap<string, string> = new Map([
   ['bird_log.Published', 'published'],
   ['bird_log.Activated', 'activated'],
 ]);
-const TRIGGER_FAILED = 'bird_log.EventError';
+/** For these events, the kind needs to know when the Bird's previous Flight started. */
+export const TRIGGER_FAILED = 'bird_log.EventError';
 /** The largest threshold that a rule can set. */
 const MAX_REMEMBERED = 100;
 
@@ -60,13 +61,6 @@ const PARAMETERS = {
   ...lasting(),
   ...resolvedAfter(7_200_000),
 } as const satisfies Parameters;
-
-/**
- * Whether the event is a trigger failure; for those, the kind needs to know when the Bird's previous Flight started.
- */
-export function isTriggerFailure({ type }: Event): boolean {
-  return type === TRIGGER_FAILED;
-}
 
 export const birdTriggerFailing = defineKind({
   name: 'BirdTriggerFailing',
@@ -100,7 +94,7 @@ export const birdTriggerFailing = defineKind({
   eventTypes: [TRIGGER_FAILED, ...RESTARTS.keys(), ...DEACTIVATIONS],
 
   topic({ event }) {
-    if (!isTriggerFailure(event)) return undefined;
+    if (event.type !== TRIGGER_FAILED) return undefined;
     return {
       subject: `bird/${subjectPart(event.birdId)}`,
       labels: { ...placeLabels(event), error: signature(event.message) },

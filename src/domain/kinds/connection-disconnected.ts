@@ -12,10 +12,6 @@ import { defineKind, ENTITY_LABELS, endQuiet, PLACE_LABELS, quietAtUs, subjectPa
 
 export const DISCONNECTED = 'notification.ConnectionDisconnected';
 
-export function isDisconnection(event: Event): boolean {
-  return event.type === DISCONNECTED;
-}
-
 export const connectionDisconnected = defineKind({
   name: 'ConnectionDisconnected',
   fires:
@@ -42,7 +38,7 @@ export const connectionDisconnected = defineKind({
   eventTypes: [DISCONNECTED],
 
   topic({ event }) {
-    if (!isDisconnection(event)) return undefined;
+    if (event.type !== DISCONNECTED) return undefined;
     const entity = entityLabels(event);
     return {
       subject: `entity/${subjectPart(entity.entity_type)}/${subjectPart(entity.entity_id || entity.entity_name)}`,

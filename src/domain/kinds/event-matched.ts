@@ -2,7 +2,7 @@
  * An event that a rule asks for, whatever it is: a publish in production, a cancelled Flight, a stranger in a Nest. It is
  * a moment and no state, so nobody is told when it is over.
  */
-import { durationWords } from '../../text/duration-words.ts';
+import { durationWords } from '../../text/instant-words.ts';
 import { fire, remember, waitingEvent } from '../alert/alert.ts';
 import { type Event, isOwnFeed } from '../alert/event.ts';
 import { birdOf, birdScope, type FactOf } from '../alert/fact.ts';

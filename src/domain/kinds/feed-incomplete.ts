@@ -1,5 +1,5 @@
 /** The service counts entries of a feed that it does not show, so nobody knows what they say. */
-import { regionName } from '../../text/short-names.ts';
+import { regionName } from '../../text/plain-text.ts';
 import { resolve } from '../alert/alert.ts';
 import type { Feed } from '../alert/event.ts';
 import { defineKind, FEED_ENTRIES, fireMeasured } from './kind.ts';

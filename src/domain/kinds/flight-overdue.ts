@@ -4,9 +4,8 @@
  * read after it. A Bird that is not active is late too. Resolves when a Flight that counts succeeds, and when a later
  * deadline is met.
  */
-import { durationWords } from '../../text/duration-words.ts';
-import { clockIn } from '../../text/instant-words.ts';
-import { regionName } from '../../text/short-names.ts';
+import { clockIn, durationWords } from '../../text/instant-words.ts';
+import { regionName } from '../../text/plain-text.ts';
 import { createCron, cronProblem } from '../../time/cron.ts';
 import { fire, type Labels, resolve } from '../alert/alert.ts';
 import type { FactOf } from '../alert/fact.ts';

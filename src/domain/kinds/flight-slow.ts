@@ -4,8 +4,7 @@
  * the limit. After a week what was slow is usual: it resolves, and until a Flight is under the old limit again, only what
  * is slower still fires.
  */
-import { durationWords } from '../../text/duration-words.ts';
-import { dayAndTime } from '../../text/instant-words.ts';
+import { dayAndTime, durationWords } from '../../text/instant-words.ts';
 import { type Alert, remember, resolve } from '../alert/alert.ts';
 import type { Slow } from '../alert/fact.ts';
 import { birdName, whereabouts } from '../alert/labels.ts';

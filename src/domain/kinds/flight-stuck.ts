@@ -3,8 +3,7 @@
  * percentile of its Bird's Flights. Flights that wait for a person may last days, and earlier Flights of such a Bird
  * did too, so the Bird's own Flights are the measure. Resolves when the Flight ends or is no longer watched.
  */
-import { durationWords } from '../../text/duration-words.ts';
-import { dayAndTime } from '../../text/instant-words.ts';
+import { dayAndTime, durationWords } from '../../text/instant-words.ts';
 import { clear, type Ending } from '../alert/alert.ts';
 import { type FactOf, type FlightTail, stepName } from '../alert/fact.ts';
 import { birdName, placeLabels, whereabouts } from '../alert/labels.ts';

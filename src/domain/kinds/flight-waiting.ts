@@ -3,9 +3,9 @@
  * The service does not say what a Flight waits for, so rules must name the steps. Flights of a Bird that wait at the same
  * step share an alert. Resolves when the last of them goes on or ends.
  */
-import { durationWords } from '../../text/duration-words.ts';
+
 import { matchesGlob } from '../../text/glob.ts';
-import { dayAndTime } from '../../text/instant-words.ts';
+import { dayAndTime, durationWords } from '../../text/instant-words.ts';
 import { type Alert, type Change, fire, hash64, remember, resolve } from '../alert/alert.ts';
 import { type FlightTail, stepName } from '../alert/fact.ts';
 import { annotate, birdName, placeLabels, whereabouts } from '../alert/labels.ts';

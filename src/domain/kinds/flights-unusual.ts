@@ -4,9 +4,8 @@
  * it is passed. A period in which the region could not be read completely, and one inside `except`, is neither judged nor
  * shows what is usual. Resolves after the next usual period.
  */
-import { howMany } from '../../text/duration-words.ts';
-import { clockIn, dayAndTime } from '../../text/instant-words.ts';
-import { regionName } from '../../text/short-names.ts';
+import { clockIn, dayAndTime, howMany } from '../../text/instant-words.ts';
+import { regionName } from '../../text/plain-text.ts';
 import { createZoneFormats, type Period, periodsOf } from '../../time/zone-format.ts';
 import { resolve } from '../alert/alert.ts';
 import type { Counted } from '../alert/fact.ts';

@@ -1,4 +1,4 @@
-import { durationWords } from '../../text/duration-words.ts';
+import { durationWords } from '../../text/instant-words.ts';
 import { nearest } from '../../text/mistake-words.ts';
 import { cronProblem } from '../../time/cron.ts';
 import { type Alert, type Change, clear, type Ending, fire, type Labels, resolve } from '../alert/alert.ts';

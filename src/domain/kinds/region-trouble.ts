@@ -2,7 +2,7 @@
  * The common part of RegionDown, RegionUnauthorized and FeedBehind: lasting trouble of a whole region. It is
  * remembered when first heard of, and fires when it has lasted for the rule's `for`, even without another fact.
  */
-import { regionName } from '../../text/short-names.ts';
+import { regionName } from '../../text/plain-text.ts';
 import { type Alert, type Change, remember, resolve } from '../alert/alert.ts';
 import type { FactName, FactOf } from '../alert/fact.ts';
 import { lasting } from '../alert/rule.ts';

@@ -3,8 +3,8 @@
  * of their content, so somebody has to look. Resolves when none came for a while; for the inventory, which is read as
  * a whole each time, when all of it can be parsed.
  */
-import { howMany } from '../../text/duration-words.ts';
-import { regionName } from '../../text/short-names.ts';
+import { howMany } from '../../text/instant-words.ts';
+import { regionName } from '../../text/plain-text.ts';
 import { type Alert, clear } from '../alert/alert.ts';
 import type { Feed } from '../alert/event.ts';
 import { resolvedAfter } from '../alert/rule.ts';

@@ -5,7 +5,7 @@ import type { Event } from '../alert/event.ts';
 import { annotate, entityLabels, placeLabels, placeOf, whereabouts } from '../alert/labels.ts';
 import { resolvedAfter } from '../alert/rule.ts';
 import { isDeactivation } from './bird-deactivated.ts';
-import { isDisconnection } from './connection-disconnected.ts';
+import { DISCONNECTED } from './connection-disconnected.ts';
 import { defineKind, ENTITY_LABELS, endQuiet, PLACE_LABELS, quietAtUs, subjectPart } from './kind.ts';
 
 export const serviceNotification = defineKind({
@@ -32,7 +32,7 @@ export const serviceNotification = defineKind({
 
   topic({ event, historic }) {
     if (event.feed !== 'notification' || historic) return undefined;
-    if (isDeactivation(event) || isDisconnection(event)) return undefined;
+    if (isDeactivation(event) || event.type === DISCONNECTED) return undefined;
     const entity = entityLabels(event);
     return {
       subject: [

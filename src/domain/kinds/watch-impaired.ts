@@ -3,7 +3,7 @@
  * for each reason of the health answer, and for each region if the reason has one. That answer is given every few
  * seconds, with since when it holds. What did not last is not remembered, so a restart starts counting again.
  */
-import { durationWords } from '../../text/duration-words.ts';
+import { durationWords } from '../../text/instant-words.ts';
 import { clear } from '../alert/alert.ts';
 import type { FactOf } from '../alert/fact.ts';
 import { lasting } from '../alert/rule.ts';

@@ -2,8 +2,7 @@
  * The deadlines of a rule, and how the Flights of a Bird met them. This follows from the Flights and the rule as they are
  * now, so it is computed again for every page and digest, and nothing of it is stored.
  */
-import { durationWords } from '../../text/duration-words.ts';
-import { clockIn } from '../../text/instant-words.ts';
+import { clockIn, durationWords } from '../../text/instant-words.ts';
 import { type Cron, createCron } from '../../time/cron.ts';
 
 const DAY_US = 86_400_000_000;

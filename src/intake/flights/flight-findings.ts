@@ -1,12 +1,15 @@
 /** Works out what is new in the Flights that a poll has read: changed records, events, and facts for the alerts. */
+
 import type { Event } from '../../domain/alert/event.ts';
+import { present } from '../../domain/alert/event.ts';
 import type { Fact, Place } from '../../domain/alert/fact.ts';
-import type { Flight } from '../../service/resources.ts';
+import type { Flight, FlightLogEntry } from '../../service/resources.ts';
 import type { FlightRecord } from '../../store/event-store.ts';
 import { formatInstant } from '../../time/instant.ts';
 import type { EventCandidate } from '../commit.ts';
-import { flightEvent, markPast, type Names } from '../entry-event.ts';
+import { markPast } from '../commit.ts';
 import { MOST_OVERLAP_US } from '../lateness.ts';
+import type { Names } from '../parts.ts';
 import type { FailureLog, ReadFailureLog } from './flight-logs.ts';
 import type { FlightRows } from './flight-windows.ts';
 import { endOf } from './open-flights.ts';
@@ -296,4 +299,48 @@ class ActiveAgain {
   ended(flightId: string): void {
     this.#saidUs.delete(flightId);
   }
+}
+
+/** The end of a Flight, beyond what the Flight itself says. */
+interface FlightEnd {
+  readonly flight: Flight;
+  /** 1 for the first end. */
+  readonly ends: number;
+  readonly occurredAt: { readonly us: number; readonly text: string };
+  /** The Flight log entry that describes the failure, if the log was read. */
+  readonly failure?: FlightLogEntry | undefined;
+}
+
+function flightEvent(
+  region: string,
+  place: { readonly nestId: string; readonly birdId: string },
+  end: FlightEnd,
+  names: Names,
+  observedAtUs: number,
+): Event {
+  const { flight, failure } = end;
+  return {
+    key: `${region}/flight/${flight.id}/${flight.status}${end.ends > 1 ? `#${end.ends}` : ''}`,
+    region,
+    feed: 'flight',
+    type: `flight.${flight.status}`,
+    occurredAt: end.occurredAt.text,
+    occurredAtUs: end.occurredAt.us,
+    observedAtUs,
+    nestId: place.nestId,
+    nest: names.nest(place.nestId),
+    birdId: place.birdId,
+    bird: names.bird(place.birdId),
+    message: flight.errorMessages || failure?.message || '',
+    attributes: present({
+      flight_id: flight.id,
+      status: flight.status,
+      started_at: flight.startedAt?.text ?? '',
+      started_at_us: flight.startedAt?.us ?? '',
+      duration_seconds: flight.durationSeconds ?? '',
+      step_id: failure?.stepId ?? '',
+      scope: failure?.scope ?? '',
+      error_type: failure?.errorType ?? '',
+    }),
+  };
 }

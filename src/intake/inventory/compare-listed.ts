@@ -1,9 +1,14 @@
 /** Compares what two readings list: records that change, facts for alerts, and events with a message for people. */
 import { createHash } from 'node:crypto';
 import type { EVENT_TYPES, Event } from '../../domain/alert/event.ts';
-import type { Fact, Place } from '../../domain/alert/fact.ts';
+import type { Fact } from '../../domain/alert/fact.ts';
 import type { User } from '../../service/resources.ts';
-import { type BirdRecord, type NestRecord, NO_NEWS_US } from '../../store/sql/watched/nests-and-birds.ts';
+import {
+  type BirdRecord,
+  type NestRecord,
+  NO_NEWS_US,
+  placeOf,
+} from '../../store/sql/watched/nests-and-birds.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
 import { formatInstant } from '../../time/instant.ts';
 import type { SeenBird } from './inventory-reading.ts';
@@ -107,10 +112,6 @@ export function eventsOfBird(
       ? [notice({ change: isPublished ? 'bird_published' : 'bird_unpublished', ...about })]
       : []),
   ];
-}
-
-export function placeOf(bird: BirdRecord, nest: string): Place {
-  return { region: bird.region, nestId: bird.nestId, nest, birdId: bird.birdId, bird: bird.name };
 }
 
 type Nests = ReadonlyMap<string, NestRecord>;

@@ -16,10 +16,10 @@ import {
   type ListedRecord,
   type NestRecord,
   NO_NEWS_US,
+  placeOf,
 } from '../../store/sql/watched/nests-and-birds.ts';
 import type { Batch } from '../commit.ts';
-import type { Names } from '../entry-event.ts';
-import type { IntakeParts } from '../parts.ts';
+import type { IntakeParts, Names } from '../parts.ts';
 import {
   type ComparisonContext,
   compareBird,
@@ -29,7 +29,6 @@ import {
   goneNests,
   type Notice,
   type Noticing,
-  placeOf,
 } from './compare-listed.ts';
 import {
   InventoryReader,

@@ -10,7 +10,7 @@ import type { Event, Feed } from '../../domain/alert/event.ts';
 import type { Answer, PageQuery } from '../../service/client.ts';
 import type { Page, Parsed } from '../../service/resources.ts';
 import type { Batch, EventCandidate } from '../commit.ts';
-import { markPast } from '../entry-event.ts';
+import { markPast } from '../commit.ts';
 import { MOST_OVERLAP_US } from '../lateness.ts';
 import type { IntakeParts } from '../parts.ts';
 import { type PageReader, type ReadPage, readWhole } from './page-reader.ts';

@@ -1,6 +1,6 @@
 import type { Sql } from './sql.ts';
 import { NOW_US } from './sql.ts';
-import { firingAlerts } from './watched/bird-standing.ts';
+import { firingAlerts } from './watched/nests-and-birds.ts';
 
 const ALERT = '(SELECT alert FROM alert WHERE id = $1)';
 const GROUP = '(SELECT alert_group FROM alert_group WHERE key = $1)';

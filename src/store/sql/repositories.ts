@@ -3,8 +3,7 @@ import { createAlerts } from './alerted/alerts.ts';
 import { createDigests } from './alerted/digests.ts';
 import { SqlGroups } from './alerted/groups.ts';
 import { createNotes } from './alerted/notes.ts';
-import { createSilences } from './alerted/silences.ts';
-import { createSuppressions } from './alerted/suppressions.ts';
+import { createSilences, createSuppressions } from './alerted/silences.ts';
 import { createBrowsers } from './queued/browsers.ts';
 import { DeliveryCounts } from './queued/delivery-counts.ts';
 import { createForward } from './queued/forward.ts';
@@ -17,14 +16,12 @@ import { createFaults, createTroubles } from './upkeep/noted-faults.ts';
 import { createUpkeep } from './upkeep/upkeep.ts';
 import { createWrites } from './upkeep/writes.ts';
 import { createAudits } from './watched/audits.ts';
-import { BirdStanding } from './watched/bird-standing.ts';
 import { createBirds } from './watched/birds.ts';
 import { SqlEvents } from './watched/events.ts';
 import { SqlStreams } from './watched/feed-streams.ts';
-import { createFlights } from './watched/flights.ts';
+import { createErrors, createFlights } from './watched/flights.ts';
 import { createOverdue } from './watched/judged-times.ts';
-import { createInventory } from './watched/nests-and-birds.ts';
-import { createErrors } from './watched/seen-errors.ts';
+import { BirdStanding, createInventory } from './watched/nests-and-birds.ts';
 
 /** What others may use of a repository. */
 type Public<T> = Omit<

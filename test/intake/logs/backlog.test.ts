@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { NestwatchError } from '../../../src/errors.ts';
 import { type Batch, type Commit, createCommit } from '../../../src/intake/commit.ts';
-import { birdLogEvent } from '../../../src/intake/entry-event.ts';
+import { birdLogEvent } from '../../../src/intake/feeds.ts';
 import { createFlightWatches } from '../../../src/intake/flights/flight-watch.ts';
 import { createLogStreams } from '../../../src/intake/logs/log-stream.ts';
 import { PageReader } from '../../../src/intake/logs/page-reader.ts';

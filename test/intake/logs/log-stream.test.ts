@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { NestwatchError } from '../../../src/errors.ts';
 import { createCommit } from '../../../src/intake/commit.ts';
-import { birdLogEvent } from '../../../src/intake/entry-event.ts';
+import { birdLogEvent } from '../../../src/intake/feeds.ts';
 import { createLogStreams, type LogStream } from '../../../src/intake/logs/log-stream.ts';
 import { PageReader } from '../../../src/intake/logs/page-reader.ts';
 import type { Happening } from '../../../src/report.ts';

@@ -6,9 +6,8 @@ import {
   summaryTitle,
 } from '../../../domain/grouping/notification.ts';
 import { kindOf } from '../../../domain/kinds/kinds.ts';
-import { howMany } from '../../../text/duration-words.ts';
-import { plainText } from '../../../text/plain-text.ts';
-import { regionName } from '../../../text/short-names.ts';
+import { howMany } from '../../../text/instant-words.ts';
+import { plainText, regionName } from '../../../text/plain-text.ts';
 import { type Cluster, isFollowUp, type Tone } from '../alert-clusters.ts';
 import { commonLabels, isNoRecovery, stateSentence, subjectOf } from '../alert-subject.ts';
 

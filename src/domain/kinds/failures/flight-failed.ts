@@ -6,8 +6,7 @@
  * before the failure of a long Flight that started earlier does not cancel that failure. It fires all the same, and
  * the alert lasts until the next success or `resolve_after`.
  */
-import { durationWords } from '../../../text/duration-words.ts';
-import { dayAndTime } from '../../../text/instant-words.ts';
+import { dayAndTime, durationWords } from '../../../text/instant-words.ts';
 import {
   type Alert,
   type Change,

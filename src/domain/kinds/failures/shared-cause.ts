@@ -2,10 +2,8 @@
  * Many Birds fail with one error: one alert about it, which inhibits theirs (`domain/muting/muting.ts`). It has the events
  * of all of them, so that whoever is told of it is told of each failure.
  */
-import { durationWords, howMany } from '../../../text/duration-words.ts';
-import { dayAndTime } from '../../../text/instant-words.ts';
-import { firstLines, plainText } from '../../../text/plain-text.ts';
-import { regionName } from '../../../text/short-names.ts';
+import { dayAndTime, durationWords, howMany } from '../../../text/instant-words.ts';
+import { firstLines, plainText, regionName } from '../../../text/plain-text.ts';
 import { type Alert, fire, hash64, type Labels, remember, resolve } from '../../alert/alert.ts';
 import { signature, signatureWords } from '../../alert/error-signature.ts';
 import type { FactOf } from '../../alert/fact.ts';

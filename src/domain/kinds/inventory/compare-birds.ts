@@ -3,7 +3,7 @@
  * so that it also tells of another name or Nest; one without is found by its name. Only in Nests that the file names is a
  * Bird that it lacks a difference.
  */
-import { howMany } from '../../../text/duration-words.ts';
+import { howMany } from '../../../text/instant-words.ts';
 import type { DeclaredBird } from '../../alert/rule.ts';
 
 /** A Bird as it is: what is absent is not known. Names are ids of what has none. */

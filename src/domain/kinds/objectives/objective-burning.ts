@@ -2,9 +2,8 @@
  * Flights of a Nest or region fail so fast that what an objective allows is used up long before its time. Resolves when
  * they no longer do.
  */
-import { durationWords, howMany } from '../../../text/duration-words.ts';
-import { dayAndTime } from '../../../text/instant-words.ts';
-import { regionName } from '../../../text/short-names.ts';
+import { dayAndTime, durationWords, howMany } from '../../../text/instant-words.ts';
+import { regionName } from '../../../text/plain-text.ts';
 import { resolve } from '../../alert/alert.ts';
 import type { FactOf } from '../../alert/fact.ts';
 import { defineKind, fireMeasured, observePutRight, subjectPart } from '../kind.ts';

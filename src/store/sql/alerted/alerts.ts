@@ -20,8 +20,8 @@ import {
 import type { LinkedSpan } from '../../outbox-store.ts';
 import { readable } from '../readable.ts';
 import { createNumbering, lastOfEach, namesOf, type Parameter, type RowStatement, type Sql } from '../sql.ts';
-import type { BirdStanding } from '../watched/bird-standing.ts';
 import type { SqlEvents } from '../watched/events.ts';
+import type { BirdStanding } from '../watched/nests-and-birds.ts';
 import { AlertEvents } from './alert-events.ts';
 import { AlertPages } from './alert-pages.ts';
 import type { SqlGroups } from './groups.ts';

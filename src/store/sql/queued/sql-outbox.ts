@@ -18,11 +18,10 @@ import {
 } from '../../outbox-store.ts';
 import { BESIDE_HELD, createNumbering, type HeldRows, namesOf, type RowStatement, type Sql } from '../sql.ts';
 import type { SqlEvents } from '../watched/events.ts';
-import { firstInLanes, LANE_IS_FREE, SqlClaims, SqlLanes } from './claims.ts';
+import { firstInLanes, LANE_IS_FREE, SqlClaims, SqlLanes, SqlSettlements } from './claims.ts';
 import type { DeliveryCounts } from './delivery-counts.ts';
 import { DeliveryPages } from './delivery-pages.ts';
 import { type Covered, SqlNotified } from './notified.ts';
-import { SqlSettlements } from './settlements.ts';
 
 /** A notification with its deliveries, about to be written. */
 interface Queued {

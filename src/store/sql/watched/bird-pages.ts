@@ -1,5 +1,5 @@
 /** Reads Birds in pages, those in trouble first, then those that flew last; and Nests, the worst first. */
-import { foldedGuid } from '../../../text/short-names.ts';
+import { foldedGuid } from '../../../text/plain-text.ts';
 import type { Period } from '../../../time/zone-format.ts';
 import {
   type BirdOverview,
@@ -14,8 +14,8 @@ import {
 } from '../../bird-store.ts';
 import { HOUR_US } from '../../event-store.ts';
 import type { Sql } from '../sql.ts';
-import { isFiringAlertOf } from './bird-standing.ts';
 import { Conditions, formatCursor, parseCursor } from './conditions.ts';
+import { isFiringAlertOf } from './nests-and-birds.ts';
 
 /** Birds examined for one page; SQLite takes about 40 ms, in which nothing else runs. */
 const MAX_LOOKED_AT = { sqlite: 14_000, postgres: 20_000 };

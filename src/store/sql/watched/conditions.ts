@@ -1,7 +1,8 @@
 /** Builds the WHERE conditions of pages for people; values are numbered in order. */
 
 import { NestwatchError } from '../../../errors.ts';
-import { foldedText, type SearchedColumns, searchTerm } from '../../filter.ts';
+import { foldedText } from '../../../text/plain-text.ts';
+import { type SearchedColumns, searchTerm } from '../../filter.ts';
 import type { Parameter, Sql } from '../sql.ts';
 
 export class Conditions {

@@ -3,7 +3,7 @@
  * events of a stream have the same instant and id, so reading a page twice inserts nothing twice.
  */
 import { type Event, type OwnFeed, readShortId, SHORT_ID_ERA, shortId } from '../../../domain/alert/event.ts';
-import { foldedGuid } from '../../../text/short-names.ts';
+import { foldedGuid } from '../../../text/plain-text.ts';
 import { bodyOf, type EventRow, eventOf, idOf, nestHours } from '../../event-store.ts';
 import { createNumbering, namesOf, type RowStatement, type Sql } from '../sql.ts';
 import { EventPages, type EventQuery, ofNest } from './event-pages.ts';

@@ -4,7 +4,7 @@
  * each.
  */
 import type { Event } from '../../../domain/alert/event.ts';
-import { foldedGuid } from '../../../text/short-names.ts';
+import { foldedGuid } from '../../../text/plain-text.ts';
 import type { FlightOverview, FlightQuery } from '../../bird-store.ts';
 import { readBody, type FlightRow as StoredFlight } from '../../event-store.ts';
 import { beginningOf, beginningSql } from '../../filter.ts';

@@ -6,8 +6,7 @@ import { isSuppressionReason, type SuppressionReason } from '../../../domain/mut
 import { ENGLISH_FINDINGS } from '../../../health/finding.ts';
 import { sayNoAlert } from '../../../operator/no-alert.ts';
 import type { WriteRecord } from '../../../report.ts';
-import { durationWords, howMany } from '../../../text/duration-words.ts';
-import { ago, exactTime, exactZoneTime } from '../../../text/instant-words.ts';
+import { ago, durationWords, exactTime, exactZoneTime, howMany } from '../../../text/instant-words.ts';
 import { sayMistake } from '../../requests/query.ts';
 
 const REASONS = new Map([
