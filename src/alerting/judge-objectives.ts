@@ -1,6 +1,7 @@
 /**
- * Measures each minute how the Nests and regions meet their objectives, from the counts of Flights that are kept by half
- * hour. Only those are looked at in which a Flight failed within three days, or about which an alert fires.
+ * Measures each minute how the Nests and regions meet their objectives, from the counts of Flights and of missed
+ * deadlines that are kept by half hour. Only those are looked at in which something failed within three days, or about
+ * which an alert fires.
  */
 import type { Objective } from '../config/sections/objectives-section.ts';
 import type { Alert } from '../domain/alert/alert.ts';
@@ -11,6 +12,7 @@ import { objectiveBurning } from '../domain/kinds/objectives/objective-burning.t
 import { matchesAll } from '../domain/matchers/matcher.ts';
 import { allowance, burning, LONGEST_WINDOW_US } from '../domain/statistics/objective.ts';
 import { applyFacts } from '../store/change-alerts.ts';
+import type { MissedOfNest } from '../store/sql/watched/judged-times.ts';
 import type { Transaction } from '../store/store.ts';
 import { NOTHING, type Step } from './step-runner.ts';
 
@@ -42,15 +44,22 @@ export async function judgeObjectives(
     }
   }
   const failing = new Map<string, readonly string[]>();
+  const missed = new Map<string, readonly MissedOfNest[]>();
+  const countsAny = objectives.some((one) => one.countsDeadlines);
+  for (const region of objectives.length > 0 ? regions : []) {
+    const sinceUs = nowUs - Math.max(LONGEST_WINDOW_US, ...objectives.map(({ overMs }) => overMs * 1000));
+    failing.set(region, await tx.birds.nestsFailingSince(region, nowUs - LONGEST_WINDOW_US));
+    missed.set(region, countsAny ? await tx.overdue.missedSince(region, sinceUs) : []);
+  }
   for (const objective of objectives) {
     for (const subject of await subjectsOf(tx, objective, regions)) {
       const { region, nestId } = subject;
-      const known =
-        failing.get(region) ?? (await tx.birds.nestsFailingSince(region, nowUs - LONGEST_WINDOW_US));
-      failing.set(region, known);
-      const isFailing = nestId === '' ? known.length > 0 : known.includes(nestId);
+      const isOurs = (id: string) => nestId === '' || id === nestId;
+      const unmet = objective.countsDeadlines ? missed.get(region)!.filter((one) => isOurs(one.nestId)) : [];
+      const isFailing =
+        failing.get(region)!.some(isOurs) || unmet.some((one) => one.sinceUs > nowUs - LONGEST_WINDOW_US);
       if (!firing.delete(keyOf(region, nestId, objective.name)) && !isFailing) continue;
-      facts.push(await measure(tx, objective, subject, nowUs));
+      facts.push(await measure(tx, objective, subject, unmet, nowUs));
       await tx.pause();
     }
   }
@@ -79,22 +88,24 @@ async function measure(
   tx: Transaction,
   objective: Objective,
   subject: Subject,
+  unmet: readonly MissedOfNest[],
   nowUs: number,
 ): Promise<Fact> {
   const { region, nestId } = subject;
   const of = { regions: [region], ...(nestId !== '' && { nestId }) };
   const recent = await tx.birds.flightEnds({ ...of, sinceUs: nowUs - LONGEST_WINDOW_US });
-  const burn = burning(objective, recent, nowUs);
+  const burn = burning(objective, [...recent, ...unmet], nowUs);
   const about = {
     fact: 'objective_measured',
     ...subject,
     objective: objective.name,
+    countsDeadlines: objective.countsDeadlines,
     overMs: objective.overMs,
     atUs: nowUs,
   } as const;
   if (!burn) return { ...about, allowed: 0, used: 0, usedUpAtUs: 0 };
   const all = await tx.birds.flightEnds({ ...of, sinceUs: nowUs - objective.overMs * 1000 });
-  return { ...about, burning: burn, ...allowance(objective, all, burn, nowUs) };
+  return { ...about, burning: burn, ...allowance(objective, [...all, ...unmet], burn, nowUs) };
 }
 
 function keyOf(...parts: readonly string[]): string {

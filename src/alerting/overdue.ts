@@ -17,6 +17,7 @@ import { KINDS } from '../domain/kinds/kinds.ts';
 import type { Happening } from '../report.ts';
 import { applyFacts } from '../store/change-alerts.ts';
 import { createHistories, type HistoryOptions } from '../store/read-history.ts';
+import type { MissedDeadline } from '../store/sql/watched/judged-times.ts';
 import type { Transaction } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
 import { NOTHING, type Step } from './step-runner.ts';
@@ -67,6 +68,7 @@ export function createOverdue(options: OverdueOptions) {
     const facts: RuledFact[] = [];
     const judged: Judged<Subjects[Of]>[] = [];
     const happenings: Happening[] = [];
+    const missed: MissedDeadline[] = [];
     for (const subject of subjects) {
       const history = historyOf(subject);
       const labels = {
@@ -88,7 +90,9 @@ export function createOverdue(options: OverdueOptions) {
           if (judgement.logByUs !== undefined) logByUs = Math.min(logByUs ?? Infinity, judgement.logByUs);
           for (const { atUs, outcome } of judgement.deadlines ?? []) {
             deadlineUs = Math.max(deadlineUs, atUs);
-            happenings.push({ what: 'deadline', region: subject.place.region, outcome });
+            const { region, nestId } = subject.place;
+            happenings.push({ what: 'deadline', region, outcome });
+            if (outcome !== 'met') missed.push({ region, nestId, atUs });
           }
           deadlineUs = Math.max(deadlineUs, judgement.judgedUs ?? 0);
           countedUs = Math.max(countedUs, judgement.countedUs ?? 0);
@@ -102,6 +106,7 @@ export function createOverdue(options: OverdueOptions) {
       const until = { deadlineUs, countedUs, logByUs };
       judged.push({ subject, nextUs: nextUs > nowUs ? nextUs : nowUs + laterUs, ...until });
     }
+    await tx.overdue.countMissed(missed);
     return { facts, judged, happenings };
   }
 

@@ -124,12 +124,16 @@ export async function reportOf(
   };
   const ofMonth = nests.map(({ labels, days: counts }) => {
     const own = counts.filter((_, at) => calendar[at]!.fromUs >= month.fromUs);
-    return { labels, ...own.reduce(add, { ...NONE }) };
+    const missed = deadlines
+      .filter(({ place }) => place.region === labels.region && place.nestId === labels.nest_id)
+      .reduce((sum, one) => sum + one.late + one.missed, 0);
+    return { labels, missed, ...own.reduce(add, { ...NONE }) };
   });
   // A region has an objective of its own only where all of its Nests are reported.
   const ofRegion = nestId === undefined ? [...Map.groupBy(ofMonth, ({ labels }) => labels.region!)] : [];
   const regions = ofRegion.map(([name, own]) => ({
     labels: { region: name },
+    missed: own.reduce((sum, { missed }) => sum + missed, 0),
     ...own.reduce(add, { ...NONE }),
   }));
   const tables = {

@@ -1,6 +1,7 @@
 /** Stories of objectives, with the whole daemon. */
 import { expect, onTestFinished, test } from 'vitest';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
+import { rule } from '../domain/world.ts';
 import { openStage } from './stage.ts';
 
 async function watched(success: number, failed: number) {
@@ -10,7 +11,13 @@ async function watched(success: number, failed: number) {
     route: { groupBy: ['...'] },
     objectives: [
       {
-        ...{ name: 'customers', match: parseMatchers('nest=~"Customer.*"'), forEach: 'nest', success: 0.98 },
+        ...{
+          name: 'customers',
+          match: parseMatchers('nest=~"Customer.*"'),
+          forEach: 'nest',
+          success: 0.98,
+          countsDeadlines: false,
+        },
         ...{ overMs: 28 * 86_400_000, leastFailures: 5 },
       },
     ],
@@ -66,6 +73,46 @@ test('six failures of 20 Flights are told, of the Nests with the objective, unti
     status: 'resolved',
     annotations: { resolved_by: 'Flights no longer fail at that pace' },
   });
+});
+
+test('missed deadlines count only if the objective says so [long]', async () => {
+  const CUSTOMERS = {
+    match: [],
+    forEach: 'nest',
+    success: 0.98,
+    overMs: 28 * 86_400_000,
+    leastFailures: 5,
+  } as const;
+  const stage = await openStage({
+    regions: ['eu'],
+    route: { groupBy: ['...'] },
+    rules: [rule('FlightOverdue', { landedBy: '*/5 * * * *', withinMs: 300_000 })],
+    objectives: [
+      { ...CUSTOMERS, name: 'Flights', countsDeadlines: false },
+      { ...CUSTOMERS, name: 'Flights and deadlines', countsDeadlines: true },
+    ],
+    before: (world) =>
+      void world.addBird(world.addNest({ name: 'Customer 4' }).id, {
+        name: 'Nightly',
+        triggerType: 'manual',
+      }),
+  });
+  onTestFinished(() => stage.close());
+  const told = () =>
+    stage.received().flatMap(({ alerts }) => alerts.filter(({ labels }) => labels.objective));
+  // The deadlines from 11:55 to 12:10, of which the first was before the start.
+  await stage.minutesPass(14);
+  expect(told()).toEqual([]);
+  await stage.minutesPass(4);
+  expect(told()).toMatchObject([
+    {
+      labels: { objective: 'Flights and deadlines', nest: 'Customer 4', severity: 'critical' },
+      annotations: {
+        summary: '0 of the last 0 Flights of Customer 4 failed and it missed 5 deadlines within 1 h',
+        description: 'Customer 4 has used up its allowance of 0 failures in 28 d: 5 are used.',
+      },
+    },
+  ]);
 });
 
 test.each(['the objective', 'the Nest'])('it is over when %s is gone [long]', async (what) => {

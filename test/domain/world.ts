@@ -303,9 +303,17 @@ export function deadlineMissed(at: number, change: Partial<FactOf<'deadline_miss
 
 /** Six of 20 Flights of a Nest failed within an hour, where two in a hundred may. */
 export function objectiveMeasured(at: number, burn: Partial<Burning> | null = {}): Fact {
-  const burning: Burning = { level: 'critical', failed: 6, flights: 20, windowUs: 3_600_000_000, ...burn };
+  const burning: Burning = {
+    level: 'critical',
+    failed: 6,
+    flights: 20,
+    missed: 0,
+    windowUs: 3_600_000_000,
+    ...burn,
+  };
   return {
     ...{ fact: 'objective_measured', region: 'eu', nestId: '682', nest: 'Marketing', objective: 'customers' },
+    countsDeadlines: false,
     ...{ overMs: 28 * 86_400_000, allowed: 40, used: 31, usedUpAtUs: minute(at + 90), atUs: minute(at) },
     ...(burn && { burning }),
   };

@@ -10,6 +10,8 @@ import { formatDuration } from '../../time/duration.ts';
 const DAY_MS = 86_400_000;
 const MATCHED = ['nest', 'nest_id', 'region'];
 
+const COUNTED = z.enum(['flights', 'deadlines']);
+
 export const objectiveShape = z.strictObject({
   name: words.describe('The label `objective` of its alerts.'),
   match: matcherList
@@ -21,6 +23,13 @@ export const objectiveShape = z.strictObject({
     .gt(0, { error: 'must be a share between 0 and 1, such as 0.98' })
     .lt(1, { error: 'must be a share between 0 and 1, such as 0.98' })
     .describe('The share of Flights that must succeed. Cancelled ones do not count.'),
+  count: z
+    .array(COUNTED)
+    .refine((counted) => counted.includes('flights'), { error: 'must contain flights' })
+    .prefault(['flights'])
+    .describe(
+      'What counts: with `deadlines`, each one that a rule of FlightOverdue gives and a Bird missed counts as a failure.',
+    ),
   over: duration(DAY_MS, 90 * DAY_MS)
     .prefault('28d')
     .describe('The time over which that share is meant; at most `store.retention`.'),
@@ -38,6 +47,7 @@ export interface Objective {
   readonly forEach: 'nest' | 'region';
   /** Above 0 and below 1. */
   readonly success: number;
+  readonly countsDeadlines: boolean;
   readonly overMs: number;
   readonly leastFailures: number;
 }
@@ -52,7 +62,15 @@ export function readObjectives(check: Check, retentionMs: number | undefined): O
     }
     const objective = check.read(objectiveShape, path);
     if (!objective) return [];
-    const { name, for_each: forEach, success, over: overMs, least_failures: leastFailures } = objective;
+    const {
+      name,
+      for_each: forEach,
+      success,
+      count,
+      over: overMs,
+      least_failures: leastFailures,
+    } = objective;
+    const countsDeadlines = count.includes('deadlines');
     if (retentionMs !== undefined && overMs > retentionMs) {
       const kept = formatDuration(overMs);
       check.problem(
@@ -60,6 +78,6 @@ export function readObjectives(check: Check, retentionMs: number | undefined): O
         `is longer than \`store.retention\`: set that to ${kept}, or less here`,
       );
     }
-    return [{ name, match, forEach, success, overMs, leastFailures }];
+    return [{ name, match, forEach, success, countsDeadlines, overMs, leastFailures }];
   });
 }

@@ -231,10 +231,11 @@ export type Fact =
       readonly nestId: string;
       readonly nest: string;
       readonly objective: string;
+      readonly countsDeadlines: boolean;
       readonly overMs: number;
       /** Absent if it does not fail too fast. */
       readonly burning?: Burning | undefined;
-      /** Failed Flights that the objective allows in its time, and those that there were. */
+      /** Failures that the objective allows in its time, and those that there were. */
       readonly allowed: number;
       readonly used: number;
       /** When all are used at this pace. */
@@ -416,6 +417,8 @@ export interface Burning {
   /** Failed Flights of the window. */
   readonly failed: number;
   readonly flights: number;
+  /** Deadlines that were missed in it, if they count. */
+  readonly missed: number;
   readonly windowUs: number;
 }
 

@@ -162,12 +162,15 @@ export interface ReportedObjective {
   readonly forEach: 'nest' | 'region';
   /** The share that must succeed, above 0 and below 1. */
   readonly success: number;
+  readonly countsDeadlines: boolean;
 }
 
 interface Counted {
   readonly labels: Labels;
   readonly succeeded: number;
   readonly failed: number;
+  /** Deadlines that were missed. */
+  readonly missed: number;
 }
 
 /** Those that are not met first, then those with the least left. Nothing is said of what did not fly. */
@@ -176,10 +179,11 @@ export function objectiveRows(
   nests: readonly Counted[],
   regions: readonly Counted[],
 ): ReportRow[] {
-  const rows = objectives.flatMap(({ name, match, forEach, success: target }) =>
+  const rows = objectives.flatMap(({ name, match, forEach, success: target, countsDeadlines }) =>
     (forEach === 'nest' ? nests : regions)
       .filter(({ labels }) => matchesAll(match, { nest: '', nest_id: '', ...labels }))
-      .flatMap(({ labels, succeeded, failed }) => {
+      .flatMap(({ labels, succeeded, failed: failedFlights, missed }) => {
+        const failed = failedFlights + (countsDeadlines ? missed : 0);
         const success = successRatio({ succeeded, failed });
         const allowance_left = allowedFailures(target, succeeded + failed) - failed;
         const objective = allowance_left >= 0 ? 1 : 0;

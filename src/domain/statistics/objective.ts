@@ -12,11 +12,12 @@ interface Target {
   readonly leastFailures: number;
 }
 
-/** How Flights ended in a half hour that begins at `sinceUs`. */
+/** How Flights ended in a half hour that begins at `sinceUs`, and the deadlines that were missed in it, if they count. */
 interface Ends {
   readonly sinceUs: number;
-  readonly succeeded: number;
-  readonly failed: number;
+  readonly succeeded?: number;
+  readonly failed?: number;
+  readonly missed?: number;
 }
 
 const MINUTE_US = 60_000_000;
@@ -39,23 +40,29 @@ export function burning(
   nowUs: number,
 ): Burning | undefined {
   for (const { level, windowUs, recentUs, times } of PACES) {
-    const { succeeded, failed } = sumSince(ends, nowUs - windowUs);
+    const { succeeded, failed, missed } = sumSince(ends, nowUs - windowUs);
     const flights = succeeded + failed;
     // Beyond 1 no share would be enough.
     const share = Math.min(1, times * (1 - success));
-    const isRecent = sumSince(ends, nowUs - recentUs).failed > 0;
-    if (isRecent && failed >= leastFailures && failed / flights >= share)
-      return { level, failed, flights, windowUs };
+    const recent = sumSince(ends, nowUs - recentUs);
+    const isRecent = recent.failed + recent.missed > 0;
+    if (isRecent && failed + missed >= leastFailures && (failed + missed) / (flights + missed) >= share)
+      return { level, failed, flights, missed, windowUs };
   }
   return undefined;
 }
 
 /** What the objective allows in its time, how much of that is used, and when it is used up at this pace. */
 export function allowance({ success, overMs }: Target, ends: readonly Ends[], burn: Burning, nowUs: number) {
-  const { succeeded, failed: used } = sumSince(ends, nowUs - overMs * 1000);
+  const { succeeded, failed, missed } = sumSince(ends, nowUs - overMs * 1000);
+  const used = failed + missed;
   const allowed = allowedFailures(success, succeeded + used);
   const left = allowed - used;
-  return { allowed, used, usedUpAtUs: left <= 0 ? nowUs : nowUs + (left * burn.windowUs) / burn.failed };
+  return {
+    allowed,
+    used,
+    usedUpAtUs: left <= 0 ? nowUs : nowUs + (left * burn.windowUs) / (burn.failed + burn.missed),
+  };
 }
 
 /** How many of these Flights may fail. A tenth of ten is one, although 1 - 0.9 is a little less than a tenth. */
@@ -64,12 +71,13 @@ export function allowedFailures(success: number, flights: number): number {
 }
 
 /** Half hours count in full if they end later. */
-function sumSince(ends: readonly Ends[], sinceUs: number): { succeeded: number; failed: number } {
-  const sum = { succeeded: 0, failed: 0 };
+function sumSince(ends: readonly Ends[], sinceUs: number) {
+  const sum = { succeeded: 0, failed: 0, missed: 0 };
   for (const one of ends) {
     if (one.sinceUs + HALF_HOUR_US <= sinceUs) continue;
-    sum.succeeded += one.succeeded;
-    sum.failed += one.failed;
+    sum.succeeded += one.succeeded ?? 0;
+    sum.failed += one.failed ?? 0;
+    sum.missed += one.missed ?? 0;
   }
   return sum;
 }

@@ -164,6 +164,16 @@ const BROWSERS = `
     PRIMARY KEY (receiver, id)
   );`;
 
+/** How many deadlines the Birds of a Nest missed within a half hour, counted from 1970, for objectives that count them. */
+const MISSED_DEADLINES = `
+  CREATE TABLE missed_deadline (
+    region TEXT NOT NULL,
+    nest_id TEXT NOT NULL,
+    half_hour BIGINT NOT NULL,
+    missed BIGINT NOT NULL,
+    PRIMARY KEY (region, nest_id, half_hour)
+  );`;
+
 /** The first step makes version 1, and so on. */
 export const STEPS: readonly Step[] = [
   { sql: TABLES, oldest: 1 },
@@ -180,6 +190,7 @@ export const STEPS: readonly Step[] = [
   { sql: { sqlite: onSqlite(NOTES), postgres: onPostgres(NOTES) }, oldest: 2 },
   { sql: { sqlite: onSqlite(ACTIONS), postgres: onPostgres(ACTIONS) }, oldest: 2 },
   { sql: { sqlite: onSqlite(BROWSERS), postgres: onPostgres(BROWSERS) }, oldest: 2 },
+  { sql: { sqlite: onSqlite(MISSED_DEADLINES), postgres: onPostgres(MISSED_DEADLINES) }, oldest: 2 },
 ];
 
 /** The table of the steps that a store has done. */

@@ -8,6 +8,7 @@ const CHANGES = [
   'notes about alerts',
   'what nestwatch does to the service',
   'which browsers people subscribed to receivers',
+  'counts of missed deadlines by half hour',
 ];
 
 export const TABLES_VERSION = CHANGES.length;

@@ -33,6 +33,15 @@ test.each([
   expect(burning(CUSTOMERS, ends, NOW_US)?.level).toBe(level);
 });
 
+test('missed deadlines count like failed Flights', () => {
+  const missed = { sinceUs: NOW_US - HALF_HOUR_US, missed: 4 };
+  const ends = [ended(1, 9, 1), missed];
+  const found = burning(CUSTOMERS, ends, NOW_US);
+  expect(found).toMatchObject({ level: 'critical', failed: 1, flights: 10, missed: 4 });
+  // 14 in all, of which a fifth of a Flight may fail: five are used.
+  expect(allowance(CUSTOMERS, ends, found!, NOW_US)).toEqual({ allowed: 0, used: 5, usedUpAtUs: NOW_US });
+});
+
 test('an objective of which ten times the pace is more than all still tells of all', () => {
   const lenient = { ...CUSTOMERS, success: 0.8 };
   expect(burning(lenient, [ended(1, 1, 9)], NOW_US)?.level).toBe('warning');
@@ -41,7 +50,7 @@ test('an objective of which ten times the pace is more than all still tells of a
 
 test('says what is allowed and used, and when it is used up at this pace', () => {
   const ends = [ended(500, 1_900, 31), ended(1, 63, 6)];
-  const pace = { level: 'critical', failed: 6, flights: 20, windowUs: 2 * HALF_HOUR_US } as const;
+  const pace = { level: 'critical', failed: 6, flights: 20, missed: 0, windowUs: 2 * HALF_HOUR_US } as const;
   expect(allowance(CUSTOMERS, ends, pace, NOW_US)).toEqual({
     allowed: 40,
     used: 37,

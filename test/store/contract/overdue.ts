@@ -56,6 +56,33 @@ export function describeOverdue(run: Run): void {
       expect(found[0]!.place).toEqual({ region: 'eu', nestId: '', nest: '', birdId: 'x', bird: '' });
     });
 
+    test('missed deadlines are counted by Nest and half hour, until they are too old', async () => {
+      const half = (at: number) => (Math.floor(NOW_US / 1_800_000_000) + at) * 1_800_000_000;
+      const missed = (nestId: string, atUs: number) => ({ region: 'eu', nestId, atUs });
+      await run(async (tx) => {
+        await tx.overdue.countMissed([
+          missed('682', half(0)),
+          missed('682', half(1) - 1),
+          missed('682', half(1)),
+        ]);
+        await tx.overdue.countMissed([
+          missed('682', half(0) + 1),
+          missed('7', half(0)),
+          missed('7', half(-1)),
+        ]);
+        await tx.overdue.countMissed([{ ...missed('682', half(0)), region: 'us' }]);
+      });
+      expect(await run((tx) => tx.overdue.missedSince('eu', half(0) + 1))).toEqual([
+        { nestId: '682', sinceUs: half(0), missed: 3 },
+        { nestId: '7', sinceUs: half(0), missed: 1 },
+        { nestId: '682', sinceUs: half(1), missed: 1 },
+      ]);
+      await run((tx) => tx.upkeep.prune(half(1), 100));
+      expect(await run((tx) => tx.overdue.missedSince('eu', 0))).toEqual([
+        { nestId: '682', sinceUs: half(1), missed: 1 },
+      ]);
+    });
+
     test('a Flight is returned again when it is to be judged next, or when it ended and is active again', async () => {
       const ids = (atUs: number) =>
         run(async (tx) => (await tx.overdue.flights(NOW_US, atUs, 10)).map((one) => one.flightId).sort());

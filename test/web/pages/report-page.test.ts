@@ -93,9 +93,21 @@ describe('the report of a month', () => {
 
   test('says which objectives were met, and what was left of them, as the CSV does', async () => {
     const { ask } = await twoMonths([
-      { name: '<customers>', match: [], forEach: 'nest', success: 0.9995 },
-      { name: 'EU', match: parseMatchers('region="eu"'), forEach: 'region', success: 0.5 },
-      { name: 'nothing', match: parseMatchers('nest="Nobody"'), forEach: 'nest', success: 0.5 },
+      { name: '<customers>', match: [], forEach: 'nest', success: 0.9995, countsDeadlines: false },
+      {
+        name: 'EU',
+        match: parseMatchers('region="eu"'),
+        forEach: 'region',
+        success: 0.5,
+        countsDeadlines: false,
+      },
+      {
+        name: 'nothing',
+        match: parseMatchers('nest="Nobody"'),
+        forEach: 'nest',
+        success: 0.5,
+        countsDeadlines: false,
+      },
     ]);
     const { body } = await ask('/report?month=2026-06');
     expect(tableOf(body, 'Objectives')).toEqual([

@@ -41,16 +41,18 @@ export const objectiveBurning = defineKind({
   },
 
   raise(alert, fact, context) {
-    const { burning, allowed, used, usedUpAtUs, atUs } = fact;
+    const { burning, countsDeadlines, allowed, used, usedUpAtUs, atUs } = fact;
     if (!burning) return undefined;
     const where = fact.nest || (fact.nestId && `Nest ${fact.nestId}`) || regionName(fact.region);
-    const failed = `${burning.failed} of the last ${howMany(burning.flights, 'Flight')}`;
-    const allowance = `allowance of ${howMany(allowed, 'failed Flight')} in ${durationWords(fact.overMs, 'exact')}`;
+    const failed = `${burning.failed} of the last ${howMany(burning.flights, 'Flight')} of ${where} failed`;
+    const missed = burning.missed > 0 ? ` and it missed ${howMany(burning.missed, 'deadline')}` : '';
+    const what = countsDeadlines ? 'failure' : 'failed Flight';
+    const allowance = `allowance of ${howMany(allowed, what)} in ${durationWords(fact.overMs, 'exact')}`;
     const description =
       used >= allowed
-        ? `${where} has used up its ${allowance}: ${used} failed.`
+        ? `${where} has used up its ${allowance}: ${used} ${countsDeadlines ? 'are used' : 'failed'}.`
         : `At this pace ${where} uses up its ${allowance} by ${dayAndTime(usedUpAtUs)}; ${used} are used.`;
-    const summary = `${failed} of ${where} failed within ${durationWords(burning.windowUs / 1000, 'exact')}`;
+    const summary = `${failed}${missed} within ${durationWords(burning.windowUs / 1000, 'exact')}`;
     return fireMeasured(alert, { startsAtUs: atUs, summary, description, memory: null }, context);
   },
 

@@ -121,6 +121,9 @@ function simple(engine: Sql['engine']): string[] {
        SELECT region, nest_id, hour FROM nest_hour /* INDEXED BY nest_hour_by_age */
        WHERE hour < $1::bigint / ${HOUR_US} AND hour < (SELECT max(hour) FROM nest_hour) - ${HOURS_KEPT}
        ORDER BY hour LIMIT $2)`,
+    `DELETE FROM missed_deadline WHERE (region, nest_id, half_hour) IN (
+       SELECT region, nest_id, half_hour FROM missed_deadline
+       WHERE half_hour < $1::bigint / ${HOUR_US / 2} ORDER BY half_hour LIMIT $2)`,
   ];
 }
 

@@ -37,6 +37,30 @@ export interface JudgedBird {
   readonly countedUs: number;
 }
 
+/** A deadline, by the Nest whose Bird missed it. */
+export interface MissedDeadline {
+  readonly region: string;
+  readonly nestId: string;
+  readonly atUs: number;
+}
+
+/** The deadlines that a Nest's Birds missed in the half hour that begins at `sinceUs`. */
+export interface MissedOfNest {
+  readonly nestId: string;
+  readonly sinceUs: number;
+  readonly missed: number;
+}
+
+const HALF_HOUR_US = 1_800_000_000;
+
+const COUNT_MISSED: RowStatement = {
+  columns: 'region text, nest_id text, half_hour bigint, missed bigint',
+  text: (
+    given,
+  ) => `INSERT INTO missed_deadline (region, nest_id, half_hour, missed) SELECT * FROM ${given} WHERE true
+    ON CONFLICT (region, nest_id, half_hour) DO UPDATE SET missed = missed_deadline.missed + excluded.missed`,
+};
+
 /** The columns of a `Place`. */
 const placeOf = (table: 'stream' | 'bird') => `${table}.region, ${table}.bird_id AS "birdId",
     coalesce(bird.nest_id, '') AS "nestId", coalesce(bird.name, '') AS bird, coalesce(nest.name, '') AS nest`;
@@ -164,6 +188,25 @@ export function createOverdue(sql: Sql) {
       await sql.write(
         JUDGE_BIRDS,
         birds.map((one) => [one.region, one.birdId, one.nextUs, one.deadlineUs, one.countedUs]),
+      );
+    },
+    /** Counts deadlines that were missed, each with the Nest of its Bird. */
+    async countMissed(missed: readonly MissedDeadline[]): Promise<void> {
+      const halves = Map.groupBy(missed, ({ region, nestId, atUs }) =>
+        JSON.stringify([region, nestId, Math.floor(atUs / HALF_HOUR_US)]),
+      );
+      await sql.write(
+        COUNT_MISSED,
+        [...halves].map(([key, { length }]) => [...(JSON.parse(key) as [string, string, number]), length]),
+      );
+    },
+    /** How many were missed in each half hour that ends after `sinceUs`, by Nest, oldest first. */
+    async missedSince(region: string, sinceUs: number): Promise<MissedOfNest[]> {
+      return sql.rows<MissedOfNest>(
+        `SELECT nest_id AS "nestId", half_hour * ${HALF_HOUR_US} AS "sinceUs", missed FROM missed_deadline
+         WHERE region = $1 AND half_hour >= $2 ORDER BY half_hour, nest_id`,
+        region,
+        Math.floor(sinceUs / HALF_HOUR_US),
       );
     },
     /** Makes these Birds due to be judged. */
