@@ -69,5 +69,6 @@ test('no step changes after a store was made by it: add another one instead', ()
     ['9963769e039c5e4a', 'ca8e57aedfd7ad18'],
     ['d2a92b2589b49bc7', '6973ec3c68b98a22'],
     ['772000fda5bd126c', '0f28180e55b1181d'],
+    ['c74206eaf6305fad', '3be16439254fa148'],
   ]);
 });
