@@ -352,6 +352,7 @@ describe('the house', () => {
     );
     expect(inherited).toEqual([
       // Names that come from the code: steps that were just checked, keys of a closed set, columns of a statement.
+      'cli/command-rows.ts: second === undefined ? program : (known ?? program.command(first).description(groups[first]!));',
       'delivery/attempt.ts: return await channels[integration.kind]!.send(integration, delivery, message, address);',
       'delivery/repeat-alerts.ts: const repeats = channels[integration.kind]?.repeats;',
       'document/check.ts: return (value as Record<string | number, unknown>)[step];',
