@@ -131,7 +131,13 @@ test('a thousand renames at once are a thousand events, and one alert in one mes
   const keys = stage.forwarded().filter((key) => key.includes('/inventory/'));
   expect([keys.length, new Set(keys).size]).toEqual([1_000, 1_000]);
   expect(stage.received()).toHaveLength(1);
-  expect(alerts()).toMatchObject([{ labels: { rule: 'renamed' }, events_total: 1_000 }]);
+  expect(alerts()).toMatchObject([
+    {
+      labels: { rule: 'renamed' },
+      events_total: 1_000,
+      annotations: { summary: expect.stringMatching(/ again.*, and 999 other events like it$/) },
+    },
+  ]);
 });
 
 test('cancelled Flights of a Nest are told at the fifth [long]', async () => {

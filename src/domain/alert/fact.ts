@@ -38,6 +38,8 @@ export type Fact =
       readonly event: Event;
       /** What has an alert of its own. */
       readonly forEach: 'bird' | 'nest' | 'region' | 'initiator';
+      /** Events of the same reading that share its alert because they are too many. */
+      readonly others?: number;
       readonly scope: string;
     }
   | {

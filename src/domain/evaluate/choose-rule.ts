@@ -183,8 +183,10 @@ export function matchedFacts(events: readonly Event[], rulesOf: FindRules): Rule
     ({ rule }) => rule,
   );
   return found.map(({ event, rule }): FactOf<'event_matched'> & RuledFact => {
-    const isMany = (listed.get(rule)?.length ?? 0) > MOST_APART;
+    const { length: many = 0 } = listed.get(rule) ?? [];
+    const isMany = event.feed === 'inventory' && many > MOST_APART;
     const forEach = isMany ? 'region' : rule.forEach;
-    return { fact: 'event_matched', event, forEach, scope: scopeOfMatch(event, forEach), rule: rule.id };
+    const about = { event, forEach, ...(isMany && { others: many - 1 }) };
+    return { fact: 'event_matched', ...about, scope: scopeOfMatch(event, forEach), rule: rule.id };
   });
 }

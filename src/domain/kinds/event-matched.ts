@@ -2,7 +2,7 @@
  * An event that a rule asks for, whatever it is: a publish in production, a cancelled Flight, a stranger in a Nest. It is
  * a moment and no state, so nobody is told when it is over.
  */
-import { durationWords } from '../../text/instant-words.ts';
+import { durationWords, howMany } from '../../text/instant-words.ts';
 import { fire, remember, waitingEvent } from '../alert/alert.ts';
 import { type Event, isOwnFeed } from '../alert/event.ts';
 import { birdOf, birdScope, type FactOf } from '../alert/fact.ts';
@@ -92,7 +92,7 @@ export const eventMatched = defineKind({
     isMatched: true,
   }),
 
-  raise(alert, { event, forEach }, { rule, labels, nowUs }) {
+  raise(alert, { event, forEach, others = 0 }, { rule, labels, nowUs }) {
     const renews = alert.state === 'firing';
     const waiting = [...((alert.memory as Memory | null)?.waiting ?? []), event].toSorted(
       (a, b) => a.occurredAtUs - b.occurredAtUs,
@@ -105,12 +105,14 @@ export const eventMatched = defineKind({
     }
     const isOwn = isOwnFeed(event.feed);
     const what = eventTitle(event.type) ?? event.type.replace(/^[a-z_]+\./, '');
+    const one = summary(event, forEach, what, rule);
+    const said = others > 0 ? `${one}, and ${howMany(others, 'other event')} like it` : one;
     const firing = {
       startsAtUs: counted[0]!.occurredAtUs,
       labels,
       annotations: {
         title: rule.title ?? what,
-        ...annotate({ rule, labels }, summary(event, forEach, what, rule), isOwn ? '' : event.message),
+        ...annotate({ rule, labels }, said, isOwn ? '' : event.message),
       },
       events: renews ? [event] : counted,
       memory: null,
