@@ -2,8 +2,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { lookup } from 'node:dns';
 import { schedule } from 'node-cron';
-import { browserReceivers } from './channels/browser/browser-channel.ts';
-import { newPushKeys, readPushKeys } from './channels/browser/push-keys.ts';
+import { browserReceivers, newPushKeys, readPushKeys } from './channels/browser/browser-channel.ts';
 import type { Browsers } from './channels/channel.ts';
 import { closeChannels, openChannels } from './channels/registry.ts';
 import { hasButtons } from './channels/slack/slack-channel.ts';

@@ -356,7 +356,7 @@ describe('the house', () => {
       'delivery/attempt.ts: return await channels[integration.kind]!.send(integration, delivery, message, address);',
       'delivery/repeat-alerts.ts: const repeats = channels[integration.kind]?.repeats;',
       'document/check.ts: return (value as Record<string | number, unknown>)[step];',
-      'simulator/answers/faults.ts: }[retryAfter];',
+      'simulator/answers/simulator-server.ts: }[retryAfter];',
       'simulator/answers/wire.ts: const digits = { microsecond: 6, millisecond: 3, second: 0 }[shownPrecision];',
       'simulator/world/behaviours.ts: const result = BEHAVIOURS.shape[known].safeParse(isScalar(value) ? value.value : undefined, {',
       'simulator/world/behaviours.ts: else if (result.success) behaviours[known] = result.data;',

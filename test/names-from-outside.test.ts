@@ -1,8 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to the environment are what is tested.
 import { describe, expect, test } from 'vitest';
-import { expand } from '../src/document/expand.ts';
+import { expand } from '../src/document/read-file.ts';
 import { createMatcher } from '../src/domain/matchers/matcher.ts';
-import { openQuery } from '../src/simulator/answers/entry-page.ts';
+import { openQuery } from '../src/simulator/answers/answer-operations.ts';
 import { compileTemplate, TemplateError } from '../src/templates/liquid.ts';
 import { SAMPLE_VARIABLES } from '../src/templates/variables.ts';
 import { eventTitle } from '../src/web/pages/frame/page-words.ts';

@@ -3,7 +3,7 @@
  * `config/public-names.txt` keeps those that were promised.
  */
 import { configJsonSchema } from '../src/config/effective.ts';
-import { isRefused } from '../src/document/refused-key.ts';
+import { isRefused } from '../src/document/value-shape.ts';
 import { EVENT_TYPES } from '../src/domain/alert/event.ts';
 import { KINDS } from '../src/domain/kinds/kinds.ts';
 import { ERRORS } from '../src/errors.ts';

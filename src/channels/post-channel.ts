@@ -2,13 +2,11 @@
  * Makes channels to services that take one JSON body at one address, such as Slack and PagerDuty. Each channel says
  * what it posts; sending, previews and probes are the same for all.
  */
-
 import { connect, isIP } from 'node:net';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { type ErrorCode, NestwatchError } from '../errors.ts';
 import { isSocks, tlsMaterial } from '../http/connection-pools.ts';
-import type { ConnectionSettings, HttpSettings } from '../http/http-settings.ts';
-import { proxyFor } from '../http/proxy-choice.ts';
+import { type ConnectionSettings, type HttpSettings, proxyFor } from '../http/http-settings.ts';
 import { boundedWaitMs, retryAfterMs } from '../http/server-time.ts';
 import type { HttpResponse, Transport } from '../http/transport.ts';
 import { type Secret, secretsIn, withoutSecrets } from '../secret.ts';

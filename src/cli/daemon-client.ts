@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { guessListen, loadWebConfig } from '../config/config-source.ts';
-import { SCOPES, type Scope, USUAL_SCOPES } from '../config/sections/scopes.ts';
+import { SCOPES, type Scope, USUAL_SCOPES } from '../config/sections/access-section.ts';
 import { reachable, type WebConfig } from '../config/sections/web-section.ts';
 import { DaemonError, NestwatchError } from '../errors.ts';
 import type { TlsSettings } from '../http/http-settings.ts';

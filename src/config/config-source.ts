@@ -1,9 +1,13 @@
-import { Check } from '../document/check.ts';
+import { Check, isMap } from '../document/check.ts';
 import { ConfigDocument } from '../document/document.ts';
-import type { Environment } from '../document/expand.ts';
 import { ConfigError } from '../document/problem.ts';
-import { type FileRereads, MOST_CONFIG_BYTES, type ReadFile, whyUnreadable } from '../document/read-file.ts';
-import { isMap } from '../document/read-list.ts';
+import {
+  type Environment,
+  type FileRereads,
+  MOST_CONFIG_BYTES,
+  type ReadFile,
+  whyUnreadable,
+} from '../document/read-file.ts';
 import { type HostPort, parseHostPort } from '../http/web-address.ts';
 import { DEFAULT_LISTEN, readWeb, type WebConfig } from './sections/web-section.ts';
 

@@ -1,9 +1,8 @@
 /** Reads a file of declared Birds, as `nestwatch birds export` writes it. */
 import * as z from 'zod';
-import { Check } from '../document/check.ts';
+import { Check, readList } from '../document/check.ts';
 import { ConfigDocument } from '../document/document.ts';
 import { ConfigError, type Path } from '../document/problem.ts';
-import { readList } from '../document/read-list.ts';
 import { words } from '../document/value-shape.ts';
 import type { DeclaredBird } from '../domain/alert/rule.ts';
 import { meantOr, nearest } from '../text/mistake-words.ts';

@@ -192,13 +192,13 @@ function eventsOf(notification: Notification): readonly Event[] {
 
 // Decides what becomes of a delivery after one attempt. Pure: nothing here sends, waits or stores.
 //
-// accepted → delivered
-// nothing  → suppressed
-// failed   → retry with exponential backoff, until 72 h after its creation; then dead. While the integration accepts
-// nothing at all, the store brings one retry a minute forward, and all of them once it accepts something
-// unknown  → ambiguous, retried like `failed`; the receiver drops the repeat by its id
-// refused  → retry, twice and slowly, since a proxy without its backend also answers 404; then dead.
-// An attempt that fails in another way starts the count of refusals again
+//   accepted → delivered
+//   nothing  → suppressed
+//   failed   → retry with exponential backoff, until 72 h after its creation; then dead. While the integration accepts
+//              nothing at all, the store brings one retry a minute forward, and all of them once it accepts something
+//   unknown  → ambiguous, retried like `failed`; the receiver drops the repeat by its id
+//   refused  → retry, twice and slowly, since a proxy without its backend also answers 404; then dead.
+//              An attempt that fails in another way starts the count of refusals again
 
 /** How long a receiver may be down before deliveries are lost. */
 export const EXPIRES_AFTER_MS = 72 * 3_600_000;

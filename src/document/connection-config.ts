@@ -1,14 +1,14 @@
 /** Reads how connections are made, under the keys of Prometheus and Alertmanager: `tls_config` and the proxy. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import * as z from 'zod';
-import type {
-  ConnectionSettings,
-  ProxySettings,
-  ServerTls,
-  TlsSettings,
-  TlsVersion,
+import {
+  type ConnectionSettings,
+  mistakenRanges,
+  type ProxySettings,
+  type ServerTls,
+  type TlsSettings,
+  type TlsVersion,
 } from '../http/http-settings.ts';
-import { mistakenRanges } from '../http/proxy-choice.ts';
 import { isEscaped, NOT_ESCAPED } from '../http/web-address.ts';
 import { type Secret, secret } from '../secret.ts';
 import { type Check, isGiven } from './check.ts';

@@ -3,12 +3,10 @@ import * as z from 'zod';
 import type { Credentials, HeaderSetting, HttpSettings } from '../http/http-settings.ts';
 import { mistakeInUrl } from '../http/web-address.ts';
 import { type Secret, secret } from '../secret.ts';
-import type { Check } from './check.ts';
+import { type Check, isMap } from './check.ts';
 import { connectionKeys, readConnection } from './connection-config.ts';
 import type { Path } from './problem.ts';
-import { isMap } from './read-list.ts';
-import { refused, refusedKeys } from './refused-key.ts';
-import { checked, twins, words } from './value-shape.ts';
+import { checked, refused, refusedKeys, twins, words } from './value-shape.ts';
 
 /** A token as in RFC 9110 (5.6.2), such as a header name or an authentication scheme. */
 const TOKEN = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;

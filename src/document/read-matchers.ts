@@ -1,8 +1,7 @@
 import * as z from 'zod';
 import { createMatchers, formatMatcher, type Matcher, parseMatchers } from '../domain/matchers/matcher.ts';
-import type { Check } from './check.ts';
+import { type Check, isMap } from './check.ts';
 import type { Path } from './problem.ts';
-import { isMap } from './read-list.ts';
 import { words } from './value-shape.ts';
 
 /** Parses a list of texts, each of which may contain several matchers. */

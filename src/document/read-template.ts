@@ -5,8 +5,7 @@ import { compileTemplate, type Template, TemplateError, type TemplateUse } from 
 import { SAMPLE_OF_SEVERAL, SAMPLE_VARIABLES } from '../templates/variables.ts';
 import type { Check } from './check.ts';
 import type { Path } from './problem.ts';
-import { isRefused } from './refused-key.ts';
-import { words } from './value-shape.ts';
+import { isRefused, words } from './value-shape.ts';
 
 /** The shape of a key that takes a template. `what` says of what: `of the headline`. */
 export function template(what: string) {

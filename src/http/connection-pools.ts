@@ -8,9 +8,8 @@ import { X509Certificate } from 'node:crypto';
 import type { ConnectionOptions } from 'node:tls';
 import type { Dispatcher } from 'undici';
 import { LIMITS } from '../limits.ts';
-import type { ConnectionSettings, TlsSettings } from './http-settings.ts';
+import { type ConnectionSettings, proxyFor, type TlsSettings } from './http-settings.ts';
 import type { LookUp } from './look-up.ts';
-import { proxyFor } from './proxy-choice.ts';
 import { Pool, wholeUndici } from './undici.ts';
 
 interface PoolOptions extends ConnectionSettings {

@@ -17,9 +17,8 @@ import { dayAndSecond } from '../text/instant-words.ts';
 import { plainText } from '../text/plain-text.ts';
 import { sleep } from '../time/clock.ts';
 import { formatInstant } from '../time/instant.ts';
-import type { IntakeParts } from './parts.ts';
+import { flightsName, type IntakeParts } from './parts.ts';
 import type { Schedule } from './schedule/schedule.ts';
-import { flightsName } from './stream-name.ts';
 
 interface FlyingOptions extends Pick<IntakeParts, 'region' | 'store' | 'commit' | 'clock' | 'report'> {
   readonly client: Pick<IntakeParts['client'], 'call' | 'health'>;

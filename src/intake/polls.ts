@@ -9,11 +9,10 @@ import type { Unlisted } from '../region-progress.ts';
 import type { Bell } from '../time/clock.ts';
 import type { HealthWatch } from './health-watch.ts';
 import type { Inventory } from './inventory/inventory.ts';
-import type { IntakeParts } from './parts.ts';
+import { birdIdOf, feedOf, flightsName, INVENTORY, type IntakeParts, logName } from './parts.ts';
 import { newsWorth } from './schedule/poll-value.ts';
 import type { Polled, Schedule } from './schedule/schedule.ts';
 import type { ServiceClock } from './service-clock.ts';
-import { birdIdOf, feedOf, flightsName, INVENTORY, logName } from './stream-name.ts';
 import type { Reading, Streams } from './streams.ts';
 
 interface PollsOptions extends Pick<IntakeParts, 'region' | 'poll' | 'clock' | 'random' | 'report'> {

@@ -2,11 +2,9 @@
  * Tracks how recently the streams of a region were read: for each feed, when the stream was read that has waited
  * longest. A stream that was not read since the start counts with the value that an earlier run stored for its feed.
  */
-
 import type { FeedReads, FirstPass } from '../region-progress.ts';
-import type { IntakeParts } from './parts.ts';
+import { feedOf, type IntakeParts } from './parts.ts';
 import type { Schedule } from './schedule/schedule.ts';
-import { feedOf } from './stream-name.ts';
 
 interface ReadProgressOptions extends Pick<IntakeParts, 'region' | 'store' | 'clock'> {
   readonly schedule: Pick<Schedule, 'eachAge'>;

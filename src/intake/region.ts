@@ -14,12 +14,11 @@ import { HealthWatch, LagWatch } from './health-watch.ts';
 import { Inventory } from './inventory/inventory.ts';
 import { createMemberBook } from './inventory/inventory-reading.ts';
 import type { WantedPeople } from './inventory/listed-before.ts';
-import type { IntakeParts } from './parts.ts';
+import { AUDIT, FLIGHT_LOGS, feedOf, INVENTORY, type IntakeParts } from './parts.ts';
 import { createHints, Polls } from './polls.ts';
 import { ReadProgress } from './read-progress.ts';
 import { type Polled, Schedule } from './schedule/schedule.ts';
 import { createServiceClock, type ServiceClock } from './service-clock.ts';
-import { AUDIT, FLIGHT_LOGS, feedOf, INVENTORY } from './stream-name.ts';
 import { REGULAR_SHARE, Streams } from './streams.ts';
 
 interface RegionIntakeOptions extends Omit<IntakeParts, 'region'> {

@@ -2,10 +2,10 @@
  * Keeps the streams of one region besides its inventory: the notifications, and the log and Flights of each Bird. It
  * adds and removes them in the schedule and the audits as Birds come and go.
  */
-
 import type { PollConfig } from '../config/sections/poll-section.ts';
-import type { Event, Feed } from '../domain/alert/event.ts';
+import { type Event, type Feed, isOwnFeed } from '../domain/alert/event.ts';
 import type { FeedProgress } from '../region-progress.ts';
+import type { Store } from '../store/store.ts';
 import { plainText } from '../text/plain-text.ts';
 import type { Clock } from '../time/clock.ts';
 import { type AuditRound, createVerifiedUntil } from './audit/audit-round.ts';
@@ -13,10 +13,9 @@ import type { Feeds } from './feeds.ts';
 import type { FlightWatch } from './flights/flight-watch.ts';
 import type { Inventory } from './inventory/inventory.ts';
 import type { LogStream } from './logs/log-stream.ts';
-import type { IntakeParts } from './parts.ts';
-import { recallSeen } from './schedule/recall.ts';
+import { birdIdOf, feedOf, flightsName, type IntakeParts, logName, NOTIFICATIONS } from './parts.ts';
+import { MEMORY_MS, QUIET_ENTRY } from './schedule/poll-value.ts';
 import type { Schedule, Seen } from './schedule/schedule.ts';
-import { birdIdOf, feedOf, flightsName, logName, NOTIFICATIONS } from './stream-name.ts';
 
 interface StreamsOptions extends Pick<IntakeParts, 'region' | 'poll' | 'store' | 'clock'> {
   readonly feeds: Feeds;
@@ -235,4 +234,38 @@ export class Streams {
     this.#schedule.remove(flightsName);
     return [logName, flightsName];
   }
+}
+
+// Restores how often entries arrived in each stream of a region, from the events in the store. So a restart begins
+// with the learned rates, and nothing has to be stored for that.
+
+/**
+ * By stream name; empty for a region that was never watched. `lookbackMs` is how far back the first reading of the
+ * region went.
+ */
+export async function recallSeen(
+  store: Store,
+  region: string,
+  lookbackMs: number,
+): Promise<Map<string, Seen>> {
+  return store.transaction(async (tx) => {
+    const seen = new Map<string, Seen>();
+    const watchedSinceUs = await tx.inventory.knownSince(region);
+    const newestUs = (await tx.streams.list(region)).reduce((us, { cursorUs }) => Math.max(us, cursorUs), 0);
+    // Counted back from the newest entry, since the time that nobody watched says nothing about the rates.
+    if (watchedSinceUs === undefined || newestUs === 0) return seen;
+    const watchedMs = (newestUs - watchedSinceUs) / 1000 + lookbackMs;
+    const coveredMs = Math.min(MEMORY_MS.hours, watchedMs);
+    if (coveredMs <= 0) return seen;
+    for (const { feed, birdId, events } of await tx.streams.countEvents(
+      region,
+      newestUs - coveredMs * 1000,
+    )) {
+      if (birdId === '' || isOwnFeed(feed)) continue;
+      if (feed === 'flight') seen.set(flightsName(birdId), { entries: events, coveredMs });
+      // What these entries may have raised is not counted: the next EventError shows again how its trigger is.
+      else seen.set(logName(birdId), { entries: events * QUIET_ENTRY, coveredMs });
+    }
+    return seen;
+  });
 }

@@ -29,7 +29,7 @@
  *   duties, and the cost of moving them would make others lose theirs. Only a replica whose work commits nothing for
  *   `STUCK_MS` stops renewing.
  * - *Planning.* Each replica decides for itself which duties it takes and gives, in a transaction of its turn
- *   (`plan-duties.ts`). A region that its reader cannot reach is taken over by a replica that can (`owned-region.ts`).
+ *   (`plan-duties.ts`). A region that its reader cannot reach is taken over by a replica that can (`part.ts`).
  * - *Deliveries* are not duties: any replica claims them, in the order of their lanes, under its own number. What a
  *   removed replica was sending becomes ambiguous `SENDING_MS` later and is sent again under the same id. No try is
  *   begun that would normally still be running then (`SENDS_MS`). If one ends even later and another was begun, it
@@ -42,7 +42,7 @@
  *
  *   membership.ts        how long this replica certainly remains a member, and which are gone
  *   duty-runner.ts       the work on the duties that it owns, and the state of all duties, for all to see
- *   owned-region.ts      a region, and taking it over from a replica that cannot reach it
+ *   part.ts              a region, and taking it over from a replica that cannot reach it
  *
  * A process that has its store to itself needs none of this: it owns everything, always (`part.ts`).
  */

@@ -1,6 +1,5 @@
 import { NestwatchError } from '../errors.ts';
-import type { Clock } from '../time/clock.ts';
-import { waitToOpen } from '../time/wait-to-open.ts';
+import { type Clock, waitToOpen } from '../time/clock.ts';
 import type { PostgresPlace } from './postgres/postgres-client.ts';
 import type { OpenStore } from './store.ts';
 import type { Step, TableChange } from './versions/steps.ts';

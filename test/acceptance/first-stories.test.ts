@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import { threadHeaders } from '../../src/channels/email/email-channel.ts';
 import { mailMessage } from '../../src/channels/email/mail-message.ts';
-import { threadHeaders } from '../../src/channels/email/send-mail.ts';
 import { mailView } from '../../src/channels/message/message-view.ts';
 import type { GroupNotification } from '../../src/domain/grouping/notification.ts';
 import { compileTemplate } from '../../src/templates/liquid.ts';

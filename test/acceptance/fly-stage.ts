@@ -1,6 +1,6 @@
 /** A stage with Birds of each trigger that can be started again, and the page and API in front of it. */
 import { onTestFinished } from 'vitest';
-import type { Scope } from '../../src/config/sections/scopes.ts';
+import type { Scope } from '../../src/config/sections/access-section.ts';
 import type { HttpRequest, HttpResponse, Transport } from '../../src/http/transport.ts';
 import { secret } from '../../src/secret.ts';
 import type { World } from '../../src/simulator/world/world.ts';

@@ -10,7 +10,7 @@ import { SMTPServer } from 'smtp-server';
 import { expect, onTestFinished, test } from 'vitest';
 import { flushGroups } from '../../src/alerting/flush-groups.ts';
 import { joinGroups } from '../../src/alerting/join-groups.ts';
-import { openMails } from '../../src/channels/email/send-mail.ts';
+import { openMails } from '../../src/channels/email/email-channel.ts';
 import { createDelivery } from '../../src/delivery/outbox.ts';
 import { createRecurrences } from '../../src/domain/muting/silence.ts';
 import { createMemberBook } from '../../src/intake/inventory/inventory-reading.ts';

@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAlerting } from '../../src/alerting/alerting.ts';
-import { openMails } from '../../src/channels/email/send-mail.ts';
+import { openMails } from '../../src/channels/email/email-channel.ts';
 import { openWebhooks } from '../../src/channels/webhook/webhook-channel.ts';
 import { createDelivery } from '../../src/delivery/outbox.ts';
 import { openTransport } from '../../src/http/transport.ts';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { linksFrom } from '../../src/channels/integration-identity.ts';
 import { digestView } from '../../src/channels/message/digest-view.ts';
 import { CHANNELS } from '../../src/channels/registry.ts';
-import { digestBody } from '../../src/channels/webhook/digest-json.ts';
+import { digestBody } from '../../src/channels/webhook/webhook-bodies.ts';
 import { load, REGION } from '../config/load.ts';
 import { digestNotification } from './digest-samples.ts';
 import { alert, failedFlight, group, storm } from './sample-notifications.ts';

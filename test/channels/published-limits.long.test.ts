@@ -18,7 +18,7 @@ import { pushedAlerts } from '../../src/channels/alertmanager/alertmanager-chann
 import { incidentOf, pagerdutyEvent } from '../../src/channels/incident/pagerduty-channel.ts';
 import { slackBody } from '../../src/channels/slack/slack-body.ts';
 import { teamsBody } from '../../src/channels/teams/teams-channel.ts';
-import { cloudEventBatches, digestEvent } from '../../src/channels/webhook/cloudevents.ts';
+import { cloudEventBatches, digestEvent } from '../../src/channels/webhook/webhook-bodies.ts';
 import { anyGroupNotification, anyText } from './any-notification.ts';
 import { digestNotification } from './digest-samples.ts';
 import { forward, NOW_US } from './sample-notifications.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readPostgresAddress } from '../../src/config/sections/postgres-address.ts';
+import { readPostgresAddress } from '../../src/config/sections/store-section.ts';
 
 const AT_5432 = { port: 5432 };
 

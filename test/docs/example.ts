@@ -4,7 +4,7 @@
  * settings.
  */
 import { isMap, isScalar, LineCounter, type Node, type Pair, parseDocument, visit } from 'yaml';
-import { isRefused } from '../../src/document/refused-key.ts';
+import { isRefused } from '../../src/document/value-shape.ts';
 import { firstSentence } from './key-table.ts';
 import { childOf, type Schema, schemaAt } from './schema.ts';
 

@@ -1,8 +1,7 @@
 /** The configuration's keys, read from its shapes. */
 import * as z from 'zod';
 import { fileShape } from '../../src/config/sections/file-shape.ts';
-import { isRefused } from '../../src/document/refused-key.ts';
-import { DURATION_BOUNDS } from '../../src/document/value-shape.ts';
+import { DURATION_BOUNDS, isRefused } from '../../src/document/value-shape.ts';
 
 /** The part of JSON Schema that is used here; `duration` is our own addition. */
 export interface Schema {

@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to the environment are what is tested.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { expand } from '../../src/document/expand.ts';
+import { expand } from '../../src/document/read-file.ts';
 
 const ENVIRONMENT = { NAME: 'value', EMPTY: '', TRICKY: 'a$$b${NAME}#[' };
 

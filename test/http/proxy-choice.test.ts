@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { proxyFor } from '../../src/http/proxy-choice.ts';
+import { proxyFor } from '../../src/http/http-settings.ts';
 import { secret } from '../../src/secret.ts';
 
 const http = secret('http://plain.example.com:3128');

@@ -3,8 +3,8 @@
  */
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { createOwnedRegion } from '../../src/replicas/owned-region.ts';
 import { createOwnership } from '../../src/replicas/ownership.ts';
+import { createOwnedRegion } from '../../src/replicas/part.ts';
 import { settingOf } from '../../src/stages.ts';
 import { regionDuty } from '../../src/store/ownership-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';

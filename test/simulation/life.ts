@@ -13,7 +13,7 @@ import {
   isActivated,
   type Stage,
   triggerFails,
-} from '../../src/simulator/story/story-steps.ts';
+} from '../../src/simulator/story/scenario.ts';
 import { exponentialMs, forked, pick } from '../../src/simulator/world/seeded-random.ts';
 import {
   type BirdRecord,

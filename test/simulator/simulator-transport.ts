@@ -5,7 +5,7 @@
 
 import { NestwatchError } from '../../src/errors.ts';
 import type { HttpResponse, Transport } from '../../src/http/transport.ts';
-import { createExchange, type Exchange } from '../../src/simulator/answers/faults.ts';
+import { createExchange, type Exchange } from '../../src/simulator/answers/simulator-server.ts';
 import type { World } from '../../src/simulator/world/world.ts';
 import { sleep } from '../../src/time/clock.ts';
 

@@ -2,7 +2,7 @@
  * Browsers that people subscribed on the page `/notifications`: a message goes to each of them by Web Push (RFC 8030),
  * encrypted so that its push service cannot read it.
  */
-import { createHash } from 'node:crypto';
+import { createHash, generateKeyPairSync } from 'node:crypto';
 import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
 import { httpReader } from '../../document/http-config.ts';
@@ -222,4 +222,23 @@ function together(tried: readonly Tried[]): Outcome {
     return { ...failed, kind: 'failed', ...left, ...(again.length < tried.length && { remaining: again }) };
   if (leftOut.length < tried.length) return { kind: 'accepted', ...left };
   return refused ?? { kind: 'nothing', why: 'no browser is subscribed any more', leftOut };
+}
+
+/** A new pair of keys on the curve P-256, as one text: it is stored, and the same for all replicas ever after. */
+export function newPushKeys(): string {
+  const {
+    x = '',
+    y = '',
+    d = '',
+  } = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({
+    format: 'jwk',
+  });
+  // An uncompressed point (SEC 1, 2.3.3).
+  const point = Buffer.concat([Buffer.of(4), Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')]);
+  return `${point.toString('base64url')}.${d}`;
+}
+
+export function readPushKeys(stored: string): Browsers['keys'] {
+  const [publicKey = '', privateKey = ''] = stored.split('.');
+  return { publicKey, privateKey: secret(privateKey) };
 }

@@ -7,7 +7,7 @@ import type { Check } from '../../document/check.ts';
 import { httpReader } from '../../document/http-config.ts';
 import type { Path } from '../../document/problem.ts';
 import { readTemplate, refuseTemplates, template } from '../../document/read-template.ts';
-import { keysWithoutEffect } from '../../document/refused-key.ts';
+import { keysWithoutEffect } from '../../document/value-shape.ts';
 import type { HttpSettings } from '../../http/http-settings.ts';
 import type { Secret } from '../../secret.ts';
 import type { Template } from '../../templates/liquid.ts';

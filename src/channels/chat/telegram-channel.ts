@@ -3,8 +3,7 @@
  * the headline bold, the rest preformatted, and addresses links.
  */
 import * as z from 'zod';
-import { refused } from '../../document/refused-key.ts';
-import { twins, words } from '../../document/value-shape.ts';
+import { refused, twins, words } from '../../document/value-shape.ts';
 import { secret } from '../../secret.ts';
 import type { ChatMessage } from '../message/chat-message.ts';
 import { below, refuseCredentials, sharedSecret, urlAt } from '../post-config.ts';

@@ -10,12 +10,10 @@
  * if the former one is gone or may no longer be changed, if Slack never accepted the first news, or if the former
  * message is of an earlier thread, which nobody looks at.
  */
-
 import type { Secret } from '../../secret.ts';
 import type { Attempt, Outcome } from '../channel.ts';
 import type { Readable } from '../message/digest-view.ts';
 import type { openSender, PostIntegration } from '../post-channel.ts';
-import { judgeMethod, type MessagePlace, placeOf } from './slack-answer.ts';
 import type { SlackBody } from './slack-body.ts';
 
 export interface SlackApp {
@@ -93,4 +91,78 @@ function placeInThread(reference = '', notification: Readable): MessagePlace | u
 
 function isReminder(notification: Readable): boolean {
   return notification.kind === 'group' && notification.reason === 'repeat';
+}
+
+// Judges Slack's answers. Slack may refuse a message with status 200: by a word other than `ok` (incoming webhooks), or
+// by `{"ok": false, "error": "…"}` (its Web API, https://docs.slack.dev/apis/web-api/).
+
+/** Slack's own errors, which are temporary. */
+const PASSING: ReadonlySet<string> = new Set([
+  ...['fatal_error', 'internal_error', 'request_timeout', 'rollup_error', 'service_unavailable'],
+  ...['team_added_to_org', 'ratelimited', 'rate_limited', 'message_limit_exceeded'],
+]);
+
+interface ApiAnswer {
+  readonly ok?: unknown;
+  readonly error?: unknown;
+  readonly channel?: unknown;
+  readonly ts?: unknown;
+  /** From services that take the same messages as Slack. */
+  readonly success?: unknown;
+}
+
+/**
+ * Judges the answer of an incoming webhook of Slack or of a service that takes the same (Mattermost, Rocket.Chat,
+ * Discord).
+ */
+export function judgeWebhook(body: string): Outcome {
+  const text = body.trim();
+  if (text === 'ok') return { kind: 'accepted' };
+  const answer = asAnswer(text);
+  if (!answer) return failure(text || 'an empty answer instead of ok');
+  if (answer.ok === true || answer.success === true) return { kind: 'accepted' };
+  return failure(typeof answer.error === 'string' ? answer.error : text);
+}
+
+/** Judges the answer of a method of the Web API. `reference` says where the message is. */
+export function judgeMethod(body: string): Outcome {
+  const answer = asAnswer(body);
+  if (answer?.ok !== true) return failure(typeof answer?.error === 'string' ? answer.error : body);
+  const { channel, ts } = answer;
+  const isPlaced = typeof channel === 'string' && typeof ts === 'string' && isPlace(`${channel}/${ts}`);
+  return { kind: 'accepted', ...(isPlaced && { reference: `${channel}/${ts}` }) };
+}
+
+/** Where a message is: its channel's id and its timestamp. */
+interface MessagePlace {
+  readonly channel: string;
+  readonly ts: string;
+}
+
+function placeOf(reference: string): MessagePlace | undefined {
+  if (!isPlace(reference)) return undefined;
+  const [channel = '', ts = ''] = reference.split('/');
+  return { channel, ts };
+}
+
+function isPlace(text: string): boolean {
+  return /^[A-Z0-9]{1,40}\/\d{1,20}\.\d{1,10}$/.test(text);
+}
+
+function failure(word: string): Outcome {
+  const error = `Slack says: ${word}`;
+  if (/^\s*</.test(word))
+    return { kind: 'failed', reason: 'not_json', error: 'HTML instead of Slack’s answer' };
+  return PASSING.has(word)
+    ? { kind: 'failed', reason: word.startsWith('rate') ? 'rate_limited' : 'unavailable', error }
+    : { kind: 'refused', reason: 'rejected', error };
+}
+
+function asAnswer(text: string): ApiAnswer | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -4,8 +4,7 @@ import { type Check, isGiven } from '../../document/check.ts';
 import { type HttpReader, httpReader, httpShape } from '../../document/http-config.ts';
 import type { Path } from '../../document/problem.ts';
 import { readTemplate, refuseTemplates } from '../../document/read-template.ts';
-import { refused } from '../../document/refused-key.ts';
-import { duration, twins, words } from '../../document/value-shape.ts';
+import { duration, refused, twins, words } from '../../document/value-shape.ts';
 import type { LeftOut, Notification } from '../../domain/grouping/notification.ts';
 import type { HttpSettings } from '../../http/http-settings.ts';
 import { mistakeInHttpUrl } from '../../http/web-address.ts';
@@ -22,8 +21,7 @@ import { alertmanagerBody } from '../message/alertmanager-body.ts';
 import { renderTexts } from '../message/render-texts.ts';
 import { hostOf, openSender, probeAddress } from '../post-channel.ts';
 import type { Integration } from '../receiver.ts';
-import { cloudEventBatches, digestEvent, eventBatches } from './cloudevents.ts';
-import { digestBody } from './digest-json.ts';
+import { cloudEventBatches, digestBody, digestEvent, eventBatches } from './webhook-bodies.ts';
 
 const WORDS = [
   'JSON, signed as described by [Standard Webhooks](https://www.standardwebhooks.com) if `secret` is set.',

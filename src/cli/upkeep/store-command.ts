@@ -1,7 +1,7 @@
 /** Backs up, checks, migrates and copies stores. */
 import { realpathSync, rmSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { isPostgres } from '../../config/sections/postgres-address.ts';
+import { isPostgres } from '../../config/sections/store-section.ts';
 import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import {

@@ -5,8 +5,9 @@ import {
   isPostgres,
   type PostgresAddress,
   readPostgresAddress,
-} from '../../config/sections/postgres-address.ts';
-import { storeAt, storeShape } from '../../config/sections/store-section.ts';
+  storeAt,
+  storeShape,
+} from '../../config/sections/store-section.ts';
 import { codeOf, NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { secret } from '../../secret.ts';

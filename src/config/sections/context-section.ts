@@ -1,6 +1,5 @@
 import * as z from 'zod';
-import type { Check } from '../../document/check.ts';
-import { readList } from '../../document/read-list.ts';
+import { type Check, readList } from '../../document/check.ts';
 import { duration } from '../../document/value-shape.ts';
 import { FINDING_SORTS, type FindingSort } from '../../domain/context/findings.ts';
 import { meantOr } from '../../text/mistake-words.ts';

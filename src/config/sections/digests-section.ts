@@ -1,7 +1,6 @@
 import * as z from 'zod';
-import type { Check } from '../../document/check.ts';
+import { type Check, checkName, namesIn, readList, refuseRepeated } from '../../document/check.ts';
 import type { Path } from '../../document/problem.ts';
-import { checkName, namesIn, readList, refuseRepeated } from '../../document/read-list.ts';
 import { words } from '../../document/value-shape.ts';
 import { cronProblem } from '../../time/cron.ts';
 import { isTimezone } from '../../time/zone-format.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { isRefused, refused, withoutEffect } from '../../document/refused-key.ts';
+import { isRefused, refused, withoutEffect } from '../../document/value-shape.ts';
 import { actionShape } from './actions-section.ts';
 import { contextShape } from './context-section.ts';
 import { digestShape } from './digests-section.ts';

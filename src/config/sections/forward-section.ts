@@ -1,6 +1,5 @@
 import * as z from 'zod';
-import type { Check } from '../../document/check.ts';
-import { checkName, namesIn, readList } from '../../document/read-list.ts';
+import { type Check, checkName, namesIn, readList } from '../../document/check.ts';
 import { readMatchers } from '../../document/read-matchers.ts';
 import { matcherList, words } from '../../document/value-shape.ts';
 import type { Matcher } from '../../domain/matchers/matcher.ts';

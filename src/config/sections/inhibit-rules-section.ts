@@ -1,7 +1,6 @@
 import * as z from 'zod';
-import type { Check } from '../../document/check.ts';
+import { type Check, isMap, readList } from '../../document/check.ts';
 import type { Path } from '../../document/problem.ts';
-import { isMap, readList } from '../../document/read-list.ts';
 import { oldMatcherKeys, readAllMatchers } from '../../document/read-matchers.ts';
 import { labelName, matcherList, words } from '../../document/value-shape.ts';
 import type { Matcher } from '../../domain/matchers/matcher.ts';

@@ -1,6 +1,5 @@
 import * as z from 'zod';
-import type { Check } from '../../document/check.ts';
-import { readList, refuseRepeated } from '../../document/read-list.ts';
+import { type Check, readList, refuseRepeated } from '../../document/check.ts';
 import { readMatchers } from '../../document/read-matchers.ts';
 import { duration, matcherList, words } from '../../document/value-shape.ts';
 import type { Matcher } from '../../domain/matchers/matcher.ts';

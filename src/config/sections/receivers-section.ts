@@ -3,13 +3,11 @@ import * as z from 'zod';
 import type { Channel } from '../../channels/channel.ts';
 import type { Integration, Receiver } from '../../channels/receiver.ts';
 import { CHANNELS, configsKey } from '../../channels/registry.ts';
-import type { Check } from '../../document/check.ts';
+import { type Check, checkName, namesIn, readList, refuseRepeated } from '../../document/check.ts';
 import { httpShape } from '../../document/http-config.ts';
 import type { Path } from '../../document/problem.ts';
-import { checkName, namesIn, readList, refuseRepeated } from '../../document/read-list.ts';
 import { refuseTemplates } from '../../document/read-template.ts';
-import { refused, refusedKeys, withoutEffect } from '../../document/refused-key.ts';
-import { duration, words } from '../../document/value-shape.ts';
+import { duration, refused, refusedKeys, withoutEffect, words } from '../../document/value-shape.ts';
 
 /** What to use instead of a service for which nestwatch has no channel. */
 const NO_INTEGRATION = 'use `webhook_configs` with `format: template`, or another channel';

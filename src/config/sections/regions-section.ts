@@ -1,8 +1,7 @@
 import * as z from 'zod';
-import type { Check } from '../../document/check.ts';
+import { type Check, isMap } from '../../document/check.ts';
 import { connectionKeys, readConnection } from '../../document/connection-config.ts';
 import type { Path } from '../../document/problem.ts';
-import { isMap } from '../../document/read-list.ts';
 import { compileAt, renderedWithin } from '../../document/read-template.ts';
 import { checked, duration, twins, words } from '../../document/value-shape.ts';
 import type { ConnectionSettings } from '../../http/http-settings.ts';

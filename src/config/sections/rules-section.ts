@@ -1,8 +1,7 @@
 import { basename } from 'node:path';
 import * as z from 'zod';
-import type { Check } from '../../document/check.ts';
+import { type Check, isMap, readList, refuseRepeated } from '../../document/check.ts';
 import { ConfigError, formatProblem, type Path } from '../../document/problem.ts';
-import { isMap, readList, refuseRepeated } from '../../document/read-list.ts';
 import { readMatchers } from '../../document/read-matchers.ts';
 import { compileAt, renderedWithin } from '../../document/read-template.ts';
 import { duration, durationOrNever, labelMap, matcherList, words } from '../../document/value-shape.ts';

@@ -239,8 +239,8 @@ function onlyTheEnd({ member, alert }: AlertInGroup): AlertInGroup {
 // News that was old when it was read, for example after an outage of hours, goes into one summary per receiver
 // instead of a flood of notifications:
 //
-// joins its groups ──its oldest new events were old when read──► left to the receiver's summary
-// ──no more of it for a while──► one notification with counts ──► groups continue
+//   joins its groups ──its oldest new events were old when read──► left to the receiver's summary
+//                    ──no more of it for a while──► one notification with counts ──► groups continue
 //
 // For the alert's group of sort `route`, what was left to the summary counts as notified. That group does not notify
 // of the alert before the summary did (`notifiedState: 'summary'`), with two exceptions: fresh events, and the end of

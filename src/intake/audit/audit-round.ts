@@ -20,8 +20,7 @@ import type { Commit } from '../commit.ts';
 import { MOST_OVERLAP_US } from '../lateness.ts';
 import type { LogStream } from '../logs/log-stream.ts';
 import { ANCHOR_MARGIN_US } from '../logs/sweep.ts';
-import type { IntakeParts } from '../parts.ts';
-import { retentionHorizonUs } from '../retention-horizon.ts';
+import { type IntakeParts, retentionHorizonUs } from '../parts.ts';
 import { Audit, type AuditedStream, type AuditOutcome } from './audit.ts';
 import { findEdge, gapsAfter, reportedGaps, type Window } from './audit-window.ts';
 

@@ -19,9 +19,9 @@
  */
 import type { PageQuery } from '../../service/client.ts';
 import type { Page, Parsed } from '../../service/resources.ts';
-import type { LogEntry } from '../logs/sorted-page.ts';
 import {
   ANCHOR_MARGIN_US,
+  type LogEntry,
   nextCounted,
   nextPosition,
   type Position,

@@ -8,8 +8,7 @@ import type { Report } from '../../report.ts';
 import type { AuditRecord } from '../../store/sql/watched/audits.ts';
 import type { Store } from '../../store/store.ts';
 import type { Commit } from '../commit.ts';
-import type { IntakeParts } from '../parts.ts';
-import { retentionHorizonUs } from '../retention-horizon.ts';
+import { type IntakeParts, retentionHorizonUs } from '../parts.ts';
 
 type FlightGapsOptions = Pick<IntakeParts, 'region' | 'retentionMs' | 'store' | 'commit' | 'report'>;
 

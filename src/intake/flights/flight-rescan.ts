@@ -11,8 +11,7 @@
  * its extra parts is put off, and the polls of the Bird go on.
  */
 import type { Column, Columns } from '../columns.ts';
-import type { IntakeParts } from '../parts.ts';
-import { retentionHorizonUs } from '../retention-horizon.ts';
+import { type IntakeParts, retentionHorizonUs } from '../parts.ts';
 
 interface FlightRescanOptions extends Pick<IntakeParts, 'retentionMs' | 'clock' | 'random'> {
   readonly overlapUs: () => number;

@@ -23,10 +23,13 @@ import type { IntakeParts, Names } from '../parts.ts';
 import {
   type ComparisonContext,
   compareBird,
+  connectionsLostBefore,
   createNotice,
+  endedUnwatched,
   enteringNests,
   eventsOfBird,
   goneNests,
+  Newcomers,
   type Notice,
   type Noticing,
 } from './compare-listed.ts';
@@ -48,7 +51,6 @@ import {
   type ShownNest,
   type WantedPeople,
 } from './listed-before.ts';
-import { connectionsLostBefore, endedUnwatched, Newcomers } from './newcomers.ts';
 
 interface InventoryOptions extends Omit<IntakeParts, 'poll' | 'retentionMs' | 'random'> {
   readonly nests: NestGlobs;

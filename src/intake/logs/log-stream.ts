@@ -9,13 +9,22 @@
 import type { Event, Feed } from '../../domain/alert/event.ts';
 import type { Answer, PageQuery } from '../../service/client.ts';
 import type { Page, Parsed } from '../../service/resources.ts';
-import type { Batch, EventCandidate } from '../commit.ts';
-import { markPast } from '../commit.ts';
+import { type Batch, type EventCandidate, markPast } from '../commit.ts';
 import { MOST_OVERLAP_US } from '../lateness.ts';
 import type { IntakeParts } from '../parts.ts';
 import { type PageReader, type ReadPage, readWhole } from './page-reader.ts';
-import { type LogEntry, RecentIds, type SortedPage, sortPage } from './sorted-page.ts';
-import { cursorOf, NOW_MARGIN_US, nextPosition, type Position, startOf, viewOf } from './sweep.ts';
+import {
+  cursorOf,
+  type LogEntry,
+  NOW_MARGIN_US,
+  nextPosition,
+  type Position,
+  RecentIds,
+  type SortedPage,
+  sortPage,
+  startOf,
+  viewOf,
+} from './sweep.ts';
 
 /**
  * How far behind the cursor ids are remembered: the longest overlap and the anchor's margin, and the same again,

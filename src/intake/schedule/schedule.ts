@@ -31,8 +31,7 @@
  * rate is too low even for that, the limit is stretched as far as needed, and `lag` reports it.
  */
 import { type Column, type Columns, createColumns } from '../columns.ts';
-import { PollValues } from './poll-value.ts';
-import { type Account, fairLimits, Shares } from './shares.ts';
+import { type Account, fairLimits, PollValues, Shares } from './poll-value.ts';
 
 export interface ScheduleOptions {
   /** A stream is never polled sooner after its last poll, whatever the hints. */

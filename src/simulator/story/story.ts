@@ -17,7 +17,6 @@ import { hashOf, pick, seededRandom } from '../world/seeded-random.ts';
 import type { BirdRecord, FlightRecord, NestRecord } from '../world/simulated-record.ts';
 import { FAILURES, LANGUAGES, NEST_NAMES, PEOPLE, TASKS } from '../world/vocabulary.ts';
 import type { World } from '../world/world.ts';
-import { newUser } from './scenario.ts';
 import {
   afterSeconds,
   birdIsEdited,
@@ -27,9 +26,10 @@ import {
   flightLands,
   isActivated,
   lengthMs,
+  newUser,
   type Stage,
   triggerFails,
-} from './story-steps.ts';
+} from './scenario.ts';
 
 /** The Birds that play a part. */
 interface Cast {

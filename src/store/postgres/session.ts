@@ -389,11 +389,11 @@ export class Session implements Statements {
 // based on later content must stop:
 //
 // - A process with its own store remembers cursors beyond the stored ones. It finds that the server has fewer of its
-// commits than were confirmed, fails with `store_failed`, and ends.
+//   commits than were confirmed, fails with `store_failed`, and ends.
 // - If several processes share the store, all leases end and all replicas are removed, so that each starts its work
-// again. Numbers of replicas and epochs of leases continue far beyond any that may have been lost, so that none is
-// used twice. This is done by a process whose commits are missing, and by the first one that meets a server with
-// another identity or timeline, since processes whose commits are missing may come back later.
+//   again. Numbers of replicas and epochs of leases continue far beyond any that may have been lost, so that none is
+//   used twice. This is done by a process whose commits are missing, and by the first one that meets a server with
+//   another identity or timeline, since processes whose commits are missing may come back later.
 
 /** A connection outside any transaction of the store. */
 interface Connection {

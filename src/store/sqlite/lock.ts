@@ -5,7 +5,7 @@
  */
 import { DatabaseSync } from 'node:sqlite';
 import { NestwatchError } from '../../errors.ts';
-import { isBusy, storeFailure } from './failure.ts';
+import { isBusy, storeFailure } from './connection.ts';
 import { makePrivateFile } from './private-files.ts';
 
 /** Takes the lock of the store at `path`, or throws `store_locked`. The returned function releases it. */

@@ -13,10 +13,8 @@
  * away, and then everybody at once until the lock is free, so that nobody mistakes silence for health.
  */
 import { NestwatchError } from '../../errors.ts';
-import { type Clock, sleep } from '../../time/clock.ts';
-import { type Patience, waitToOpen } from '../../time/wait-to-open.ts';
-import type { Connection } from './connection.ts';
-import { isBusy, isFatal } from './failure.ts';
+import { type Clock, type Patience, sleep, waitToOpen } from '../../time/clock.ts';
+import { type Connection, isBusy, isFatal } from './connection.ts';
 
 /** The limits of a batch: more would gain little and delay its first transaction. */
 const MAX_BATCH = 64;

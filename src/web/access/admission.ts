@@ -1,7 +1,7 @@
 /** Authenticates and authorizes requests, and records those that change something. */
 import type { HttpBindings } from '@hono/node-server';
 import type { Context, Hono } from 'hono';
-import type { Scope } from '../../config/sections/scopes.ts';
+import type { Scope } from '../../config/sections/access-section.ts';
 import type { WebConfig } from '../../config/sections/web-section.ts';
 import type { AcknowledgeLinks } from '../../operator/acknowledge-link.ts';
 import type { Report, WriteRecord } from '../../report.ts';

@@ -4,7 +4,7 @@
  * revealed at each request, so a rotated file takes effect within seconds.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { SCOPES, type Scope, USUAL_SCOPES } from '../../config/sections/scopes.ts';
+import { SCOPES, type Scope, USUAL_SCOPES } from '../../config/sections/access-section.ts';
 import type { WebConfig } from '../../config/sections/web-section.ts';
 import { isPasswordOf } from '../../http/password-hash.ts';
 import { LIMITS } from '../../limits.ts';

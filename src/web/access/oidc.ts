@@ -5,8 +5,7 @@
 import type { Context, Hono } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import * as client from 'openid-client';
-import type { OidcConfig } from '../../config/sections/oidc-section.ts';
-import type { Scope } from '../../config/sections/scopes.ts';
+import type { OidcConfig, Scope } from '../../config/sections/access-section.ts';
 import { NestwatchError } from '../../errors.ts';
 import type { Report } from '../../report.ts';
 import { readSignedText, type Secret, signedText } from '../../secret.ts';

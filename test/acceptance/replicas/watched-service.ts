@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createExchange } from '../../../src/simulator/answers/faults.ts';
+import { createExchange } from '../../../src/simulator/answers/simulator-server.ts';
 import { pick, seededRandom } from '../../../src/simulator/world/seeded-random.ts';
 import { createWorld, type World } from '../../../src/simulator/world/world.ts';
 import { type Clock, sleep } from '../../../src/time/clock.ts';

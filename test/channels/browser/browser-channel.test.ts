@@ -6,8 +6,11 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { BrowserIntegration } from '../../../src/channels/browser/browser-channel.ts';
-import { newPushKeys, readPushKeys } from '../../../src/channels/browser/push-keys.ts';
+import {
+  type BrowserIntegration,
+  newPushKeys,
+  readPushKeys,
+} from '../../../src/channels/browser/browser-channel.ts';
 import type { Browsers } from '../../../src/channels/channel.ts';
 import { closeChannels, openChannels } from '../../../src/channels/registry.ts';
 import type { Notification } from '../../../src/domain/grouping/notification.ts';

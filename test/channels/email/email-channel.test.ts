@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import PostalMime, { type Email } from 'postal-mime';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { afterEach, describe, expect, test } from 'vitest';
-import { openMails } from '../../../src/channels/email/send-mail.ts';
+import { openMails } from '../../../src/channels/email/email-channel.ts';
 import { createDelivery } from '../../../src/delivery/outbox.ts';
 import { secret } from '../../../src/secret.ts';
 import type { Delivery } from '../../../src/store/outbox-store.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { threadHeaders } from '../../../src/channels/email/email-channel.ts';
 import { emailHtml } from '../../../src/channels/email/email-html.ts';
 import { emailText } from '../../../src/channels/email/mail-message.ts';
-import { threadHeaders } from '../../../src/channels/email/send-mail.ts';
 import { mailView } from '../../../src/channels/message/message-view.ts';
 import { escapeHtml, linkable } from '../../../src/channels/message/section.ts';
 import { shortId } from '../../../src/domain/alert/event.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 import { expect, onTestFinished, test } from 'vitest';
-import { openMails } from '../../../src/channels/email/send-mail.ts';
+import { openMails } from '../../../src/channels/email/email-channel.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { delivery, email, group } from '../sample-notifications.ts';
 

@@ -1,12 +1,12 @@
 /** A digest in every format: complete, within the limits, and with hostile text as text. */
 import { describe, expect, test } from 'vitest';
+import { openMails, threadHeaders } from '../../../src/channels/email/email-channel.ts';
 import { mailMessage } from '../../../src/channels/email/mail-message.ts';
-import { openMails, threadHeaders } from '../../../src/channels/email/send-mail.ts';
 import { digestView } from '../../../src/channels/message/digest-view.ts';
 import { closeChannels, openChannels } from '../../../src/channels/registry.ts';
 import { slackBody } from '../../../src/channels/slack/slack-body.ts';
 import { teamsBody } from '../../../src/channels/teams/teams-channel.ts';
-import { digestJson } from '../../../src/channels/webhook/digest-json.ts';
+import { digestJson } from '../../../src/channels/webhook/webhook-bodies.ts';
 import { webhookMessages } from '../../../src/channels/webhook/webhook-channel.ts';
 import type { Alert } from '../../../src/domain/alert/alert.ts';
 import { digestOf, digestTitle, isEmpty } from '../../../src/domain/digest/digest.ts';

@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Outcome } from '../../../src/channels/channel.ts';
 import { closeChannels, openChannels } from '../../../src/channels/registry.ts';
-import { judgeMethod, judgeWebhook } from '../../../src/channels/slack/slack-answer.ts';
+import { judgeMethod, judgeWebhook } from '../../../src/channels/slack/slack-app.ts';
 import { createDelivery } from '../../../src/delivery/outbox.ts';
 import type { GroupNotification, Notification } from '../../../src/domain/grouping/notification.ts';
 import { openAuthorizedTransport } from '../../../src/http/authorized-transport.ts';

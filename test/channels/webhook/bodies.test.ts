@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { alertmanagerBody } from '../../../src/channels/message/alertmanager-body.ts';
-import { cloudEventBatches } from '../../../src/channels/webhook/cloudevents.ts';
+import { cloudEventBatches } from '../../../src/channels/webhook/webhook-bodies.ts';
 import { alert, failedFlight, forward, group, MINUTE_US, NOW_US, storm } from '../sample-notifications.ts';
 
 const URL = 'http://127.0.0.1:9465';

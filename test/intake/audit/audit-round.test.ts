@@ -4,7 +4,7 @@ import { type ErrorCode, NestwatchError } from '../../../src/errors.ts';
 import { AuditRound } from '../../../src/intake/audit/audit-round.ts';
 import { type Batch, createCommit } from '../../../src/intake/commit.ts';
 import type { LogStream, Swept } from '../../../src/intake/logs/log-stream.ts';
-import type { LogEntry } from '../../../src/intake/logs/sorted-page.ts';
+import type { LogEntry } from '../../../src/intake/logs/sweep.ts';
 import type { Happening } from '../../../src/report.ts';
 import type { PageQuery } from '../../../src/service/client.ts';
 import type { Parsed } from '../../../src/service/resources.ts';

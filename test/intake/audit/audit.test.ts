@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Audit, type AuditOptions, type AuditOutcome } from '../../../src/intake/audit/audit.ts';
 import type { Window } from '../../../src/intake/audit/audit-window.ts';
-import type { LogEntry } from '../../../src/intake/logs/sorted-page.ts';
+import type { LogEntry } from '../../../src/intake/logs/sweep.ts';
 import type { PageQuery } from '../../../src/service/client.ts';
 import type { Page, Parsed } from '../../../src/service/resources.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Event } from '../../../src/domain/alert/event.ts';
-import { recallSeen } from '../../../src/intake/schedule/recall.ts';
+import { recallSeen } from '../../../src/intake/streams.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { event, NOW_US } from '../../store/contract/sample-records.ts';

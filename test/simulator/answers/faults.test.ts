@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { NestwatchError } from '../../../src/errors.ts';
-import { createExchange } from '../../../src/simulator/answers/faults.ts';
+import { createExchange } from '../../../src/simulator/answers/simulator-server.ts';
 import {
   type Behaviours,
   DEFAULT_BEHAVIOURS,

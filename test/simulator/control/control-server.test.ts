@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createExchange } from '../../../src/simulator/answers/faults.ts';
+import { createExchange } from '../../../src/simulator/answers/simulator-server.ts';
 import { openControl } from '../../../src/simulator/control/control-server.ts';
 import { createMovableClock } from '../../../src/simulator/control/endpoint.ts';
 import { ENDPOINTS } from '../../../src/simulator/control/endpoints.ts';

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import pg from 'pg';
-import { readPostgresAddress } from '../../../src/config/sections/postgres-address.ts';
+import { readPostgresAddress } from '../../../src/config/sections/store-section.ts';
 import type { PostgresPlace } from '../../../src/store/postgres/postgres-client.ts';
 
 /** An unprivileged user, if the tests run as root: PostgreSQL refuses to run as root. */

@@ -4,7 +4,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Provider from 'oidc-provider';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { OidcConfig } from '../../../src/config/sections/oidc-section.ts';
+import type { OidcConfig } from '../../../src/config/sections/access-section.ts';
 import { secret } from '../../../src/secret.ts';
 import { read } from '../pages/read.ts';
 import { serve } from '../served.ts';

@@ -90,7 +90,7 @@ const PUT_TAILS: RowStatement = {
     WHERE flight.stream = given.stream AND flight.started_us = given.started_us AND flight.id = given.id`,
 };
 
-/** News begins an hour before the reading that lacked it (`newcomers.ts`); its first status, with the one that showed it. */
+/** News begins an hour before the reading that lacked it (`Newcomers`); its first status, with the one that showed it. */
 const JOINED_US = `CASE WHEN bird.news_since_us = 0 THEN 0 WHEN bird.first_status = 1 THEN bird.status_since_us
       ELSE least(bird.news_since_us + 3600000000, bird.status_since_us) END`;
 
