@@ -51,7 +51,7 @@ export type Happening =
       /** Absent if the service does not say when it started. */
       readonly durationMs?: number;
       /** For a failed Flight, the stable part of its message; empty if there is none. */
-      readonly error?: string;
+      readonly cause?: string;
     }
   /** The service notified that a connection is lost: it is still retrying, or has given up. */
   | {

@@ -1,6 +1,6 @@
 /** The integrations of a receiver as destinations of notifications, and what each of them takes. */
 import { identitiesOf, positioned, traitsOf } from '../channels/integration-identity.ts';
-import type { Integration } from '../channels/receiver.ts';
+import type { Integration, Receiver } from '../channels/receiver.ts';
 import type { Notification } from '../domain/grouping/notification.ts';
 import type { Delivery, LinkedSpan } from '../store/outbox-store.ts';
 import type { Transaction } from '../store/store.ts';
@@ -31,6 +31,11 @@ export function takesEvents([, integration]: Destination): boolean {
 /** True: it keeps an incident open until a notification resolves it. */
 export function keepsIncidents([, integration]: Destination): boolean {
   return traitsOf(integration).audience === 'incidents';
+}
+
+/** Whether a receiver has a destination that keeps incidents. */
+export function hasIncidents({ integrations }: Receiver): boolean {
+  return destinationsOf(integrations).some(keepsIncidents);
 }
 
 /** The addresses notified besides the members of each Nest; undefined if it does not notify members. */

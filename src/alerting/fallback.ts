@@ -21,7 +21,7 @@ import {
 } from './destination.ts';
 import type { FlushContext, MutedGroup } from './flush/flush-context.ts';
 import { membersFor, OWN_SORTS } from './flush/gathered-groups.ts';
-import { abandonIncident } from './incidents.ts';
+import { resolveIncident } from './incidents.ts';
 import { NOTHING, type Step, setDeliveryAside, type Tally } from './step-runner.ts';
 
 /** Deliveries given to a fallback in one transaction. */
@@ -321,7 +321,7 @@ async function noteInOtherGroups(
     await tx.groups.putMembers(over.map(({ alertId, groupKey }) => ({ ...byAlert.get(alertId)!, groupKey })));
     const isOver = new Set(over.map(({ alertId }) => alertId));
     const rest = before.filter(({ alert }) => !isOver.has(alert.id));
-    if (!hasIncident(rest)) queued += await abandonIncident(tx, [fallback], group, before, nowUs);
+    if (!hasIncident(rest)) queued += await resolveIncident(tx, [fallback], group, before, nowUs);
   }
   return queued;
 }

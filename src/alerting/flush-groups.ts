@@ -48,7 +48,7 @@ import {
 } from './flush/gathered-groups.ts';
 import { loadGroup, muteAlerts } from './flush/load-group.ts';
 import { type Notified, notify } from './flush/notify.ts';
-import { abandonIncident, settleIncident } from './incidents.ts';
+import { resolveIncident } from './incidents.ts';
 import type { Growth } from './join-groups.ts';
 import { NOTHING, noteFaults, type Step, setGroupAside, type Tally } from './step-runner.ts';
 
@@ -119,7 +119,8 @@ export async function flushGroups(
     },
   };
   const { done, tally } = (await flushTogether(tx, batch)) ?? (await flushSingly(tx, batch, nowUs));
-  tally.happenings.push(...(await noteFaults(tx, muting.faults(), nowUs)));
+  const faults = muting.faults();
+  if (faults.length > 0) tally.happenings.push(...(await noteFaults(tx, faults, nowUs)));
   // A flooded group waits only until the next flush. Otherwise it would stay due and keep this step running.
   if (done === due.length && !areWaiting) growth.clear();
   return { done, isAll: everyGroup || (done === due.length && found.length < limit), ...tally };
@@ -291,10 +292,14 @@ async function settleGroup(
   }
   // A spent group is kept only for alerts that are still muted.
   if (isSpent && waiting.length === 0) return tx.groups.delete([group.key]);
-  const change = { group: notified.group, before: inGroup, flushed, waiting };
-  const settled = await settleIncident(tx, config.receivers, change, nowUs);
-  tally.queued += settled.queued;
-  await tx.groups.put([settled.group]);
+  const { acknowledged, ...after } = notified.group;
+  const lasts = flushed.firingTotal === 0 && waiting.length > 0;
+  // An incident stays acknowledged only while all that fires in it is muted.
+  await tx.groups.put([lasts ? notified.group : after]);
+  const isOver = flushed.firingTotal === 0 && waiting.length === 0;
+  if (isOver && flushed.reason === null) {
+    tally.queued += await resolveIncident(tx, config.receivers, notified.group, inGroup, nowUs);
+  }
   if (isSpent) await tx.groups.deleteMembers(open.map(({ member }) => member));
   else await tx.groups.putMembers(notified.members);
 }
@@ -348,7 +353,7 @@ async function notifyFormerReceiver(context: FlushContext, group: Group): Promis
   await settleGroup(context, muted, flushed, notified);
   // The group itself continues without the receiver and waits no longer for an inhibited end.
   if (muted.waiting.length > 0) {
-    tally.queued += await abandonIncident(tx, config.receivers, group, muted.waiting, nowUs);
+    tally.queued += await resolveIncident(tx, config.receivers, group, muted.waiting, nowUs);
     const waiting = muted.waiting.map(({ member }) => member);
     await holdBack(context, { ...muted, open: muted.waiting }, waiting, nowUs);
     await tx.groups.putMembers(waiting.map((member) => ({ ...member, notifiedState: 'resolved' })));

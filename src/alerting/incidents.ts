@@ -45,7 +45,6 @@ export async function acknowledgeIncidents(
   changed: readonly Alert[],
   nowUs: number,
 ): Promise<number> {
-  if (!receivers.some(({ integrations }) => destinationsOf(integrations).some(keepsIncidents))) return 0;
   const acknowledgements = acknowledgementsByAlert(await tx.silences.list(nowUs));
   if (acknowledgements.size === 0) return 0;
   const acknowledged = await tx.groups.membersOfAlerts([...acknowledgements.keys()]);
@@ -65,36 +64,11 @@ export async function acknowledgeIncidents(
 }
 
 /**
- * Returns the group as it is to be written after a flush. If nothing fires in it any more and the end of its alerts is
- * muted, so that no notification resolves the incident, this does: resolving it alerts nobody, and nothing else would
- * ever do so.
+ * Resolves the incident of a group, which nothing else would ever do: the end of its alerts is muted, so that no
+ * notification does, or the group is about to be deleted, and the alerts that it still has go on in other groups.
+ * Resolving it alerts nobody.
  */
-export async function settleIncident(
-  tx: Transaction,
-  receivers: readonly Receiver[],
-  { group, before, flushed, waiting }: Flushed,
-  nowUs: number,
-): Promise<{ readonly group: Group; readonly queued: number }> {
-  // An incident stays acknowledged only while all that fires in it is muted.
-  if (flushed.firingTotal === 0 && waiting.length > 0) return { group, queued: 0 };
-  const { acknowledged, ...after } = group;
-  if (flushed.firingTotal > 0) return { group: after, queued: 0 };
-  const isUnnoticed = flushed.reason === null && hasIncident(before) && !SORTS[group.sort].gathers;
-  return { group: after, queued: isUnnoticed ? await notifyIncident(tx, receivers, group, [], nowUs) : 0 };
-}
-
-interface Flushed {
-  readonly group: Group;
-  /** The group's alerts before the flush, muted ones included. */
-  readonly before: readonly AlertInGroup[];
-  readonly flushed: Flush;
-  readonly waiting: readonly AlertInGroup[];
-}
-
-/**
- * Resolves the incidents of a group that is about to be deleted: the alerts that it still has go on in other groups.
- */
-export async function abandonIncident(
+export async function resolveIncident(
   tx: Transaction,
   receivers: readonly Receiver[],
   group: Group,

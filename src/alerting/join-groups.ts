@@ -19,6 +19,7 @@ import type { Route } from '../domain/routing/route.ts';
 import { toldBy } from '../store/load-muting.ts';
 import type { Transaction } from '../store/store.ts';
 import type { Acting } from './act-by-rule.ts';
+import { hasIncidents } from './destination.ts';
 import { receiverOf } from './flush/gathered-groups.ts';
 import { acknowledgeIncidents } from './incidents.ts';
 import { NOTHING, type Step, setAlertAside, type Tally } from './step-runner.ts';
@@ -125,7 +126,7 @@ async function join(
   );
   await tx.alerts.delete(settled.map((alert) => alert.id));
   await endAcknowledgements(tx, alerts, nowUs);
-  const queued = await acknowledgeIncidents(tx, receivers, alerts, nowUs);
+  const queued = receivers.some(hasIncidents) ? await acknowledgeIncidents(tx, receivers, alerts, nowUs) : 0;
   await tx.alerts.markRouted(ids);
   const happenings = suppressions.map(({ reason }) => ({ what: 'suppressed' as const, reason, count: 1 }));
   return { queued, happenings };

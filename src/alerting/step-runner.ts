@@ -39,7 +39,6 @@ export async function noteFaults(
   nowUs: number,
   againUs?: number,
 ): Promise<Happening[]> {
-  if (faults.length === 0) return [];
   const fresh = await tx.faults.note(faults, nowUs, againUs);
   return fresh.map((fault) => ({ what: 'set_aside', ...fault }));
 }

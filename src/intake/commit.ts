@@ -360,7 +360,7 @@ async function reportBatch(
         atUs: event.occurredAtUs,
         eventKey: event.key,
         ...durationOf(event),
-        ...(event.type === 'flight.failed' && { error: signature(event.message) }),
+        ...(event.type === 'flight.failed' && { cause: signature(event.message) }),
       });
     }
     if (event.type === DISCONNECTED) {

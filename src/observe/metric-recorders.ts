@@ -207,17 +207,17 @@ function birdRecorders(options: RecordersOptions) {
   return {
     flight(seen) {
       if (seen.status === 'active') return birds.flightStarted(seen);
-      const { region, nestId, error, durationMs } = seen;
+      const { region, nestId, durationMs } = seen;
       const status = endStatusLabel(seen.status);
       const exemplar = exemplarOf(seen.eventKey);
       birds.flightEnded(seen, status, seen.atUs);
       const took = durationMs === undefined ? undefined : seconds(durationMs);
       nests.flightEnded({ region, nestId, status, seconds: took, exemplar });
-      if (error === undefined) return;
-      const cause = causeLabel(region, error, (gone) =>
+      if (seen.cause === undefined) return;
+      const error = causeLabel(region, seen.cause, (gone) =>
         metrics.flightFailures.remove({ region, error: gone }),
       );
-      metrics.flightFailures.inc({ labels: { region, error: cause }, value: 1, exemplarLabels: exemplar });
+      metrics.flightFailures.inc({ labels: { region, error }, value: 1, exemplarLabels: exemplar });
     },
     flights_active(seen) {
       birds.flightsActive(seen, seen.count);

@@ -44,7 +44,7 @@ async function mistakeInSeries(
 }
 
 const numbers = Array.from({ length: MANY }, (_, at) => at);
-const ended = (nestId: string, error: string): Happening => ({
+const ended = (nestId: string, cause: string): Happening => ({
   what: 'flight',
   region: 'eu',
   nestId,
@@ -53,7 +53,7 @@ const ended = (nestId: string, error: string): Happening => ({
   atUs: 1,
   eventKey: 'eu/flight/1/failed',
   durationMs: 1,
-  error,
+  cause,
 });
 
 export const manyNests = () =>

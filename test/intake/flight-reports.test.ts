@@ -58,7 +58,7 @@ test.each([
   ['a start after its end', { started_at_us: TEST_START_US + 1 }, {}],
 ])('a failed Flight with %s', async (_, attributes, expected) => {
   expect(await reportsOf({ attributes })).toEqual([
-    { ...END, error: expect.stringMatching(/^HTTP ?# from https:\/\/tms.example.com\/…$/), ...expected },
+    { ...END, cause: expect.stringMatching(/^HTTP ?# from https:\/\/tms.example.com\/…$/), ...expected },
   ]);
 });
 

@@ -381,7 +381,7 @@ describe('Nests', () => {
 
   test('count the ends of their Flights, and their durations if known', async () => {
     const { report, value } = world();
-    report({ ...ended, status: 'failed', durationMs: 61_000, error: 'No' });
+    report({ ...ended, status: 'failed', durationMs: 61_000, cause: 'No' });
     report({ ...ended, status: 'succeeded', birdId: '2' });
     report({ ...ended, status: 'active' });
     expect(await value(`nestwatch_nest_flights_ended_total{${LABELS},status="failed"}`)).toBe(1);
@@ -430,10 +430,10 @@ describe('failures by cause', () => {
   test('count each in its region', async () => {
     const { report, value } = world();
     expect(await value(label('_other'))).toBe(0);
-    report({ ...failed, error: 'HTTP # from …' });
-    report({ ...failed, error: 'HTTP # from …' });
-    report({ ...failed, error: '' });
-    report({ ...failed, region: 'us', error: 'HTTP # from …' });
+    report({ ...failed, cause: 'HTTP # from …' });
+    report({ ...failed, cause: 'HTTP # from …' });
+    report({ ...failed, cause: '' });
+    report({ ...failed, region: 'us', cause: 'HTTP # from …' });
     expect(await value(label('HTTP # from …'))).toBe(2);
     expect(await value(label('_none'))).toBe(1);
   });
@@ -441,18 +441,18 @@ describe('failures by cause', () => {
   test('show the most frequent ones, and count the others as _other [long]', async () => {
     const { report, value, series } = world({ regions: ['eu'] });
     const most = LIMITS.shown_causes.most;
-    for (let index = 0; index < most; index += 1) report({ ...failed, error: `cause ${index}` });
-    for (let index = 1; index < most; index += 1) report({ ...failed, error: `cause ${index}` });
-    report({ ...failed, error: 'new' });
+    for (let index = 0; index < most; index += 1) report({ ...failed, cause: `cause ${index}` });
+    for (let index = 1; index < most; index += 1) report({ ...failed, cause: `cause ${index}` });
+    report({ ...failed, cause: 'new' });
     expect([await value(label('new')), await value(label('_other'))]).toEqual([undefined, 1]);
-    report({ ...failed, error: 'new' });
-    report({ ...failed, error: 'cause 0' });
+    report({ ...failed, cause: 'new' });
+    report({ ...failed, cause: 'cause 0' });
     // It occurred more often than the rarest one shown, which it replaces; later failures of that one count as
     // `_other`.
     expect([await value(label('new')), await value(label('cause 0'))]).toEqual([1, undefined]);
     expect(await value(label('_other'))).toBe(2);
-    for (let index = 0; index < 5_000; index += 1) report({ ...failed, error: `once ${index}` });
-    report({ ...failed, error: '_other' });
+    for (let index = 0; index < 5_000; index += 1) report({ ...failed, cause: `once ${index}` });
+    report({ ...failed, cause: '_other' });
     expect(await value(label('_other'))).toBe(5_003);
     expect(await series('nestwatch_flight_failures_total')).toHaveLength(most + 1);
   });
@@ -471,7 +471,7 @@ describe('OpenMetrics', () => {
     report({ what: 'inventory', region: 'eu', birds: [bird('1')] });
     const key = 'eu/flight/77/failed';
     const flight = { region: 'eu', nestId: '682', birdId: '1', status: 'failed', atUs: 1 } as const;
-    report({ what: 'flight', ...flight, durationMs: 2_000, error: 'No', eventKey: key });
+    report({ what: 'flight', ...flight, durationMs: 2_000, cause: 'No', eventKey: key });
     const event = { key, type: 'flight.failed', occurredAtUs: 0, delayMs: 4_000, historic: false };
     const earlier = { ...event, key: 'earlier' };
     report({ what: 'events', region: 'eu', feed: 'flight', events: [earlier, event] });

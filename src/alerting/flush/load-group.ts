@@ -14,7 +14,7 @@ import { SORTS } from '../../domain/grouping/sorts.ts';
 import type { Mute } from '../../domain/muting/muting.ts';
 import type { Route } from '../../domain/routing/route.ts';
 import type { Transaction } from '../../store/store.ts';
-import { abandonIncident } from '../incidents.ts';
+import { resolveIncident } from '../incidents.ts';
 import type { FlushContext, LoadedGroup, MutedGroup } from './flush-context.ts';
 import { endOrphans, giveBack } from './gathered-groups.ts';
 
@@ -51,7 +51,7 @@ export async function loadGroup(
     const inGroup = sort.gathers ? await endOrphans(tx, group, staying, nowUs) : staying;
     return { group: placed(group, route), inGroup, route };
   }
-  tally.queued += await abandonIncident(tx, config.receivers, group, staying, nowUs);
+  tally.queued += await resolveIncident(tx, config.receivers, group, staying, nowUs);
   if (route && staying.length > 0) {
     const begun = beginAnew(placed(group, route), staying, route);
     await tx.groups.putMembers(begun.inGroup.map(({ member }) => member));
