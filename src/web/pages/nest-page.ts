@@ -13,7 +13,7 @@ import { type AlertsEntry, problemList, readEntries } from './alerts/alerts-page
 import { thingOf } from './birds/bird-routes.ts';
 import { strip, stripBars } from './frame/charts.ts';
 import { type Happened, happenedList, readHappened } from './frame/items.ts';
-import { dataTable } from './frame/list-page.ts';
+import { type Columns, dataTable } from './frame/list-page.ts';
 import { type Html, type Page, pageOf } from './frame/page.ts';
 import { titledPage, unknownPage } from './frame/page-frame.ts';
 import {
@@ -104,6 +104,11 @@ function renderNestPage(page: Page, view: NestView): Html {
   const name = nestTitle(words, nest);
   const own = { region, nest: nestId };
   const tone = nest.firing + nest.failing > 0 ? 'bad' : 'good';
+  const columns: Columns<ShownBird> = {
+    [words.list.bird]: (one) => birdLink(page, one),
+    [words.birds.standing]: (one) => standingPill(page, one),
+    [words.birds.latest]: (one) => flightMarks(page, one.latest),
+  };
   return titledPage(page, {
     ...{ section: 'nests', title: name, icon: tone, isLive: true },
     lead: html`${regionWord(words, region)} · ${words.overview.tile(nest.birds, nest.firing, nest.off)}${inService(page, view.address)}`,
@@ -112,15 +117,7 @@ function renderNestPage(page: Page, view: NestView): Html {
 <h2>${words.nest.problems}</h2>
 ${problems.length > 0 ? html`<ul class="sheet">${problemList(page, problems)}</ul>` : html`<p class="sheet empty">${words.nest.noProblems}</p>`}
 <h2>${words.frame.birds} <a href="${root}birds?${new URLSearchParams(own)}">${words.nest.birds}</a></h2>
-${dataTable(
-  words.frame.birds,
-  [
-    { title: words.list.bird, cell: (one) => birdLink(page, one) },
-    { title: words.birds.standing, cell: (one) => standingPill(page, one) },
-    { title: words.birds.latest, cell: (one) => flightMarks(page, one.latest) },
-  ],
-  birds,
-)}
+${dataTable(words.frame.birds, columns, birds)}
 <h2>${words.overview.happened}</h2>
 ${happenedList(page, happened)}
 ${members.length > 0 ? html`<h2>${words.nest.members}</h2><p class="sheet empty"><bdi>${members.map((one) => plainText(one, NAME_LENGTH)).join(', ')}</bdi></p>` : ''}

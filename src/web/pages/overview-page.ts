@@ -15,7 +15,7 @@ import { type ConfigurationView, reasonOf, stateOf } from '../web-options.ts';
 import { alertsOf, isHiddenFromAll, problemList } from './alerts/alerts-page.ts';
 import { spark, strip, stripBars } from './frame/charts.ts';
 import { happenedList } from './frame/items.ts';
-import { type Column, dataTable } from './frame/list-page.ts';
+import { type Columns, dataTable } from './frame/list-page.ts';
 import type { Html, Page } from './frame/page.ts';
 import { at, exactly, frame, marked, timed, when } from './frame/page-frame.ts';
 import {
@@ -208,29 +208,20 @@ function replicaSection(page: Page, { replicas, status }: PageView): Html {
   if (replicas.length === 0) return html``;
   const { words, nowUs } = page;
   const own = words.overview.replicas;
-  const columns: readonly Column<ReplicaView>[] = [
-    {
-      title: own.name,
-      cell: ({ name, replica }) =>
-        html`<bdi>${plainText(name, NAME_LENGTH)}</bdi>${
-          replica === status.replica ? html` <span class="pill quiet">${own.answers}</span>` : ''
-        }`,
-    },
-    { title: own.version, cell: ({ version }) => plainText(version, NAME_LENGTH) },
-    {
-      title: own.runs,
-      cell: ({ startedUs }) => timed(page, startedUs, words.time.soFar((nowUs - startedUs) / 1000)),
-    },
-    {
-      title: own.does,
-      cell: (replica) =>
-        html`${replicaDuties(page, replica)}${
-          replica.state === 'working'
-            ? ''
-            : html` <span class="pill ${replica.state === 'silent' ? 'warn' : 'quiet'}">${own[replica.state]}</span>`
-        }`,
-    },
-  ];
+  const columns: Columns<ReplicaView> = {
+    [own.name]: ({ name, replica }) =>
+      html`<bdi>${plainText(name, NAME_LENGTH)}</bdi>${
+        replica === status.replica ? html` <span class="pill quiet">${own.answers}</span>` : ''
+      }`,
+    [own.version]: ({ version }) => plainText(version, NAME_LENGTH),
+    [own.runs]: ({ startedUs }) => timed(page, startedUs, words.time.soFar((nowUs - startedUs) / 1000)),
+    [own.does]: (replica) =>
+      html`${replicaDuties(page, replica)}${
+        replica.state === 'working'
+          ? ''
+          : html` <span class="pill ${replica.state === 'silent' ? 'warn' : 'quiet'}">${own[replica.state]}</span>`
+      }`,
+  };
   return html`<section><h2>${own.title} ${asJson(page, 'status')}</h2>${dataTable(own.title, columns, replicas)}</section>`;
 }
 

@@ -8,7 +8,7 @@ import { oneOf, readQuery, refuse } from '../requests/query.ts';
 import type { PagesOptions } from '../web-options.ts';
 import { strip } from './frame/charts.ts';
 import { problemOf, sentence } from './frame/form.ts';
-import { dataTable } from './frame/list-page.ts';
+import { type Columns, dataTable } from './frame/list-page.ts';
 import { type Html, type Page, pageOf } from './frame/page.ts';
 import { exactly, titledPage, unknownPage, where } from './frame/page-frame.ts';
 import { alertPlace, MESSAGE_LENGTH, regionWord, said } from './frame/page-words.ts';
@@ -78,12 +78,16 @@ ${strip(page, named('flights_by_day'), days, own)}
 function table(page: Page, name: string, rows: readonly ReportRow[]): Html | string {
   const { named, figure } = page.words.report;
   if (rows.length === 0) return '';
-  const columns = Object.keys(rows[0]!.figures).map((column) => ({
-    ...{ title: named(column), isNumber: true },
-    cell: ({ figures }: ReportRow) => figure(column, figures[column]),
-  }));
-  const first = { title: named('about'), cell: (row: ReportRow) => subject(page, name, row) };
-  return html`<section><h2>${named(name)}</h2>${dataTable(named(name), [first, ...columns], rows.slice(0, SHOWN))}</section>`;
+  const columns: Columns<ReportRow> = {
+    [named('about')]: (row) => subject(page, name, row),
+    ...Object.fromEntries(
+      Object.keys(rows[0]!.figures).map((column) => [
+        named(column),
+        ({ figures }: ReportRow) => ({ number: figure(column, figures[column]) }),
+      ]),
+    ),
+  };
+  return html`<section><h2>${named(name)}</h2>${dataTable(named(name), columns, rows.slice(0, SHOWN))}</section>`;
 }
 
 function subject(page: Page, table: string, { labels, text = '' }: ReportRow): Html {

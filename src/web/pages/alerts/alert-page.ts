@@ -15,7 +15,7 @@ import type { NameOf } from '../../web-options.ts';
 import { changeLine, flightChart } from '../frame/charts.ts';
 import { nameField } from '../frame/form.ts';
 import { factList } from '../frame/items.ts';
-import { type Column, dataTable } from '../frame/list-page.ts';
+import { type Columns, dataTable } from '../frame/list-page.ts';
 import type { Html, Page } from '../frame/page.ts';
 import { at, marked, titledPage, when } from '../frame/page-frame.ts';
 import {
@@ -160,15 +160,12 @@ function oftenSection(page: Page, { alert, episodes }: AlertRecord, around: Aler
     ...(alert.eventsTotal > 0 ? [words.count.events(alert.eventsTotal)] : []),
     ...(earlier.length > 0 ? [words.alert.before(earlier.length)] : []),
   ];
-  const columns: Column<AlertRecord['episodes'][number]>[] = [
-    { title: words.alert.beganColumn, cell: (one) => at(page, one.startsAtUs) },
-    {
-      title: words.alert.lastedColumn,
-      cell: (one) => words.time.lasting((one.endsAtUs - one.startsAtUs) / 1000),
-    },
-    { title: words.alert.ending, cell: (one) => words.alert.ended(one.ending ?? '', one.alertname) },
-    { title: words.frame.events, cell: (one) => String(one.events), isNumber: true },
-  ];
+  const columns: Columns<AlertRecord['episodes'][number]> = {
+    [words.alert.beganColumn]: (one) => at(page, one.startsAtUs),
+    [words.alert.lastedColumn]: (one) => words.time.lasting((one.endsAtUs - one.startsAtUs) / 1000),
+    [words.alert.ending]: (one) => words.alert.ended(one.ending ?? '', one.alertname),
+    [words.frame.events]: (one) => one.events,
+  };
   return html`<h2>${words.alert.often}</h2>
 <p class="small soft">${parts.map((part, index) => html`${index > 0 ? ' · ' : ''}${part}`)}</p>
 ${flightChart(page, around.flights, around.changes)}
@@ -194,16 +191,12 @@ function whoSection(
   const acknowledged = acknowledgementOf(alert, acknowledgements, page.nowUs);
   const publish = changes.find(({ type }) => /\.(Published|Activated)$/.test(type));
   const more = members.length - NAMED_MEMBERS;
-  const rows: [string, Html | string][] = [
-    [
-      words.alerts.acknowledged,
-      acknowledged
-        ? html`<bdi>${silenceWords(words, acknowledged)}</bdi>${alert.state === 'firing' ? undoForm(page, acknowledged) : ''}`
-        : '',
-    ],
-    [words.alert.published, publish ? changeLine(page, publish) : ''],
-    [
-      words.alert.members,
+  const facts = {
+    [words.alerts.acknowledged]:
+      acknowledged &&
+      html`<bdi>${silenceWords(words, acknowledged)}</bdi>${alert.state === 'firing' ? undoForm(page, acknowledged) : ''}`,
+    [words.alert.published]: publish && changeLine(page, publish),
+    [words.alert.members]:
       members.length === 0
         ? ''
         : html`${members
@@ -211,11 +204,10 @@ function whoSection(
             .map(
               (one, index) => html`${index > 0 ? ', ' : ''}${said(one, NAME_LENGTH)}`,
             )}${more > 0 ? words.alert.moreMembers(more) : ''}`,
-    ],
-    [words.alert.receiver, names || words.alert.noReceiver],
-  ];
+    [words.alert.receiver]: names || words.alert.noReceiver,
+  };
   return html`<h2>${words.writes.who}</h2>
-${factList(rows)}`;
+${factList(facts)}`;
 }
 
 export interface NoteForm extends WrittenNote {

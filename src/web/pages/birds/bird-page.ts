@@ -18,7 +18,7 @@ import {
   lineItem,
   messageLine,
 } from '../frame/items.ts';
-import { type Column, dataTable } from '../frame/list-page.ts';
+import { type Columns, dataTable } from '../frame/list-page.ts';
 import type { Html, Page } from '../frame/page.ts';
 import { at, exactly, titledPage, when } from '../frame/page-frame.ts';
 import {
@@ -85,29 +85,21 @@ function facts(page: Page, report: BirdReport): Html {
   const every = rhythm && words.birds.every(words.time.lasting(rhythm.everyUs / 1000));
   const late = rhythm && rhythm.nextUs < nowUs ? html`. ${words.birds.overdue}` : '';
   const { birds } = words;
-  const rows: readonly (readonly [string, Html | undefined])[] = [
-    [
-      birds.status,
-      html`<bdi>${birdStatus(words, bird.status)}</bdi> <span class="small soft">${birds.statusSince} ${ago(bird.statusSinceUs)}</span>`,
-    ],
-    [birds.switchedOff, switchedOff && switchedOffWords(page, switchedOff)],
-    [birds.landed, landed && flightAt(page, landed)],
-    [birds.failingSince, failingSince && flightAt(page, failingSince)],
-    [words.fly.last, action && html`<bdi>${sayAction(action, (us) => exactly(page, us))}</bdi>`],
-    [birds.trigger, html`<bdi>${plainText(bird.triggerType, NAME_LENGTH)}</bdi>`],
-    [
-      words.flight.next,
+  return factList({
+    [birds.status]: html`<bdi>${birdStatus(words, bird.status)}</bdi> <span class="small soft">${birds.statusSince} ${ago(bird.statusSinceUs)}</span>`,
+    [birds.switchedOff]: switchedOff && switchedOffWords(page, switchedOff),
+    [birds.landed]: landed && flightAt(page, landed),
+    [birds.failingSince]: failingSince && flightAt(page, failingSince),
+    [words.fly.last]: action && html`<bdi>${sayAction(action, (us) => exactly(page, us))}</bdi>`,
+    [birds.trigger]: html`<bdi>${plainText(bird.triggerType, NAME_LENGTH)}</bdi>`,
+    [words.flight.next]:
       rhythm && html`${ago(rhythm.nextUs)} <span class="small soft">${every}${late}</span>`,
-    ],
-    [birds.deadlines, deadlines.length > 0 ? deadlineLines(page, deadlines) : undefined],
-    [birds.successRate, html`<span class="ratio">${ratios}</span>`],
-    [
-      birds.unusual,
+    [birds.deadlines]: deadlines.length > 0 ? deadlineLines(page, deadlines) : undefined,
+    [birds.successRate]: html`<span class="ratio">${ratios}</span>`,
+    [birds.unusual]:
       unusual.length > 0 ? html`${unusual.map(({ text }) => html`<div>${text}</div>`)}` : undefined,
-    ],
-    [birds.durations, durations && durationWords(page, durations)],
-  ];
-  return factList(rows);
+    [birds.durations]: durations && durationWords(page, durations),
+  });
 }
 
 /** When the Flight ended, linked to it. */
@@ -151,13 +143,13 @@ function flightSection(page: Page, { bird, flights, changes }: BirdReport): Html
   const all = `flights?${new URLSearchParams({ region: bird.region, bird: bird.birdId })}`;
   const title = html`<h2>${words.birds.latest} <a href="${root}api/v1/${all}">${words.frame.asJson}</a></h2>`;
   if (flights.length === 0) return html`${title}<p class="sheet empty">${words.birds.noFlights}</p>`;
-  const columns: Column<FlightOverview>[] = [
-    { title: words.flight.started, cell: (one) => startedCell(page, one) },
-    { title: words.birds.status, cell: (one) => flightLink(page, one.region, one.flightId, one.status) },
-    { title: words.flight.took, cell: (one) => took(page, one) },
-    { title: words.flight.step, cell: (one) => saidStep(one) },
-    { title: words.flight.error, cell: (one) => said(one.message, MESSAGE_LENGTH) },
-  ];
+  const columns: Columns<FlightOverview> = {
+    [words.flight.started]: (one) => startedCell(page, one),
+    [words.birds.status]: (one) => flightLink(page, one.region, one.flightId, one.status),
+    [words.flight.took]: (one) => took(page, one),
+    [words.flight.step]: (one) => saidStep(one),
+    [words.flight.error]: (one) => said(one.message, MESSAGE_LENGTH),
+  };
   return html`${title}
 ${flightChart(page, flights, changes)}
 <details><summary>${words.birds.asTable}</summary>${dataTable(words.birds.latest, columns, flights)}</details>`;
@@ -177,23 +169,14 @@ function took({ words }: Page, flight: FlightOverview): string {
 function causeSection(page: Page, { causes }: BirdReport): Html | string {
   if (causes.length === 0) return '';
   const { words } = page;
-  const columns: Column<Cause<FlightOverview>>[] = [
-    {
-      title: words.flight.error,
-      cell: ({ example }) =>
-        example.message ? said(example.message, MESSAGE_LENGTH) : words.birds.noMessage,
-    },
-    { title: words.birds.times, cell: ({ count }) => String(count), isNumber: true },
-    {
-      title: words.flight.step,
-      cell: ({ example }) => saidStep(example),
-    },
-    {
-      title: words.birds.last,
-      cell: ({ example }) =>
-        html`<a href="${page.root}${flightPath(example.region, example.flightId)}">${when(page, example.endedAtUs || example.startedAtUs)}</a>`,
-    },
-  ];
+  const columns: Columns<Cause<FlightOverview>> = {
+    [words.flight.error]: ({ example }) =>
+      example.message ? said(example.message, MESSAGE_LENGTH) : words.birds.noMessage,
+    [words.birds.times]: ({ count }) => count,
+    [words.flight.step]: ({ example }) => saidStep(example),
+    [words.birds.last]: ({ example }) =>
+      html`<a href="${page.root}${flightPath(example.region, example.flightId)}">${when(page, example.endedAtUs || example.startedAtUs)}</a>`,
+  };
   return html`<h2>${words.birds.causes}</h2>${dataTable(words.birds.causes, columns, causes)}`;
 }
 

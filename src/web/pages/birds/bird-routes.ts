@@ -22,7 +22,7 @@ import { birdPlace, flightPlace } from '../../service-place.ts';
 import type { PagesOptions } from '../../web-options.ts';
 import { selection } from '../frame/filter-form.ts';
 import { messageLine } from '../frame/items.ts';
-import { addListPage, type Column, dataTable, type ListView, listPage } from '../frame/list-page.ts';
+import { addListPage, type Columns, dataTable, type ListView, listPage } from '../frame/list-page.ts';
 import { type Html, type Page, pageOf } from '../frame/page.ts';
 import { unknownPage, when } from '../frame/page-frame.ts';
 import {
@@ -123,13 +123,13 @@ const STATUSES = ['active', 'unpublished', 'suspended'];
 function renderBirdsPage(page: Page, view: ListView<ShownBird>): Html {
   const { words } = page;
   const standings = STANDINGS.toReversed();
-  const columns: Column<ShownBird>[] = [
-    { title: words.list.bird, cell: (one) => birdLink(page, one) },
-    { title: words.list.nest, cell: (one) => place(page, one) },
-    { title: words.birds.standing, cell: (one) => standingCell(page, one) },
-    { title: words.birds.latest, cell: (one) => flightMarks(page, one.latest) },
-    { title: words.birds.last, cell: (one) => lastCell(page, one) },
-  ];
+  const columns: Columns<ShownBird> = {
+    [words.list.bird]: (one) => birdLink(page, one),
+    [words.list.nest]: (one) => place(page, one),
+    [words.birds.standing]: (one) => standingCell(page, one),
+    [words.birds.latest]: (one) => flightMarks(page, one.latest),
+    [words.birds.last]: (one) => lastCell(page, one),
+  };
   return listPage(page, view, {
     ...{ section: 'birds', title: words.frame.birds, lead: words.birds.lead, json: 'api/v1/birds' },
     fields: [
@@ -145,19 +145,13 @@ function renderBirdsPage(page: Page, view: ListView<ShownBird>): Html {
 
 function renderFlightsPage(page: Page, view: ListView<FlightOverview>): Html {
   const { words } = page;
-  const columns: Column<FlightOverview>[] = [
-    {
-      title: words.flight.started,
-      cell: (one) => (one.startedAtUs > 0 ? when(page, one.startedAtUs) : ''),
-    },
-    { title: words.list.bird, cell: (one) => birdLink(page, { ...one, name: one.bird }) },
-    { title: words.list.nest, cell: (one) => place(page, one) },
-    {
-      title: words.birds.status,
-      cell: (one) => flightLink(page, one.region, one.flightId, one.status),
-    },
-    { title: words.list.message, cell: (one) => messageLine(one.message) },
-  ];
+  const columns: Columns<FlightOverview> = {
+    [words.flight.started]: (one) => (one.startedAtUs > 0 ? when(page, one.startedAtUs) : ''),
+    [words.list.bird]: (one) => birdLink(page, { ...one, name: one.bird }),
+    [words.list.nest]: (one) => place(page, one),
+    [words.birds.status]: (one) => flightLink(page, one.region, one.flightId, one.status),
+    [words.list.message]: (one) => messageLine(one.message),
+  };
   const statuses = ['active', 'succeeded', 'failed', 'cancelled'];
   return listPage(page, view, {
     ...{ section: 'birds', title: words.flights.title, lead: words.flights.lead, json: 'api/v1/flights' },
@@ -177,24 +171,18 @@ function renderNestsPage(
   isPublic: (nest: string, nestId: string) => boolean,
 ): Html {
   const { words } = page;
-  const count = (title: string, of: (nest: NestOverview) => number, tone = ''): Column<NestOverview> => ({
-    title,
-    isNumber: true,
-    cell: (one) => (of(one) > 0 ? html`<span class="text ${tone}">${of(one)}</span>` : '0'),
-  });
-  const columns: Column<NestOverview>[] = [
-    {
-      title: words.list.nest,
-      cell: (one) => html`${place(page, one)}${isPublic(one.nest, one.nestId) ? publicLink(page, one) : ''}`,
-    },
-    count(words.frame.birds, (one) => one.birds),
-    count(words.frame.alerts, (one) => one.firing, 'bad'),
-    count(words.birds.alerting, (one) => one.alerting, 'bad'),
-    count(words.birds.failing, (one) => one.failing, 'bad'),
-    count(words.birds.off, (one) => one.off),
-    count(words.birds.flights, (one) => one.succeeded + one.failed),
-    { title: words.birds.success, isNumber: true, cell: (one) => percent(words, successRatio(one)) },
-  ];
+  const bad = (count: number) => (count > 0 ? { number: html`<span class="text bad">${count}</span>` } : 0);
+  const columns: Columns<NestOverview> = {
+    [words.list.nest]: (one) =>
+      html`${place(page, one)}${isPublic(one.nest, one.nestId) ? publicLink(page, one) : ''}`,
+    [words.frame.birds]: (one) => one.birds,
+    [words.frame.alerts]: (one) => bad(one.firing),
+    [words.birds.alerting]: (one) => bad(one.alerting),
+    [words.birds.failing]: (one) => bad(one.failing),
+    [words.birds.off]: (one) => one.off,
+    [words.birds.flights]: (one) => one.succeeded + one.failed,
+    [words.birds.success]: (one) => ({ number: percent(words, successRatio(one)) }),
+  };
   return listPage(page, view, {
     ...{ section: 'nests', title: words.frame.nests, lead: words.birds.nestsLead, json: 'api/v1/nests' },
     fields: ['region', 'nest'],

@@ -8,7 +8,7 @@ import type { Delivery } from '../../../store/outbox-store.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import type { NameOf } from '../../web-options.ts';
 import { alertStanding, deliveryPill, factList, saidActions, withheldList } from '../frame/items.ts';
-import { type Column, dataTable } from '../frame/list-page.ts';
+import { type Columns, dataTable } from '../frame/list-page.ts';
 import type { Html, Page } from '../frame/page.ts';
 import { at, titledPage, when } from '../frame/page-frame.ts';
 import {
@@ -83,20 +83,15 @@ function facts(page: Page, { flight, event }: FlightReport): Html {
     us === 0
       ? words.flight.notKnown
       : html`${at(page, us)} <span class="small soft">${when(page, us)}</span>`;
-  const rows: [string, Html | string][] = [
-    [words.flight.started, moment(flight.startedAtUs)],
-    [words.list.ended, isActive ? '' : moment(flight.endedAtUs)],
-    [
-      words.flight.took,
-      lastedUs === undefined
-        ? ''
-        : `${words.time.took(lastedUs / 1000)}${isActive ? `, ${words.flight.underWay}` : ''}`,
-    ],
-    [words.flight.step, flight.scope || flight.step ? saidStep(flight) : ''],
-    [words.flight.errorType, errorType(page, event)],
-    [words.list.flight, html`<code>${said(flight.flightId, NAME_LENGTH)}</code>`],
-  ];
-  return factList(rows);
+  const took = lastedUs === undefined ? '' : words.time.took(lastedUs / 1000);
+  return factList({
+    [words.flight.started]: moment(flight.startedAtUs),
+    [words.list.ended]: isActive ? '' : moment(flight.endedAtUs),
+    [words.flight.took]: isActive ? `${took}, ${words.flight.underWay}` : took,
+    [words.flight.step]: flight.scope || flight.step ? saidStep(flight) : '',
+    [words.flight.errorType]: errorType(page, event),
+    [words.list.flight]: html`<code>${said(flight.flightId, NAME_LENGTH)}</code>`,
+  });
 }
 
 function errorType({ words }: Page, event: Event | undefined): Html | string {
@@ -123,18 +118,12 @@ function logSection(page: Page, log: FlightLog | undefined): Html {
 <p class="after"><a class="button" href="?log#log">${words.alerts.askAgain}</a></p>`;
   }
   if (log.steps.length === 0) return html`${title}<p class="sheet empty">${words.flight.noLog}</p>`;
-  const columns: Column<FlightStep>[] = [
-    {
-      title: words.flight.at,
-      cell: ({ atUs }) => at(page, atUs),
-    },
-    { title: words.flight.entry, cell: (step) => stepTitle(page, step) },
-    { title: words.flight.step, cell: ({ scope, step }) => saidStep({ scope, step }) },
-    {
-      title: words.list.message,
-      cell: ({ message }) => said(message, STEP_LENGTH),
-    },
-  ];
+  const columns: Columns<FlightStep> = {
+    [words.flight.at]: ({ atUs }) => at(page, atUs),
+    [words.flight.entry]: (step) => stepTitle(page, step),
+    [words.flight.step]: ({ scope, step }) => saidStep({ scope, step }),
+    [words.list.message]: ({ message }) => said(message, STEP_LENGTH),
+  };
   return html`${title}${dataTable(words.flight.log, columns, log.steps)}
 ${log.more > 0 ? html`<p class="small soft after">${words.flight.olderEntries(log.more)}</p>` : ''}`;
 }
@@ -160,22 +149,13 @@ function notifiedSection(
 ): Html | string {
   if (flight.status !== 'failed' && deliveries.length + suppressions.length === 0) return '';
   const { root, words } = page;
-  const columns: Column<Delivery>[] = [
-    { title: words.flight.receiver, cell: (one) => plainText(one.receiver, NAME_LENGTH) },
-    {
-      title: words.list.by,
-      cell: (one) =>
-        html`<a href="${root}${deliveryPath(one.id)}">${plainText(nameOf(one), NAME_LENGTH)}</a>`,
-    },
-    {
-      title: words.list.state,
-      cell: ({ state }) => deliveryPill(page, state),
-    },
-    {
-      title: words.flight.at,
-      cell: (one) => when(page, one.settledAtUs || one.createdAtUs),
-    },
-  ];
+  const columns: Columns<Delivery> = {
+    [words.flight.receiver]: (one) => plainText(one.receiver, NAME_LENGTH),
+    [words.list.by]: (one) =>
+      html`<a href="${root}${deliveryPath(one.id)}">${plainText(nameOf(one), NAME_LENGTH)}</a>`,
+    [words.list.state]: ({ state }) => deliveryPill(page, state),
+    [words.flight.at]: (one) => when(page, one.settledAtUs || one.createdAtUs),
+  };
   return html`<h2>${words.flight.notified}</h2>
 ${deliveries.length > 0 ? dataTable(words.flight.notified, columns, deliveries) : html`<p class="sheet empty">${words.flight.nobody}</p>`}
 ${withheldList(page, words.event.never, suppressions)}`;

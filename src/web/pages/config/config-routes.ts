@@ -7,7 +7,7 @@ import type { WriteRecord } from '../../../report.ts';
 import { manyLines, plainText } from '../../../text/plain-text.ts';
 import { listWrites } from '../../requests/read-lists.ts';
 import type { PagesOptions } from '../../web-options.ts';
-import { addListPage, dataTable, type ListView, listPage } from '../frame/list-page.ts';
+import { addListPage, type Columns, dataTable, type ListView, listPage } from '../frame/list-page.ts';
 import { type Html, type Page, pageOf } from '../frame/page.ts';
 import { marked, titledPage, when } from '../frame/page-frame.ts';
 import { MESSAGE_LENGTH, NAME_LENGTH } from '../frame/page-words.ts';
@@ -56,26 +56,14 @@ function renderWritesPage(page: Page, view: ListView<WriteRecord>): Html {
 function writeTable(page: Page, writes: readonly WriteRecord[]): Html {
   const { words } = page;
   const said = words.writes;
-  return dataTable(
-    said.title,
-    [
-      { title: said.at, cell: ({ atUs }) => when(page, atUs) },
-      {
-        title: said.who,
-        cell: ({ who, by, from }) =>
-          html`${who ? html`<bdi>${plainText(who, NAME_LENGTH)}</bdi>` : words.frame.somebody} <span class="small soft">${marked(said.by[by])}${from ? `, ${plainText(from, NAME_LENGTH)}` : ''}</span>`,
-      },
-      {
-        title: said.action,
-        cell: ({ action, asked }) =>
-          html`<code>${plainText(action, MESSAGE_LENGTH)}</code>${asked ? html`<br><bdi class="small soft">${plainText(asked, MESSAGE_LENGTH)}</bdi>` : ''}`,
-      },
-      {
-        title: said.outcome,
-        cell: ({ status }) =>
-          status < 400 ? said.done : html`<span class="pill bad">${said.refused(status)}</span>`,
-      },
-    ],
-    writes,
-  );
+  const columns: Columns<WriteRecord> = {
+    [said.at]: ({ atUs }) => when(page, atUs),
+    [said.who]: ({ who, by, from }) =>
+      html`${who ? html`<bdi>${plainText(who, NAME_LENGTH)}</bdi>` : words.frame.somebody} <span class="small soft">${marked(said.by[by])}${from ? `, ${plainText(from, NAME_LENGTH)}` : ''}</span>`,
+    [said.action]: ({ action, asked }) =>
+      html`<code>${plainText(action, MESSAGE_LENGTH)}</code>${asked ? html`<br><bdi class="small soft">${plainText(asked, MESSAGE_LENGTH)}</bdi>` : ''}`,
+    [said.outcome]: ({ status }) =>
+      status < 400 ? said.done : html`<span class="pill bad">${said.refused(status)}</span>`,
+  };
+  return dataTable(said.title, columns, writes);
 }

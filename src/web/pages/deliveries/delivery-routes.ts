@@ -11,7 +11,7 @@ import type { PagesOptions } from '../../web-options.ts';
 import { selection } from '../frame/filter-form.ts';
 import { fieldsOf } from '../frame/form.ts';
 import { alertLine, deliveryPill, eventLine, factList } from '../frame/items.ts';
-import { addListPage, type Column, dataTable, type ListView, listPage } from '../frame/list-page.ts';
+import { addListPage, type Columns, dataTable, type ListView, listPage } from '../frame/list-page.ts';
 import { type Html, type Page, pageOf } from '../frame/page.ts';
 import { at, exactly, titledPage, unknownPage, when } from '../frame/page-frame.ts';
 import { alertTitle, DELIVERY_TONES, MESSAGE_LENGTH, NAME_LENGTH, said } from '../frame/page-words.ts';
@@ -86,31 +86,20 @@ function renderDeliveriesPage(
   });
 }
 
-function columnsOf(page: Page): Column<ListedDelivery>[] {
+function columnsOf(page: Page): Columns<ListedDelivery> {
   const { root, words } = page;
-  return [
-    {
-      title: words.alert.receiver,
-      cell: ({ id, receiver }) =>
-        html`<a href="${root}${deliveryPath(id)}">${plainText(receiver, NAME_LENGTH)}</a>`,
-    },
-    {
-      title: words.deliveries.about,
-      cell: ({ about, aboutMore }) =>
-        html`<bdi>${plainText(about, MESSAGE_LENGTH)}</bdi>${aboutMore > 0 ? ` ${words.deliveries.more(aboutMore)}` : ''}`,
-    },
-    { title: words.list.by, cell: ({ integration }) => plainText(integration, NAME_LENGTH) },
-    { title: words.list.state, cell: ({ state }) => deliveryPill(page, state) },
-    {
-      title: words.deliveries.queued,
-      cell: ({ createdAtUs }) => when(page, createdAtUs),
-    },
-    { title: words.deliveries.tries, cell: ({ attempts }) => String(attempts), isNumber: true },
-    {
-      title: words.deliveries.error,
-      cell: ({ lastError }) => (lastError ? html`<bdi>${plainText(lastError, MESSAGE_LENGTH)}</bdi>` : ''),
-    },
-  ];
+  return {
+    [words.alert.receiver]: ({ id, receiver }) =>
+      html`<a href="${root}${deliveryPath(id)}">${plainText(receiver, NAME_LENGTH)}</a>`,
+    [words.deliveries.about]: ({ about, aboutMore }) =>
+      html`<bdi>${plainText(about, MESSAGE_LENGTH)}</bdi>${aboutMore > 0 ? ` ${words.deliveries.more(aboutMore)}` : ''}`,
+    [words.list.by]: ({ integration }) => plainText(integration, NAME_LENGTH),
+    [words.list.state]: ({ state }) => deliveryPill(page, state),
+    [words.deliveries.queued]: ({ createdAtUs }) => when(page, createdAtUs),
+    [words.deliveries.tries]: ({ attempts }) => attempts,
+    [words.deliveries.error]: ({ lastError }) =>
+      lastError ? html`<bdi>${plainText(lastError, MESSAGE_LENGTH)}</bdi>` : '',
+  };
 }
 
 function testForm({ root, words }: Page, receivers: readonly string[]): Html | string {
@@ -143,16 +132,16 @@ function renderDeliveryPage(page: Page, { delivery, notification, message }: Del
   return titledPage(page, {
     ...{ section: 'deliveries', title, icon: tone, isLive: true },
     json: `api/v1/deliveries/${encodeURIComponent(id)}`,
-    main: html`${factList([
-      [words.list.state, deliveryPill(page, state)],
-      [words.deliveries.queued, html`${at(page, createdAtUs)}, ${when(page, createdAtUs)}`],
-      [words.list.ended, settledAtUs > 0 ? html`${at(page, settledAtUs)}, ${when(page, settledAtUs)}` : ''],
-      [words.delivery.nextTry, isWaiting ? when(page, delivery.nextAttemptAtUs) : ''],
-      [words.deliveries.tries, String(attempts)],
-      [words.deliveries.error, clean(lastError, TEXT_LENGTH)],
-      [words.delivery.refusedBy, clean(delivery.refusedBy ?? '', TEXT_LENGTH)],
-      [words.delivery.remaining, clean(delivery.remaining?.join(', ') ?? '', MESSAGE_LENGTH)],
-    ])}
+    main: html`${factList({
+      [words.list.state]: deliveryPill(page, state),
+      [words.deliveries.queued]: html`${at(page, createdAtUs)}, ${when(page, createdAtUs)}`,
+      [words.list.ended]: settledAtUs > 0 ? html`${at(page, settledAtUs)}, ${when(page, settledAtUs)}` : '',
+      [words.delivery.nextTry]: isWaiting ? when(page, delivery.nextAttemptAtUs) : '',
+      [words.deliveries.tries]: String(attempts),
+      [words.deliveries.error]: clean(lastError, TEXT_LENGTH),
+      [words.delivery.refusedBy]: clean(delivery.refusedBy ?? '', TEXT_LENGTH),
+      [words.delivery.remaining]: clean(delivery.remaining?.join(', ') ?? '', MESSAGE_LENGTH),
+    })}
 ${
   state === 'dead'
     ? html`<form method="post" action="${root}deliveries/retry" class="actions"><input type="hidden" name="id" value="${id}"><button>${words.delivery.retry}</button></form>

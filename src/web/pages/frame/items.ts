@@ -64,8 +64,8 @@ export function alertStanding(page: Page, alert: Alert, isAcknowledged = false):
 }
 
 /** Names with their values; what has no value is left out. */
-export function factList(rows: readonly (readonly [name: string, value: Html | string | undefined])[]): Html {
-  return html`<dl class="sheet">${rows.map(([name, value]) => value && html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
+export function factList(facts: Readonly<Record<string, Html | string | undefined>>): Html {
+  return html`<dl class="sheet">${Object.entries(facts).map(([name, value]) => value && html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
 }
 
 /** An event as an item of a list; `stamp` says when it occurred. */

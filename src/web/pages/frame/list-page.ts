@@ -125,34 +125,29 @@ function withCursor(given: URLSearchParams, cursor: string | undefined): string 
   return `?${query}`;
 }
 
-export interface Column<Row> {
-  readonly title: string;
-  readonly cell: (row: Row) => Html | string;
-  /** Whether it is a number, which is aligned right. */
-  readonly isNumber?: boolean;
-}
+/** What stands in a cell. A number, which may be marked up, is aligned right. */
+type Cell = Html | string | number | { readonly number: Html | string };
 
-/** The first column names the row. `caption` is only for screen readers. */
-export function dataTable<Row>(caption: string, columns: readonly Column<Row>[], rows: readonly Row[]): Html {
+/** The title of each column, and its cell for a row. The first one names the row. */
+export type Columns<Row> = Readonly<Record<string, (row: Row) => Cell>>;
+
+/** `caption` is only for screen readers. */
+export function dataTable<Row>(caption: string, columns: Columns<Row>, rows: readonly Row[]): Html {
+  const lines = rows.map((row) =>
+    Object.entries(columns).map(([title, cellOf]) => {
+      const cell = cellOf(row);
+      const isMarked = typeof cell === 'object' && 'number' in cell;
+      const isNumber = isMarked || typeof cell === 'number';
+      return { title, shown: isMarked ? cell.number : cell, align: isNumber ? html` class="number"` : '' };
+    }),
+  );
   // The roles preserve the table for screen readers where the style turns cells into blocks.
-  const heads = columns.map(
-    ({ title, isNumber }) => html`<th scope="col" role="columnheader"${numeric(isNumber)}>${title}</th>`,
-  );
-  const lines = rows.map(
-    (row) =>
-      html`<tr role="row">${columns.map(({ title, cell, isNumber }, index) =>
-        index === 0
-          ? html`<th scope="row" role="rowheader">${cell(row)}</th>`
-          : html`<td role="cell" data-title="${title}"${numeric(isNumber)}>${cell(row)}</td>`,
-      )}</tr>`,
-  );
   return html`<div class="sheet"><table class="data" role="table">
 <caption class="heard">${caption}</caption>
-<thead role="rowgroup"><tr role="row">${heads}</tr></thead>
-<tbody role="rowgroup">${lines}</tbody>
+<thead role="rowgroup"><tr role="row">${Object.keys(columns).map((title, index) => html`<th scope="col" role="columnheader"${lines[0]?.[index]?.align ?? ''}>${title}</th>`)}</tr></thead>
+<tbody role="rowgroup">${lines.map(
+    ([first, ...others]) =>
+      html`<tr role="row"><th scope="row" role="rowheader">${first!.shown}</th>${others.map(({ title, shown, align }) => html`<td role="cell" data-title="${title}"${align}>${shown}</td>`)}</tr>`,
+  )}</tbody>
 </table></div>`;
-}
-
-function numeric(isNumber: boolean | undefined): Html | string {
-  return isNumber ? html` class="number"` : '';
 }

@@ -7,7 +7,7 @@ import type { RoutedAlert } from '../../../operator/read-alerts.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { formatDuration } from '../../../time/duration.ts';
 import { isNarrowed, SEVERITIES } from '../frame/filter-form.ts';
-import { type Column, dataTable, listPage } from '../frame/list-page.ts';
+import { type Columns, dataTable, listPage } from '../frame/list-page.ts';
 import type { Html, Page } from '../frame/page.ts';
 import { marked, when } from '../frame/page-frame.ts';
 import {
@@ -98,17 +98,14 @@ ${select(
 </form>`;
 }
 
-function columnsOf(page: Page): Column<Silence>[] {
+function columnsOf(page: Page): Columns<Silence> {
   const { words } = page;
-  return [
-    {
-      title: words.silences.matchers,
-      cell: ({ matchers }) =>
-        html`<bdi>${plainText(matchers.map(formatMatcher).join(', '), MESSAGE_LENGTH)}</bdi>`,
-    },
-    { title: words.silences.why, cell: (one) => html`<bdi>${silenceWords(words, one)}</bdi>` },
-    { title: words.list.ended, cell: ({ endsAtUs }) => when(page, endsAtUs) },
-  ];
+  return {
+    [words.silences.matchers]: ({ matchers }) =>
+      html`<bdi>${plainText(matchers.map(formatMatcher).join(', '), MESSAGE_LENGTH)}</bdi>`,
+    [words.silences.why]: (one) => html`<bdi>${silenceWords(words, one)}</bdi>`,
+    [words.list.ended]: ({ endsAtUs }) => when(page, endsAtUs),
+  };
 }
 
 /** The labels that can be chosen. */
