@@ -1,4 +1,5 @@
 /** What commands ask and hear of the person at the terminal. */
+import { once } from 'node:events';
 import { createInterface, type ReadLineOptions } from 'node:readline';
 import { NestwatchError } from '../errors.ts';
 import type { Edge } from '../process-io.ts';
@@ -36,14 +37,21 @@ export function authorOf(
   throw new NestwatchError('usage', `say with --author who ${who}: others see it`);
 }
 
+/** Aborts at the first SIGINT or SIGTERM, until it is released. */
+export function hearStop(edge: Edge): { readonly signal: AbortSignal; release(): void } {
+  const stop = new AbortController();
+  const heard = (['SIGINT', 'SIGTERM'] as const).map((name) => edge.onSignal(name, () => stop.abort()));
+  return {
+    signal: stop.signal,
+    release() {
+      for (const cancel of heard) cancel();
+    },
+  };
+}
+
 /** Resolves at the first SIGINT or SIGTERM. */
-export function untilStopped(edge: Edge): Promise<void> {
-  return new Promise((resolve) => {
-    const cancels = (['SIGINT', 'SIGTERM'] as const).map((name) =>
-      edge.onSignal(name, () => {
-        for (const cancel of cancels) cancel();
-        resolve();
-      }),
-    );
-  });
+export async function untilStopped(edge: Edge): Promise<void> {
+  const { signal, release } = hearStop(edge);
+  await once(signal, 'abort');
+  release();
 }

@@ -14,14 +14,19 @@ import { type ReadFile, UnfitFile, whyUnreadable } from '../document/read-file.t
 import { NestwatchError } from '../errors.ts';
 import type { Edge } from '../process-io.ts';
 
+/** The option of every command that reads a configuration. */
+export interface ConfigOptions {
+  readonly configFile?: string | undefined;
+}
+
 const PLACES = ['./nestwatch.yaml', '/etc/nestwatch/nestwatch.yaml'];
 
 /**
  * The given file, else `$NESTWATCH_CONFIG`, else the first of the usual places that exists. Throws `usage` if there
  * is none.
  */
-export function findConfigFile(edge: Edge, given?: string): string {
-  const named = given ?? edge.environment.NESTWATCH_CONFIG;
+export function findConfigFile(edge: Edge, { configFile }: ConfigOptions): string {
+  const named = configFile ?? edge.environment.NESTWATCH_CONFIG;
   const file = named || PLACES.find((place) => existsSync(place));
   if (file) return file;
   throw new NestwatchError(
@@ -39,15 +44,7 @@ const WITHOUT_WAITING = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_
  * Reads a regular file without waiting. Files are read again while the process runs, so a pipe or a device in the place
  * of one would stop it.
  */
-export const readFile: ReadFile = (path, mostBytes) => {
-  const file = openSync(path, WITHOUT_WAITING);
-  try {
-    refuseUnfit(fstatSync(file));
-    return readBounded(file, mostBytes);
-  } finally {
-    closeSync(file);
-  }
-};
+export const readFile = readGiven();
 
 /** The same in the background: a mount that never answers holds a thread, and nothing else. */
 export const readFileLater: ReadFileLater = async (path, mostBytes) => {
@@ -74,26 +71,22 @@ function refuseUnfit(stat: Stats): void {
  * Reads the configuration that was given to a command, which may be a pipe from another one; what it names must be
  * regular files.
  */
-export function readGiven(given: string): ReadFile {
+export function readGiven(given?: string): ReadFile {
   return (path, mostBytes) => {
-    if (path !== given) return readFile(path, mostBytes);
-    const file = openSync(path, constants.O_RDONLY);
+    const file = openSync(path, path === given ? constants.O_RDONLY : WITHOUT_WAITING);
     try {
-      return readBounded(file, mostBytes);
+      if (path !== given) refuseUnfit(fstatSync(file));
+      // One byte more shows that there is more.
+      const bytes = Buffer.allocUnsafe(mostBytes + 1);
+      let length = 0;
+      for (let read = -1; read !== 0; length += read) {
+        read = readSync(file, bytes, length, bytes.length - length, null);
+      }
+      return bounded(bytes, length);
     } finally {
       closeSync(file);
     }
   };
-}
-
-function readBounded(file: number, mostBytes: number): string {
-  // One byte more shows that there is more.
-  const bytes = Buffer.allocUnsafe(mostBytes + 1);
-  let length = 0;
-  for (let read = -1; read !== 0; length += read) {
-    read = readSync(file, bytes, length, bytes.length - length, null);
-  }
-  return bounded(bytes, length);
 }
 
 function bounded(bytes: Buffer, length: number): string {

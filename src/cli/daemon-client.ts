@@ -14,10 +14,9 @@ import {
 import type { Edge } from '../process-io.ts';
 import { type Secret, withoutSecrets } from '../secret.ts';
 import { plainText } from '../text/plain-text.ts';
-import { findConfigFile, readGiven, secretInFile } from './config-file.ts';
+import { type ConfigOptions, findConfigFile, readGiven, secretInFile } from './config-file.ts';
 
-export interface DaemonOptions {
-  readonly configFile: string | undefined;
+export interface DaemonOptions extends ConfigOptions {
   readonly url: string | undefined;
   readonly tokenFile: string | undefined;
 }
@@ -69,7 +68,7 @@ export async function askAnyDaemon(
   timeoutMs: number,
 ): Promise<HttpResponse> {
   if (options.url !== undefined) return askDaemon(edge, options, request, timeoutMs);
-  const file = findConfigFile(edge, options.configFile);
+  const file = findConfigFile(edge, options);
   const { listen, isTls } = guessListen({ file, environment: edge.environment, readFile: readGiven(file) });
   const host = hostOf(listen);
   const plain = { url: `http://${host}`, token: undefined };
@@ -191,7 +190,7 @@ function addressOf(edge: Edge, options: DaemonOptions, needed: Scope): Address {
     const token = options.tokenFile === undefined ? undefined : secretInFile(options.tokenFile).trim();
     return { url: withoutTrailingSlash(options.url), token };
   }
-  const file = findConfigFile(edge, options.configFile);
+  const file = findConfigFile(edge, options);
   const web = loadWebConfig({ file, environment: edge.environment, readFile: readGiven(file) });
   const host = hostOf(web);
   const token = tokenFor(web, needed)?.reveal();

@@ -6,7 +6,12 @@ import { FileRereads, MOST_CONFIG_BYTES, type ReadFile, whyUnreadable } from '..
 import type { Edge } from '../process-io.ts';
 import { secretsIn } from '../secret.ts';
 import { exposedFiles } from '../store/open-store.ts';
-import { readFile, readFileLater, readGiven } from './config-file.ts';
+import { type ConfigOptions, findConfigFile, readFile, readFileLater, readGiven } from './config-file.ts';
+
+/** The configuration that the options name, or that of the usual places. Throws `ConfigError` with every mistake. */
+export function configOf(edge: Edge, options: ConfigOptions): Config {
+  return readConfig(edge, findConfigFile(edge, options));
+}
 
 /** Throws `ConfigError` with every mistake. */
 export function readConfig(edge: Edge, file: string): Config {

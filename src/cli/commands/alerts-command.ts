@@ -7,7 +7,8 @@ import { untilStopped } from '../at-terminal.ts';
 import { filterArguments, filterParameters, readMatcherArguments } from '../command-arguments.ts';
 import type { Answer } from '../command-rows.ts';
 import { type DaemonOptions, daemonJson, type PrintOptions } from '../daemon-client.ts';
-import { type Columns, type Layout, layoutOf, shown, table } from '../terminal-text.ts';
+import { type Layout, layoutOf, shown } from '../terminal-text.ts';
+import { listText, type PrintedList } from './printed-lists.ts';
 
 interface AlertsOptions extends PrintOptions {
   readonly active: boolean;
@@ -72,21 +73,24 @@ export async function matchingAlerts(
 
 const SEVERITIES = ['info', 'warning', 'critical'];
 
-const COLUMNS: Columns<GettableAlert> = {
-  SEVERITY: ({ labels }) => shown(labels.severity ?? ''),
-  STARTED: ({ startsAt }) => ({ at: startsAt }),
-  ALERTNAME: ({ labels }) => shown(labels.alertname ?? ''),
-  STATE: ({ status }) => status.state,
-  SUMMARY: ({ annotations }) => shown(annotations.summary ?? ''),
-  MESSAGE: ({ annotations }) => shown(annotations.description ?? ''),
+const ALERTS: PrintedList<GettableAlert> = {
+  columns: {
+    SEVERITY: ({ labels }) => shown(labels.severity ?? ''),
+    STARTED: ({ startsAt }) => ({ at: startsAt }),
+    ALERTNAME: ({ labels }) => shown(labels.alertname ?? ''),
+    STATE: ({ status }) => status.state,
+    SUMMARY: ({ annotations }) => shown(annotations.summary ?? ''),
+    MESSAGE: ({ annotations }) => shown(annotations.description ?? ''),
+  },
+  least: ['STATE', 'ALERTNAME'],
+  none: 'No alerts.\n',
 };
 
 /** The severest first, and of these the latest. */
 export function alertTable(list: readonly GettableAlert[], layout?: Layout): string {
-  if (list.length === 0) return 'No alerts.\n';
   const rank = ({ labels }: GettableAlert) => SEVERITIES.indexOf(labels.severity ?? '');
   const sorted = list.toSorted((a, b) => rank(b) - rank(a) || (a.startsAt < b.startsAt ? 1 : -1));
-  return table(COLUMNS, sorted, layout, { least: ['STATE', 'ALERTNAME'] });
+  return listText(ALERTS, sorted, layout);
 }
 
 const EVERY_MS = 2_000;

@@ -9,12 +9,12 @@ import { OPERATIONS, type Operation, operationOf, targetOf } from '../../service
 import { pageIn } from '../../service/resources.ts';
 import { isConfirmed } from '../at-terminal.ts';
 import { wrongUsage } from '../command-arguments.ts';
-import { findConfigFile, secretInFile } from '../config-file.ts';
-import { readConfig } from '../read-config.ts';
+import { type ConfigOptions, secretInFile } from '../config-file.ts';
+import { configOf } from '../read-config.ts';
 import { jsonText, shownLines } from '../terminal-text.ts';
 import { type CalledRegion, withClient } from '../with-client.ts';
 
-interface ApiOptions {
+interface ApiOptions extends ConfigOptions {
   readonly help: boolean;
   readonly all: boolean;
   readonly yes: boolean;
@@ -22,7 +22,6 @@ interface ApiOptions {
   readonly body?: string;
   readonly baseUrl?: string;
   readonly tokenFile?: string;
-  readonly configFile?: string;
 }
 
 const TIMEOUT_MS = 30_000;
@@ -97,7 +96,7 @@ function parseExactly(text: string): unknown {
 
 function regionOf(edge: Edge, given: ApiOptions): CalledRegion {
   if (given.baseUrl !== undefined) return directRegion(edge, given.baseUrl, given);
-  const { regions } = readConfig(edge, findConfigFile(edge, given.configFile));
+  const { regions } = configOf(edge, given);
   const names = regions.map(({ name }) => name).join(', ');
   const region = given.region === undefined && regions.length === 1 ? regions[0] : undefined;
   const found = region ?? regions.find(({ name }) => name === given.region);

@@ -32,7 +32,7 @@ export async function checkConfig(
   const found: object[] = [];
   let exit = 0;
   let isWarned = false;
-  for (const file of files.length > 0 ? files : [findConfigFile(edge)]) {
+  for (const file of files.length > 0 ? files : [findConfigFile(edge, {})]) {
     const result = read(edge, file);
     if (result instanceof ConfigError) {
       exit = ERRORS.config_invalid.exit;

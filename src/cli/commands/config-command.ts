@@ -9,13 +9,13 @@ import { hashPassword } from '../../http/password-hash.ts';
 import type { Edge } from '../../process-io.ts';
 import { askLine } from '../at-terminal.ts';
 import type { Answer } from '../command-rows.ts';
-import { findConfigFile } from '../config-file.ts';
+import { type ConfigOptions, findConfigFile } from '../config-file.ts';
 import { readConfig, readDocument } from '../read-config.ts';
 import { shownLines } from '../terminal-text.ts';
 
 /** Prints the effective configuration without its secrets. Throws `ConfigError` if it has mistakes. */
-export function configShow(edge: Edge, options: { readonly configFile: string | undefined }): Answer {
-  const file = findConfigFile(edge, options.configFile);
+export function configShow(edge: Edge, options: ConfigOptions): Answer {
+  const file = findConfigFile(edge, options);
   readConfig(edge, file);
   const config = effectiveConfig(readDocument(edge, file));
   return { json: config, text: `${shownLines(stringify(config, { lineWidth: 0 })).trimEnd()}\n` };

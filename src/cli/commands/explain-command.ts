@@ -3,13 +3,19 @@ import { spawn } from 'node:child_process';
 import { NestwatchError } from '../../errors.ts';
 import type { Reference } from '../../operator/find-reference.ts';
 import type { Edge } from '../../process-io.ts';
-import { durationWords, howMany } from '../../text/instant-words.ts';
+import { durationWords } from '../../text/instant-words.ts';
 import type { explanationJson } from '../../web/api/alert-json.ts';
 import type { Answer } from '../command-rows.ts';
 import { askDaemon, daemonJson, daemonUrl, type PrintOptions } from '../daemon-client.ts';
-import { shown, shownList, shownSentence, shownTime } from '../terminal-text.ts';
-import type { Delivery } from './printed-lists.ts';
-import { alertsShow, birdsShow, deliveriesShow, findingLines, flightsShow } from './show-one.ts';
+import { shown, shownSentence, shownTime } from '../terminal-text.ts';
+import {
+  alertsShow,
+  birdsShow,
+  deliveriesShow,
+  deliveryLine,
+  findingLines,
+  flightsShow,
+} from './show-one.ts';
 
 type Explanation = ReturnType<typeof explanationJson>;
 
@@ -87,15 +93,6 @@ function linesOf(data: Explanation): string[] {
       ...one.deliveries.map(deliveryLine),
     ]),
   ];
-}
-
-function deliveryLine(one: Delivery): string {
-  const at = one.settled_at ?? one.next_attempt_at;
-  const when = one.settled_at ? shownTime(at) : `next try ${shownTime(at)}`;
-  const tries = howMany(one.attempts, 'try', 'tries');
-  // Delivered ones may have an error too: some recipients of a mail may have been refused.
-  const error = one.last_error ? `: ${shownList(one.last_error)}` : '';
-  return `  by ${shown(one.integration_name)}: ${one.state}, ${when}, ${tries} (${shown(one.id)})${error}`;
 }
 
 const OPEN_TIMEOUT_MS = 30_000;

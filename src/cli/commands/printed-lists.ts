@@ -15,13 +15,17 @@ export interface ListOptions extends PrintOptions {
   readonly limit?: string | undefined;
 }
 
-interface List<Item> {
-  readonly name: ListName;
+/** What is printed of some things of one sort. */
+export interface PrintedList<Item> {
   readonly columns: Columns<Item>;
   /** The columns that a narrow terminal can do without, the first one most easily. */
   readonly least: readonly string[];
   /** Printed for an empty list. */
   readonly none: string;
+}
+
+interface List<Item> extends PrintedList<Item> {
+  readonly name: ListName;
 }
 
 const DEFAULT_LIMIT = '100';
@@ -164,7 +168,7 @@ export async function printList(
 }
 
 export function listText<Item>(
-  { columns, least, none }: List<Item>,
+  { columns, least, none }: PrintedList<Item>,
   items: readonly Item[],
   layout?: Layout,
 ): string {

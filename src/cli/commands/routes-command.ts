@@ -6,21 +6,17 @@ import { type Route, routesFor } from '../../domain/routing/route.ts';
 import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import type { Answer } from '../command-rows.ts';
-import { findConfigFile } from '../config-file.ts';
-import { readConfig } from '../read-config.ts';
+import type { ConfigOptions } from '../config-file.ts';
+import { configOf } from '../read-config.ts';
 
-interface RoutesOptions {
-  readonly configFile: string | undefined;
-}
-
-export function routesShow(edge: Edge, options: RoutesOptions): Answer {
-  const { route } = readConfig(edge, findConfigFile(edge, options.configFile));
+export function routesShow(edge: Edge, options: ConfigOptions): Answer {
+  const { route } = configOf(edge, options);
   return { json: routeJson(route), text: `Routing tree:\n.\n${branch(route, '', '', true)}\n` };
 }
 
 /** Prints the receivers that alerts with these labels reach, in the order of the routes. */
-export function routesTest(edge: Edge, labels: readonly string[], options: RoutesOptions): Answer {
-  const { route } = readConfig(edge, findConfigFile(edge, options.configFile));
+export function routesTest(edge: Edge, labels: readonly string[], options: ConfigOptions): Answer {
+  const { route } = configOf(edge, options);
   const receivers = routesFor(route, readLabels(labels)).map((one) => one.receiver);
   return { json: receivers, text: `${receivers.join(',')}\n` };
 }

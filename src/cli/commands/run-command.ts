@@ -10,7 +10,7 @@ import { createStormHeap } from '../../storm-heap.ts';
 import { howMany } from '../../text/instant-words.ts';
 import { sleep } from '../../time/clock.ts';
 import { VERSION } from '../../version.ts';
-import { findConfigFile, readFile } from '../config-file.ts';
+import { type ConfigOptions, findConfigFile, readFile } from '../config-file.ts';
 import { migrateElsewhere } from '../migrate-elsewhere.ts';
 import { type ConfigFile, openConfigFile, readWarnings } from '../read-config.ts';
 
@@ -26,8 +26,7 @@ const GIVE_BACK_MS = 2_000;
 /** The exit code if the service or a receiver failed. */
 const NOT_ALL_DONE = 4;
 
-interface RunOptions {
-  readonly configFile?: string | undefined;
+interface RunOptions extends ConfigOptions {
   readonly once: boolean;
   readonly 'log.level': string;
   readonly 'log.format'?: 'json' | 'pretty' | undefined;
@@ -39,7 +38,7 @@ interface RunOptions {
 
 /** Runs the daemon. Resolves to the exit code after SIGTERM or SIGINT; a second one ends it at once. */
 export async function run(edge: Edge, options: RunOptions): Promise<number> {
-  const file = findConfigFile(edge, options.configFile);
+  const file = findConfigFile(edge, options);
   const configFile = openConfigFile(edge, file);
   const config = configFile.read();
   refuseFurtherPod(config, edge.environment.NESTWATCH_POD_INDEX);

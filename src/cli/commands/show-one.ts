@@ -50,6 +50,16 @@ export function findingLines(findings: ShownAlert['findings']): string[] {
   );
 }
 
+/** How far a delivery is, indented below what it belongs to. */
+export function deliveryLine(one: Delivery): string {
+  const at = one.settled_at ?? one.next_attempt_at;
+  const when = one.settled_at ? shownTime(at) : `next try ${shownTime(at)}`;
+  const tries = howMany(one.attempts, 'try', 'tries');
+  // Delivered ones may have an error too: some recipients of a mail may have been refused.
+  const error = one.last_error ? `: ${shownList(one.last_error)}` : '';
+  return `  by ${shown(one.integration_name)}: ${one.state}, ${when}, ${tries} (${shown(one.id)})${error}`;
+}
+
 function alertLines(data: ShownAlert): string[] {
   const labels = Object.entries(data.labels).map(([name, value]) => `${shown(name)}=${shown(value)}`);
   const ended = data.state === 'resolved' ? `, ended ${shownTime(data.endsAt)}` : '';
@@ -70,10 +80,7 @@ function alertLines(data: ShownAlert): string[] {
     `routed     to ${data.receivers.map(shown).join(', ') || 'no receiver'}`,
     ...data.notifications.flatMap((one) => [
       `notified   ${shown(one.receiver)} at ${shownTime(one.created_at)} as ${shown(one.reason)}`,
-      ...one.deliveries.map(
-        (delivery) =>
-          `  by ${shown(delivery.integration_name)}: ${delivery.state} (${shown(delivery.id)})${delivery.last_error ? `: ${shown(delivery.last_error)}` : ''}`,
-      ),
+      ...one.deliveries.map(deliveryLine),
     ]),
     ...data.episodes.map(
       (one) =>

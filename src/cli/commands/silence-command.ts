@@ -19,16 +19,9 @@ import {
 } from '../command-arguments.ts';
 import type { Answer } from '../command-rows.ts';
 import { daemonJson, type PrintOptions } from '../daemon-client.ts';
-import {
-  type Columns,
-  type Layout,
-  layoutOf,
-  linesOfIds,
-  shown,
-  shownTime,
-  table,
-} from '../terminal-text.ts';
+import { layoutOf, linesOfIds, shown, shownTime } from '../terminal-text.ts';
 import { alertTable, FILTER, matchingAlerts } from './alerts-command.ts';
+import { listText, type PrintedList } from './printed-lists.ts';
 
 interface SilenceAddOptions extends PrintOptions {
   readonly duration: string;
@@ -145,7 +138,9 @@ export async function silenceList(
     (one) =>
       (createdBy === undefined || one.createdBy === createdBy) && (ids.length === 0 || ids.includes(one.id)),
   );
-  const text = options.quiet ? linesOfIds(list.map(({ id }) => id)) : silencesText(list, layoutOf(edge, {}));
+  const text = options.quiet
+    ? linesOfIds(list.map(({ id }) => id))
+    : listText(SILENCES, list, layoutOf(edge, {}));
   return { json: list, text };
 }
 
@@ -162,21 +157,19 @@ export async function silenceExpire(
   return { json: { expired: ids }, text: '' };
 }
 
-const COLUMNS: Columns<DaemonSilence> = {
-  ID: ({ id }) => shown(id),
-  STATE: ({ status }) => status.state,
-  MATCHERS: (one) => shown(one.alertId === undefined ? matcherText(one) : `acknowledged: ${one.alertId}`),
-  ENDS: ({ alertId, endsAt }) => (alertId === undefined ? { at: endsAt } : 'when resolved'),
-  RECURS: ({ recurrence: one }) => (one ? shown(`${one.duration} at ${one.cron} ${one.timezone}`) : ''),
-  'CREATED BY': ({ createdBy }) => shown(createdBy),
-  COMMENT: ({ comment }) => shown(comment),
+const SILENCES: PrintedList<DaemonSilence> = {
+  columns: {
+    ID: ({ id }) => shown(id),
+    STATE: ({ status }) => status.state,
+    MATCHERS: (one) => shown(one.alertId === undefined ? matcherText(one) : `acknowledged: ${one.alertId}`),
+    ENDS: ({ alertId, endsAt }) => (alertId === undefined ? { at: endsAt } : 'when resolved'),
+    RECURS: ({ recurrence: one }) => (one ? shown(`${one.duration} at ${one.cron} ${one.timezone}`) : ''),
+    'CREATED BY': ({ createdBy }) => shown(createdBy),
+    COMMENT: ({ comment }) => shown(comment),
+  },
+  least: ['RECURS', 'STATE', 'CREATED BY', 'ID'],
+  none: 'No silences.\n',
 };
-
-function silencesText(list: readonly DaemonSilence[], layout: Layout): string {
-  return list.length === 0
-    ? 'No silences.\n'
-    : table(COLUMNS, list, layout, { least: ['RECURS', 'STATE', 'CREATED BY', 'ID'] });
-}
 
 function matcherText({ matchers }: DaemonSilence): string {
   return matchers.map((one) => formatMatcher(matcherParts(one))).join(' ');

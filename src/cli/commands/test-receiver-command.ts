@@ -14,13 +14,12 @@ import { compileTemplate, TemplateError, type TemplateUse } from '../../template
 import { SAMPLE_OF_SEVERAL, SAMPLE_VARIABLES } from '../../templates/variables.ts';
 import { VERSION } from '../../version.ts';
 import type { Answer } from '../command-rows.ts';
-import { findConfigFile, textOfFile } from '../config-file.ts';
-import { readConfig } from '../read-config.ts';
+import { type ConfigOptions, textOfFile } from '../config-file.ts';
+import { configOf } from '../read-config.ts';
 import { jsonText } from '../terminal-text.ts';
 import { reasonOf } from './check-online.ts';
 
-interface TestReceiverOptions {
-  readonly configFile?: string | undefined;
+interface TestReceiverOptions extends ConfigOptions {
   readonly resolved: boolean;
   /** Whether to print instead of sending. */
   readonly dryRun: boolean;
@@ -40,7 +39,7 @@ interface Taken {
 
 /** Sends a sample through every integration of a receiver, one after another, and prints the results. */
 export async function testReceiver(edge: Edge, name: string, options: TestReceiverOptions): Promise<number> {
-  const config = readConfig(edge, findConfigFile(edge, options.configFile));
+  const config = configOf(edge, options);
   const receiver = receiverOf(config, name);
   if (options.dryRun) return printSamples(edge, config, receiver, options);
   const all: Taken[] = [];
@@ -121,8 +120,7 @@ async function printSamples(
   return isFine ? 0 : ERRORS.config_invalid.exit;
 }
 
-interface RenderOptions {
-  readonly configFile?: string | undefined;
+interface RenderOptions extends ConfigOptions {
   readonly resolved: boolean;
   /** A file with one Liquid template, instead of a receiver. */
   readonly template?: string | undefined;
@@ -143,7 +141,7 @@ export async function render(
     throw new NestwatchError('usage', 'name a receiver, or give --template FILE');
   }
   if (receiver !== undefined) {
-    const config = readConfig(edge, findConfigFile(edge, options.configFile));
+    const config = configOf(edge, options);
     return printSamples(edge, config, receiverOf(config, receiver), options);
   }
   const file = options.template!;

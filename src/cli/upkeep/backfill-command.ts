@@ -6,16 +6,16 @@ import { openStore } from '../../store/open-store.ts';
 import type { Store } from '../../store/store.ts';
 import { howMany } from '../../text/instant-words.ts';
 import { formatInstant } from '../../time/instant.ts';
+import { hearStop } from '../at-terminal.ts';
 import { instantOf, wrongUsage } from '../command-arguments.ts';
 import type { Answer } from '../command-rows.ts';
-import { findConfigFile } from '../config-file.ts';
-import { readConfig } from '../read-config.ts';
+import type { ConfigOptions } from '../config-file.ts';
+import { configOf } from '../read-config.ts';
 import { shown } from '../terminal-text.ts';
 import { openClient } from '../with-client.ts';
 import { createProgressBar } from './progress-bar.ts';
 
-interface BackfillCommand {
-  readonly configFile: string | undefined;
+interface BackfillCommand extends ConfigOptions {
   readonly from: string;
   readonly to: string | undefined;
   readonly region: string | undefined;
@@ -34,7 +34,7 @@ interface Outcome {
  * Reads history into the store while no daemon uses it. If interrupted, the same command continues where it stopped.
  */
 export async function backfillCommand(edge: Edge, options: BackfillCommand): Promise<Answer> {
-  const config = readConfig(edge, findConfigFile(edge, options.configFile));
+  const config = configOf(edge, options);
   const fromUs = instantOf('--from', options.from);
   const nowUs = edge.clock.nowUs();
   const toUs = options.to === undefined ? nowUs : instantOf('--to', options.to);
@@ -53,8 +53,7 @@ export async function backfillCommand(edge: Edge, options: BackfillCommand): Pro
   const regions = config.regions.filter(
     ({ name }) => options.region === undefined || name === options.region,
   );
-  const stop = new AbortController();
-  const heard = (['SIGINT', 'SIGTERM'] as const).map((name) => edge.onSignal(name, () => stop.abort()));
+  const stop = hearStop(edge);
   const { store } = await openStore({ ...config.store, clock: edge.clock });
   const outcomes: Outcome[] = [];
   try {
@@ -66,7 +65,7 @@ export async function backfillCommand(edge: Edge, options: BackfillCommand): Pro
       }
     }
   } finally {
-    for (const release of heard) release();
+    stop.release();
     await store.close();
   }
   const text = outcomes.map((one) => sentenceOf(one, { fromUs, toUs })).join('');

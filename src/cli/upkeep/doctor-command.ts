@@ -12,14 +12,13 @@ import { checkStoreFile } from '../../store/sqlite/upkeep/store-file.ts';
 import { durationWords, howMany } from '../../text/instant-words.ts';
 import { parseDuration } from '../../time/duration.ts';
 import { checkOnline } from '../commands/check-online.ts';
-import { findConfigFile } from '../config-file.ts';
-import { readConfig } from '../read-config.ts';
+import type { ConfigOptions } from '../config-file.ts';
+import { configOf } from '../read-config.ts';
 import { jsonText, shownLines } from '../terminal-text.ts';
 import { bad, type Finding, fine, note } from './examine-finding.ts';
 import { examineRegion } from './examine-region.ts';
 
-interface DoctorOptions {
-  readonly configFile: string | undefined;
+interface DoctorOptions extends ConfigOptions {
   readonly json: boolean;
   /** How long to wait for late entries. */
   readonly watch: string;
@@ -37,7 +36,7 @@ export async function doctor(edge: Edge, options: DoctorOptions): Promise<number
   if (watchMs === undefined) {
     throw new NestwatchError('usage', `--watch must be a duration such as 20s, not ${options.watch}`);
   }
-  const config = readConfig(edge, findConfigFile(edge, options.configFile));
+  const config = configOf(edge, options);
   const all: (Finding & { readonly of: string })[] = [];
   const tell = (of: string, one: Finding) => {
     if (!options.json) {

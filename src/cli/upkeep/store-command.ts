@@ -20,21 +20,24 @@ import type { StoreReport } from '../../store/store.ts';
 import type { Step, TableChange } from '../../store/versions/steps.ts';
 import { tableChanges } from '../../store/versions/table-changes.ts';
 import { howMany } from '../../text/instant-words.ts';
+import { hearStop } from '../at-terminal.ts';
 import type { Answer } from '../command-rows.ts';
+import type { ConfigOptions } from '../config-file.ts';
 import { shown, shownSentence } from '../terminal-text.ts';
 import { createProgressBar } from './progress-bar.ts';
-import { type GivenStore, storePlace } from './store-place.ts';
+import { storePlace } from './store-place.ts';
 
-interface StoreOptions {
-  readonly configFile: string | undefined;
+interface StoreOptions extends ConfigOptions {
+  readonly schema?: string;
+  readonly passwordFile?: string;
 }
 
 /**
  * Writes a backup, even while daemons run. Its format is that of a store in a file, whatever the engine of the
  * original.
  */
-export async function storeBackup(edge: Edge, to: string, options: StoreOptions): Promise<Answer> {
-  const place = storePlace(edge, options.configFile, { named: 'store.url', url: undefined });
+export async function storeBackup(edge: Edge, to: string, options: ConfigOptions): Promise<Answer> {
+  const place = storePlace(edge, options, { named: 'store.url' });
   const from = place.postgres ? await backUpServer(edge, place.postgres, to) : backUpFile(place, to);
   const bytes = statSync(to).size;
   return { json: { from, to, bytes }, text: `${shown(from)} → ${shown(to)}, ${sizeText(bytes)}\n` };
@@ -72,22 +75,17 @@ async function backUpServer(
 }
 
 /** `store` is an address or a file; `store.url` by default. */
-function placeOf(
-  edge: Edge,
-  store: string | undefined,
-  { configFile, schema, passwordFile }: StoreOptions & Pick<GivenStore, 'schema' | 'passwordFile'>,
-): StorePlace {
-  const url =
-    store === undefined || isPostgres(store) || store.startsWith('sqlite:') ? store : `sqlite:${store}`;
+function placeOf(edge: Edge, store: string | undefined, options: StoreOptions): StorePlace {
+  const isAddress = store === undefined || isPostgres(store) || store.startsWith('sqlite:');
   const named = store === undefined ? 'store.url' : 'the store';
-  return storePlace(edge, configFile, { named, url, schema, passwordFile });
+  return storePlace(edge, options, { ...options, named, url: isAddress ? store : `sqlite:${store}` });
 }
 
 /** Checks the store, or a backup of it. Exits with 1 if it is damaged. */
 export async function storeCheck(
   edge: Edge,
   store: string | undefined,
-  options: StoreOptions & Pick<GivenStore, 'schema' | 'passwordFile'>,
+  options: StoreOptions,
 ): Promise<Answer> {
   const report = await examine(edge, store, options);
   const { path, bytes, schema, events, firing, pending, damages } = report;
@@ -104,11 +102,7 @@ export async function storeCheck(
   return { json: { ...report, whole }, text, exit: whole ? 0 : 1 };
 }
 
-async function examine(
-  edge: Edge,
-  store: string | undefined,
-  options: StoreOptions & Pick<GivenStore, 'schema' | 'passwordFile'>,
-): Promise<StoreReport> {
+async function examine(edge: Edge, store: string | undefined, options: StoreOptions): Promise<StoreReport> {
   const place = placeOf(edge, store, options);
   if (!place.postgres) return checkStoreFile(filePath(place.url));
   const { checkPostgresStore } = await import('../../store/postgres/look-at-server.ts');
@@ -122,7 +116,7 @@ async function examine(
 export async function storeMigrate(
   edge: Edge,
   store: string | undefined,
-  options: StoreOptions & Pick<GivenStore, 'schema' | 'passwordFile'>,
+  options: StoreOptions,
   steps?: readonly Step[],
 ): Promise<Answer> {
   const { url, postgres } = placeOf(edge, store, options);
@@ -151,7 +145,7 @@ function sizeText(bytes: number): string {
   return `${(bytes / Number(size)).toFixed(1)} ${unit}`;
 }
 
-interface StoreCopyOptions extends StoreOptions {
+interface StoreCopyOptions extends ConfigOptions {
   readonly from?: string;
   readonly fromSchema?: string;
   readonly fromPasswordFile?: string;
@@ -170,10 +164,10 @@ export async function storeCopy(
   if (options.from === undefined && toUrl === undefined) {
     throw new NestwatchError('usage', 'give --from or --to, or both: the other one is store.url');
   }
-  const from = storePlace(edge, options.configFile, {
+  const from = storePlace(edge, options, {
     ...{ named: '--from', url: options.from, schema: fromSchema, passwordFile: fromPasswordFile },
   });
-  const to = storePlace(edge, options.configFile, {
+  const to = storePlace(edge, options, {
     ...{ named: '--to', url: toUrl, schema: toSchema, passwordFile: toPasswordFile },
   });
   if (nameOf(from) === nameOf(to)) throw new NestwatchError('usage', '--from and --to name the same store');
@@ -197,8 +191,7 @@ export async function storeCopy(
 
 /** Copies with a progress bar. SIGINT and SIGTERM give the copy up. */
 async function showCopy(edge: Edge, source: RowSource, target: RowTarget): Promise<CopiedTable[]> {
-  const stop = new AbortController();
-  const heard = (['SIGINT', 'SIGTERM'] as const).map((name) => edge.onSignal(name, () => stop.abort()));
+  const stop = hearStop(edge);
   const bar = createProgressBar(edge);
   try {
     return await copyStore({
@@ -217,7 +210,7 @@ async function showCopy(edge: Edge, source: RowSource, target: RowTarget): Promi
     });
   } finally {
     bar.end();
-    for (const release of heard) release();
+    stop.release();
   }
 }
 

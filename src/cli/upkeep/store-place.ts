@@ -12,14 +12,14 @@ import { codeOf, NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { secret } from '../../secret.ts';
 import type { StorePlace } from '../../store/copy/copy-store.ts';
-import { findConfigFile, secretInFile } from '../config-file.ts';
-import { readConfig } from '../read-config.ts';
+import { type ConfigOptions, findConfigFile, secretInFile } from '../config-file.ts';
+import { configOf } from '../read-config.ts';
 
-export interface GivenStore {
+interface GivenStore {
   /** The name used in messages: the option that gives `url`. */
   readonly named: string;
   /** Undefined for the configured one. */
-  readonly url: string | undefined;
+  readonly url?: string | undefined;
   readonly schema?: string | undefined;
   readonly passwordFile?: string | undefined;
 }
@@ -28,10 +28,10 @@ export interface GivenStore {
  * Throws `usage` for an invalid address, and `ConfigError`. The configured password, schema and timeout of a server
  * are only used for the same user and database there.
  */
-export function storePlace(edge: Edge, configFile: string | undefined, given: GivenStore): StorePlace {
+export function storePlace(edge: Edge, options: ConfigOptions, given: GivenStore): StorePlace {
   const { named } = given;
   const isTyped = given.url !== undefined;
-  const config = isTyped && !isPostgres(given.url) ? undefined : configured(edge, configFile, isTyped);
+  const config = isTyped && !isPostgres(given.url) ? undefined : configured(edge, options, isTyped);
   const url = given.url ?? config!.store.url;
   if (!isPostgres(url)) {
     if (given.schema === undefined && given.passwordFile === undefined) return { url };
@@ -63,15 +63,14 @@ function isSameServer(one: PostgresAddress, other: PostgresAddress): boolean {
 }
 
 /** With `isOptional`, returns undefined if no file is given and none is found. */
-function configured(edge: Edge, file: string | undefined, isOptional: boolean): Config | undefined {
-  let found: string;
+function configured(edge: Edge, options: ConfigOptions, isOptional: boolean): Config | undefined {
   try {
-    found = findConfigFile(edge, file);
+    findConfigFile(edge, options);
   } catch (error) {
     if (isOptional && codeOf(error) === 'usage') return undefined;
     throw error;
   }
-  return readConfig(edge, found);
+  return configOf(edge, options);
 }
 
 function schemaOf({ named, schema }: GivenStore): string | undefined {
