@@ -1,31 +1,53 @@
 /**
- * Renders one alert as a person in trouble asks: why, since when and how often, what to do, who knows of it, and what
- * happened. Its labels, ids and other episodes are folded away.
+ * Shows one alert as a person in trouble asks: why, since when and how often, what to do, who knows of it, and what
+ * happened, where notes are added. Its labels, ids and other episodes are folded away.
  */
+import type { Context, Hono } from 'hono';
 import { html } from 'hono/html';
+import { mayFly } from '../../../config/sections/regions-section.ts';
 import { type Alert, fingerprint, type Labels, MAX_NOTE_LENGTH } from '../../../domain/alert/alert.ts';
 import { signatureWords } from '../../../domain/alert/error-signature.ts';
-import type { Event } from '../../../domain/alert/event.ts';
-import { alertPath, birdPath, eventPath, flightPath } from '../../../http/page-path.ts';
+import { type Event, wireText } from '../../../domain/alert/event.ts';
+import { flightFailed } from '../../../domain/kinds/failures/flight-failed.ts';
+import { alertPath, birdPath, eventPath, flightPath, idOfPath } from '../../../http/page-path.ts';
 import type { WrittenNote } from '../../../operator/act-on-alerts.ts';
-import type { AlertRecord, AlertSurroundings } from '../../../operator/alert-record.ts';
+import {
+  type AlertRecord,
+  type AlertSurroundings,
+  readAlertRecord,
+  readAlertSurroundings,
+} from '../../../operator/alert-record.ts';
+import type { SentNotification } from '../../../store/outbox-store.ts';
+import type { Transaction } from '../../../store/store.ts';
 import { instantsIn } from '../../../text/instant-words.ts';
 import { manyLines, plainText } from '../../../text/plain-text.ts';
-import type { NameOf } from '../../web-options.ts';
+import { refuse } from '../../requests/query.ts';
+import { birdPlace } from '../../service-place.ts';
+import type { NameOf, PagesOptions } from '../../web-options.ts';
 import { changeLine, flightChart } from '../frame/charts.ts';
-import { nameField } from '../frame/form.ts';
-import { factList } from '../frame/items.ts';
+import { authorOf, checkSignature, fieldsOf, nameField, problemOf, sentence } from '../frame/form.ts';
+import {
+  deliveryLinks,
+  factList,
+  foldedItem,
+  lineItem,
+  messageLine,
+  saidActions,
+  saySame,
+} from '../frame/items.ts';
 import { type Columns, dataTable } from '../frame/list-page.ts';
-import type { Html, Page } from '../frame/page.ts';
-import { at, marked, titledPage, when } from '../frame/page-frame.ts';
+import { type Html, type Page, pageOf } from '../frame/page.ts';
+import { at, marked, titledPage, unknownPage, when } from '../frame/page-frame.ts';
 import {
   alertPlace,
   alertTitle,
   birdTitle,
+  flyLink,
   inReadersZone,
   listsEvents,
   NAME_LENGTH,
   nestLink,
+  placeName,
   receiverPlace,
   regionWord,
   said,
@@ -34,6 +56,7 @@ import {
   severityTone,
   severityWord,
   silenceWords,
+  suppressionWords,
 } from '../frame/page-words.ts';
 import {
   acknowledgementOf,
@@ -44,7 +67,75 @@ import {
   mutePills,
   undoForm,
 } from './alert-item.ts';
-import { timeline } from './alert-timeline.ts';
+
+/** Of one alert. */
+const MOST_ACTIONS = 10;
+
+export function addAlert(pages: Hono, options: PagesOptions): void {
+  const { store, alerting, muting, messages, clock, serviceLinks, noteWriter } = options;
+
+  /** What can be done about failed Flights, and what was done, or not, and why; empty for other alerts. */
+  async function again(tx: Transaction, page: Page, { alert, events }: AlertRecord) {
+    const { region = '', bird_id: birdId = '' } = alert.labels;
+    const isMeant =
+      alert.alertname === flightFailed.name && alert.state === 'firing' && mayFly(alerting, region);
+    const bird = isMeant ? await tx.birds.find(region, birdId) : undefined;
+    if (!bird) return '';
+    const flightId = String(events[0]?.event.attributes.flight_id ?? '');
+    const actions = await tx.actions.ofBird(region, birdId, MOST_ACTIONS);
+    const ofEpisode = actions.filter(({ wantedAtUs }) => wantedAtUs >= alert.startsAtUs);
+    return html`${saidActions(page, ofEpisode)}${flyLink(page, bird, flightId, serviceLinks(birdPlace(bird)).bird)}`;
+  }
+
+  async function show(
+    c: Context,
+    id: string | undefined,
+    note: WrittenNote,
+    problem = '',
+  ): Promise<Response> {
+    const page = pageOf(c, clock);
+    const { unknown, unknownLead } = page.words.alert;
+    const found =
+      id === undefined
+        ? undefined
+        : await store.transaction(async (tx) => {
+            const record = await readAlertRecord(tx, id, alerting, await muting(tx, page.nowUs));
+            return (
+              record && {
+                record,
+                around: await readAlertSurroundings(tx, record),
+                fly: await again(tx, page, record),
+              }
+            );
+          });
+    if (!found) return c.html(unknownPage(page, 'alerts', unknown, unknownLead), 404);
+    const { record, around } = found;
+    const form = { ...note, problem, isOpen: noteWriter.isOpen(record.alert.labels) };
+    const beside = { nameOf: messages.nameOf, again: found.fly };
+    return c.html(renderAlertPage(page, record, around, beside, form), problem === '' ? 200 : 400);
+  }
+
+  pages.get('/alerts/*', (c) => {
+    const { pathname } = new URL(c.req.url);
+    return show(c, idOfPath(pathname.slice('/alerts/'.length)), noteOf(c, new URLSearchParams()));
+  });
+
+  pages.post('/note', async (c) => {
+    const id = c.req.query('alert') ?? '';
+    const note = noteOf(c, await fieldsOf(c));
+    const problem = await problemOf(c.get('words'), async () => {
+      checkSignature(c.get('words'), { createdBy: note.author, comment: '' });
+      const result = await noteWriter.add(id, note);
+      if (!result.ok) throw refuse(sentence(result.message));
+    });
+    return problem === '' ? c.redirect(alertPath(id), 303) : show(c, id, note, problem);
+  });
+}
+
+function noteOf(c: Context, fields: URLSearchParams): WrittenNote {
+  const text = wireText(fields.get('text') ?? '');
+  return { author: wireText(authorOf(c, fields)), text, isPublic: fields.get('public') === 'true' };
+}
 
 const TEXT_LENGTH = 2_000;
 const NAMED_MEMBERS = 8;
@@ -55,7 +146,7 @@ interface Beside {
   readonly again: Html | string;
 }
 
-export function renderAlertPage(
+function renderAlertPage(
   page: Page,
   stored: AlertRecord,
   around: AlertSurroundings,
@@ -210,7 +301,7 @@ function whoSection(
 ${factList(facts)}`;
 }
 
-export interface NoteForm extends WrittenNote {
+interface NoteForm extends WrittenNote {
   /** Whether everybody can see the note if its author wants that. */
   readonly isOpen: boolean;
   /** What has to be corrected first; empty for nothing. */
@@ -240,4 +331,92 @@ function detailSection({ words }: Page, { alert }: AlertRecord): Html {
   return html`<details><summary>${words.alert.details}</summary>
 <dl class="sheet after">${rows({ id: alert.id, fingerprint: fingerprint(alert.labels), ...alert.labels })}</dl>
 <dl class="sheet after">${rows(alert.annotations)}</dl></details>`;
+}
+
+// What happened around the alert, as one timeline, the newest first.
+
+interface Moment {
+  readonly atUs: number;
+  /** What happened, unless it is an event. */
+  readonly shown?: Html;
+  readonly event?: Event;
+  readonly below?: Html;
+}
+
+/** Of a timeline. */
+const MOST_MOMENTS = 60;
+
+/** `message` stands above, so events with it do not repeat it. */
+function timeline(
+  page: Page,
+  record: AlertRecord,
+  around: AlertSurroundings,
+  message: string,
+  nameOf: NameOf,
+): Html {
+  const { words } = page;
+  const rows: Moment[][] = [];
+  for (const moment of momentsOf(page, record, around, nameOf).sort((a, b) => b.atUs - a.atUs)) {
+    const last = rows.at(-1);
+    const before = last?.[0]?.event;
+    if (last && before && moment.event && saySame(before, moment.event)) last.push(moment);
+    else rows.push([moment]);
+  }
+  const items = rows.slice(0, MOST_MOMENTS).map((row) => {
+    const events = row.flatMap(({ event }) => event ?? []);
+    const { shown, atUs, below } = row[0]!;
+    if (events.length === 0) return lineItem(shown!, when(page, atUs), below);
+    const said = events[0]!.message;
+    const place = record.alert.labels.bird_id === undefined ? placeName(events[0]!) : '';
+    const where = place && html`<bdi>${place}</bdi>`;
+    return foldedItem(page, events, where, said === message ? '' : messageLine(said));
+  });
+  const known = record.events.length + around.failures.length;
+  const more = rows.slice(MOST_MOMENTS).flat().length + Math.max(0, record.alert.eventsTotal - known);
+  return html`<h2>${words.overview.happened}</h2>
+<ul class="sheet">${items}${more > 0 ? html`<li class="soft">${words.alert.moreEvents(more)}</li>` : ''}</ul>`;
+}
+
+function momentsOf(
+  page: Page,
+  { alert, events, notifications, suppressions, acknowledgements, notes }: AlertRecord,
+  { changes, failures }: AlertSurroundings,
+  nameOf: NameOf,
+): Moment[] {
+  const { words } = page;
+  const name = (text: string) => plainText(text, NAME_LENGTH);
+  const moment = (atUs: number, what: string, more: Html | string = '') => ({
+    atUs,
+    shown: html`<span class="what">${what}</span> <span class="soft">${more}</span>`,
+  });
+  const all = [...events.map(({ event }) => event), ...failures, ...changes];
+  return [
+    ...new Map(all.map((event) => [event.key, { atUs: event.occurredAtUs, event }])).values(),
+    // Each integration of a receiver has a notification of its own.
+    ...[
+      ...Map.groupBy(notifications, (one) => `${one.createdAtUs} ${one.reason} ${one.receiver}`).values(),
+    ].map((all) => {
+      const [{ createdAtUs, reason, receiver }] = all as [SentNotification];
+      const sent = all.flatMap(({ deliveries }) => deliveries);
+      const why = html`${words.alert.why(name(reason))} ${deliveryLinks(page, sent, nameOf)}`;
+      return moment(createdAtUs, words.alert.told(name(receiver)), why);
+    }),
+    ...suppressions.map((one) => {
+      const why = html`<bdi>${suppressionWords(words, one.reason, one.detail)}</bdi>`;
+      return moment(one.atUs, words.alert.notTold(name(one.receiver)), why);
+    }),
+    ...acknowledgements.map((one) => {
+      const said = silenceWords(words, one);
+      return moment(one.startsAtUs, `${said.charAt(0).toUpperCase()}${said.slice(1)}`);
+    }),
+    ...notes.map((one) => ({
+      ...moment(
+        one.atUs,
+        words.alert.notedBy(name(one.author)),
+        one.isPublic ? words.alert.isPublicNote : '',
+      ),
+      below: html`<p class="note">${saidInLines(one.text, MAX_NOTE_LENGTH)}</p>`,
+    })),
+    ...(alert.state === 'firing' ? [] : [moment(alert.endsAtUs, words.alert.isOver, endedBy(page, alert))]),
+  ];
 }

@@ -1,4 +1,5 @@
 /** Renders the page of all alerts, by cause or separately: those that fire, and those that are over. */
+import type { Hono } from 'hono';
 import { html } from 'hono/html';
 import { fingerprint, type Labels } from '../../../domain/alert/alert.ts';
 import { signature } from '../../../domain/alert/error-signature.ts';
@@ -6,8 +7,10 @@ import type { Episode } from '../../../domain/digest/digest.ts';
 import { formatMatcher, matchersOf } from '../../../domain/matchers/matcher.ts';
 import type { Muting } from '../../../domain/muting/muting.ts';
 import { acknowledgementsByAlert, type Silence } from '../../../domain/muting/silence.ts';
+import { madeTogether } from '../../../domain/muting/silence-change.ts';
 import { alertPath } from '../../../http/page-path.ts';
 import {
+  countFiring,
   type FiringCounts,
   readAlerts,
   readEnded,
@@ -24,10 +27,11 @@ import {
   type Listed,
   readAlertQuery,
 } from '../../requests/read-lists.ts';
+import type { PagesOptions } from '../../web-options.ts';
 import { endsWords, spark } from '../frame/charts.ts';
 import { type FilteredBy, isNarrowed, selection } from '../frame/filter-form.ts';
 import { messageLine } from '../frame/items.ts';
-import { type ListView, listPage, type Preset } from '../frame/list-page.ts';
+import { addListPage, type ListView, listPage, type Preset } from '../frame/list-page.ts';
 import type { Html, Page } from '../frame/page.ts';
 import { when, where } from '../frame/page-frame.ts';
 import { alertPlace, alertTitle, severityTone, silenceWords } from '../frame/page-words.ts';
@@ -42,6 +46,27 @@ import {
   problemCard,
   undoForm,
 } from './alert-item.ts';
+
+const LISTED = 50;
+
+export function addAlertList(pages: Hono, options: PagesOptions): void {
+  const { store, muting } = options;
+  addListPage(pages, options, '/alerts', {
+    limit: LISTED,
+    read: (search, context) => listEntries(search, context, muting),
+    render: async (page, view) => {
+      const { counts, done } = await store.transaction(async (tx) => {
+        const silences = view.done === undefined ? [] : await tx.silences.list(page.nowUs);
+        const made = silences.find(({ id }) => id === view.done);
+        return {
+          counts: await countFiring(tx, await muting(tx, page.nowUs), page.nowUs),
+          done: made ? madeTogether(made, silences) : [],
+        };
+      });
+      return renderAlertsPage(page, view, counts, done);
+    },
+  });
+}
 
 /** One line of the page: a cause with several alerts, a single alert, or what ended by one cause. */
 export type AlertsEntry =
@@ -63,7 +88,7 @@ interface EndedCause {
 }
 
 /** `counts` are those of all alerts, whatever the filters. */
-export function renderAlertsPage(
+function renderAlertsPage(
   at: Page,
   view: ListView<AlertsEntry>,
   counts: FiringCounts,
@@ -331,7 +356,7 @@ const ASKED = { states: ['firing', 'resolved'], order: 'severest' } as const;
 const OVER = 500;
 
 /** Alerts, or causes with some of their alerts. */
-export function listEntries(
+function listEntries(
   search: URLSearchParams,
   context: ListContext,
   loadMuting: (tx: Transaction, nowUs: number) => Promise<Muting>,

@@ -1,11 +1,12 @@
-/** Renders the page that creates a silence, by choices in words or by matchers. It first shows what would be hidden. */
-import type { Context } from 'hono';
+/** Creates silences, by choices in words or by matchers, first showing what would be hidden; and ends them. */
+import type { Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import { type Labels, labelOf } from '../../../domain/alert/alert.ts';
 import {
   formatMatcher,
   type Matcher,
   matchersOf,
+  matchesAll,
   parseMatcherLists,
 } from '../../../domain/matchers/matcher.ts';
 import { MatcherSyntaxError } from '../../../domain/matchers/matcher-syntax.ts';
@@ -14,23 +15,144 @@ import type { SilenceRequest } from '../../../domain/muting/silence-change.ts';
 import { alertPath } from '../../../http/page-path.ts';
 import { LIMITS } from '../../../limits.ts';
 import { SUBJECT_LABELS, usualLabels } from '../../../operator/act-on-alerts.ts';
-import type { RoutedAlert } from '../../../operator/read-alerts.ts';
+import { type RoutedAlert, readRoutedAlerts } from '../../../operator/read-alerts.ts';
 import { isZone } from '../../../text/instant-words.ts';
 import { manyLines } from '../../../text/plain-text.ts';
 import { LONGEST_MS, parseDuration } from '../../../time/duration.ts';
 import { parseInstant } from '../../../time/instant.ts';
 import { parseWallTime } from '../../../time/zone-format.ts';
+import { select } from '../../bounded-work.ts';
 import { refuse } from '../../requests/query.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../../requests/silence-request.ts';
-import { authorOf, backTo, cancelLink, nameField, sentence } from '../frame/form.ts';
-import type { Html, Page } from '../frame/page.ts';
+import type { PagesOptions } from '../../web-options.ts';
+import {
+  authorOf,
+  backTo,
+  cancelLink,
+  checkSignature,
+  fieldsOf,
+  nameField,
+  problemOf,
+  sentence,
+} from '../frame/form.ts';
+import { type Html, type Page, pageOf } from '../frame/page.ts';
 import { exactly, marked, titledPage } from '../frame/page-frame.ts';
 import { alertPlace, NAME_LENGTH, placeName, said } from '../frame/page-words.ts';
 import type { Words } from '../frame/words.ts';
-import { previewList } from './silences-page.ts';
+import { chosenMatchers, previewList } from './silences-page.ts';
+
+/** The pages that create silences and end them. */
+export function addSilencing(pages: Hono, options: PagesOptions): void {
+  const { store, alerting, recurrences, silenceEditor, clock } = options;
+
+  const readRouted = (nowUs: number) =>
+    store.transaction(async (tx) => readRoutedAlerts(tx, await options.muting(tx, nowUs), alerting));
+
+  /** The alert that led to the form. */
+  async function alertOf({ alert: id }: SilenceForm) {
+    return id === '' ? undefined : store.transaction((tx) => tx.alerts.find(id));
+  }
+
+  async function labelsOfSome(ids: readonly string[]): Promise<Labels[]> {
+    return store.transaction(async (tx) => {
+      const found = [];
+      for (const id of ids) found.push((await tx.alerts.find(id))?.labels);
+      return found.filter((labels) => labels !== undefined);
+    });
+  }
+
+  /** Throws `usage` for invalid matchers. */
+  async function matched({ words }: Page, form: SilenceForm, routed: readonly RoutedAlert[]) {
+    const matchers = readFormMatchers(words, form.matchers);
+    return select(routed, ({ alert }) => matchesAll(matchers, alert.labels), options);
+  }
+
+  /** Acknowledges what fires and matches, so that it ends with the alerts. Returns the page that takes it back. */
+  async function acknowledgeAll(page: Page, form: SilenceForm) {
+    const by = { createdBy: form.author, comment: form.comment };
+    checkSignature(page.words, by);
+    if (readFormMatchers(page.words, form.matchers).length === 0) throw refuse(page.words.mistakes.noMatcher);
+    const shown = await matched(page, form, await readRouted(page.nowUs));
+    if (shown.length === 0) throw refuse(page.words.mistakes.noAlert);
+    const result = await silenceEditor.acknowledge(
+      shown.map(({ alert }) => alert),
+      by,
+    );
+    if (!result.ok) throw refuse(sentence(result.message));
+    return { id: result.id, page: `acknowledge?${new URLSearchParams({ alert: shown[0]!.alert.id })}` };
+  }
+
+  async function show(c: Context, form: SilenceForm, problem: string) {
+    const page = pageOf(c, clock);
+    const routed = await readRouted(page.nowUs);
+    let hidden: readonly RoutedAlert[] = [];
+    const mistake = await problemOf(c.get('words'), async () => {
+      hidden = await matched(page, form, routed);
+    });
+    return renderSilencePage(page, {
+      form,
+      labels: (await alertOf(form))?.labels,
+      problem: problem || mistake,
+      hidden,
+      recurrences,
+    });
+  }
+
+  /** Nothing is silenced before somebody has seen what that mutes. */
+  async function ask(c: Context, given: URLSearchParams) {
+    const page = pageOf(c, clock);
+    const typed = readSilenceForm(c, given, page.zone);
+    const alert = typed.matchers === '' ? await alertOf(typed) : undefined;
+    const several = await labelsOfSome(given.getAll('alert'));
+    const chosen =
+      several.length > 1 && typed.matchers === ''
+        ? matchersOfChosen(several)
+        : alert
+          ? usualMatchers(page, alert.labels)
+          : chosenMatchers(given);
+    const form = chosen === '' ? typed : { ...typed, matchers: chosen };
+    const problem = await problemOf(c.get('words'), async () => {
+      readFormMatchers(page.words, form.matchers);
+      firstHidingUs(page.words, form, page.nowUs, recurrences);
+    });
+    return c.html(await show(c, form, problem));
+  }
+
+  pages.get('/silence', (c) => ask(c, new URL(c.req.url).searchParams));
+  pages.post('/silence-preview', async (c) => ask(c, await fieldsOf(c)));
+
+  pages.post('/silence', async (c) => {
+    const page = pageOf(c, clock);
+    const fields = await fieldsOf(c);
+    const form = readSilenceForm(c, fields, page.zone);
+    let done = '';
+    const problem = await problemOf(c.get('words'), async () => {
+      if (form.until === UNTIL_LANDED) {
+        const made = await acknowledgeAll(page, form);
+        done = backTo(fields, made.id) ?? made.page;
+        return;
+      }
+      const result = await silenceEditor.set(requestOf(page.words, form, page.nowUs));
+      if (!result.ok) throw refuse(sentence(result.message));
+      done = backTo(fields, result.id) ?? `silences#silence-${result.id}`;
+    });
+    if (problem === '') return c.redirect(done, 303);
+    return c.html(await show(c, form, problem), 400);
+  });
+
+  pages.post('/expire-silence', async (c) => {
+    // A silence that no longer exists has ended as well.
+    const fields = await fieldsOf(c);
+    const isWhole = fields.has('whole');
+    await silenceEditor.expire(fields.get('id') ?? '', isWhole);
+    const alert = fields.get('alert') ?? '';
+    const usual = isWhole ? 'alerts' : alert === '' ? 'silences' : alertPath(alert);
+    return c.redirect(backTo(fields) ?? usual, 303);
+  });
+}
 
 /** What a person typed, field by field. */
-export interface SilenceForm {
+interface SilenceForm {
   /** The id of the alert that led here; empty without one. */
   readonly alert: string;
   /** The query of the list of alerts that led here; absent for another page. */
@@ -54,7 +176,7 @@ const DEFAULT_DURATION = '2h';
 const DEFAULT_WINDOW = '1h';
 
 /** `zone` is the reader's. If a link has a start but no zone, the start is in UTC. */
-export function readSilenceForm(c: Context, given: URLSearchParams, zone: string): SilenceForm {
+function readSilenceForm(c: Context, given: URLSearchParams, zone: string): SilenceForm {
   const text = (name: string, otherwise = '') => (given.get(name) ?? otherwise).trim();
   return {
     ...(given.has('back') && { back: text('back') }),
@@ -74,7 +196,7 @@ export function readSilenceForm(c: Context, given: URLSearchParams, zone: string
 }
 
 /** Throws `usage` for invalid matchers. */
-export function readFormMatchers({ mistakes }: Words, text: string): Matcher[] {
+function readFormMatchers({ mistakes }: Words, text: string): Matcher[] {
   try {
     return parseMatcherLists(text.split('\n').filter((line) => line.trim() !== ''));
   } catch (error) {
@@ -84,7 +206,7 @@ export function readFormMatchers({ mistakes }: Words, text: string): Matcher[] {
 }
 
 /** Throws `usage` with what a person has to correct. */
-export function requestOf(words: Words, form: SilenceForm, nowUs: number): SilenceRequest {
+function requestOf(words: Words, form: SilenceForm, nowUs: number): SilenceRequest {
   const { mistakes } = words;
   const matchers = readFormMatchers(words, form.matchers);
   if (matchers.length === 0) throw refuse(mistakes.noMatcher);
@@ -98,7 +220,7 @@ export function requestOf(words: Words, form: SilenceForm, nowUs: number): Silen
 }
 
 /** From when on such a silence would hide something; undefined for never. Throws `usage` like `requestOf`. */
-export function firstHidingUs(
+function firstHidingUs(
   words: Words,
   form: SilenceForm,
   nowUs: number,
@@ -156,7 +278,7 @@ function shownForm(form: SilenceForm): SilenceForm {
   return Object.fromEntries(fields) as SilenceForm;
 }
 
-export function renderSilencePage(at: Page, page: SilencePage): Html {
+function renderSilencePage(at: Page, page: SilencePage): Html {
   const { problem, form, labels } = page;
   const words = at.words.silence;
   const { title, shown } = preview(at, page);
@@ -272,14 +394,14 @@ function scopesOf({ words: { silence: words } }: Page, labels: Labels): Scope[] 
 }
 
 /** The matchers of the first choice. */
-export function usualMatchers(page: Page, labels: Labels): string {
+function usualMatchers(page: Page, labels: Labels): string {
   return scopesOf(page, labels)[0]!.matchers;
 }
 
 const CHOSEN_LABELS = ['alertname', 'region', 'nest_id', 'bird_id', 'entity_id', 'receiver', 'integration'];
 
 /** What alerts that were chosen share, and of what differs all values, of which none may be there too. */
-export function matchersOfChosen(all: readonly Labels[]): string {
+function matchersOfChosen(all: readonly Labels[]): string {
   const lines = CHOSEN_LABELS.flatMap((name) => {
     const [value = '', ...others] = new Set(all.map((labels) => labelOf(labels, name) ?? ''));
     if (others.length === 0) return value === '' ? [] : [formatMatcher({ name, op: '=', value })];
@@ -308,7 +430,7 @@ function scopeChoices({ words: { silence: words } }: Page, scopes: readonly Scop
 const UNTILS = ['1h', 'tomorrow', 'monday', 'landed', ''] as const;
 
 /** Until all that fire now are over: they are acknowledged. */
-export const UNTIL_LANDED = 'landed';
+const UNTIL_LANDED = 'landed';
 
 function untilChoices({ words: { silence: words } }: Page, chosen: string): Html {
   const shown = UNTILS.map((value) =>

@@ -1,14 +1,22 @@
 /** Renders silences, and a form that starts a new one by choices, for people who do not know matchers. */
+import type { Hono } from 'hono';
 import { html } from 'hono/html';
 import { ALERT_KINDS } from '../../../domain/kinds/kinds.ts';
 import { formatMatcher, matchersOf } from '../../../domain/matchers/matcher.ts';
 import { type Silence, silenceState } from '../../../domain/muting/silence.ts';
-import type { RoutedAlert } from '../../../operator/read-alerts.ts';
+import { silencesThatMeet } from '../../../operator/find-silences.ts';
+import { FILTERS } from '../../../operator/lists.ts';
+import { type RoutedAlert, readRoutedAlerts } from '../../../operator/read-alerts.ts';
+import type { Filter } from '../../../store/filter.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { formatDuration } from '../../../time/duration.ts';
+import { readQuery } from '../../requests/query.ts';
+import { readFilter } from '../../requests/read-lists.ts';
+import type { PagesOptions } from '../../web-options.ts';
 import { isNarrowed, SEVERITIES } from '../frame/filter-form.ts';
+import { problemOf } from '../frame/form.ts';
 import { type Columns, dataTable, listPage } from '../frame/list-page.ts';
-import type { Html, Page } from '../frame/page.ts';
+import { type Html, type Page, pageOf } from '../frame/page.ts';
 import { marked, when } from '../frame/page-frame.ts';
 import {
   alertPlace,
@@ -20,6 +28,45 @@ import {
   silenceWords,
 } from '../frame/page-words.ts';
 import type { Words } from '../frame/words.ts';
+
+const LISTED = 200;
+/** The most expired silences listed. */
+const LISTED_EXPIRED = 50;
+/** The most Nests to choose from. */
+const LISTED_NESTS = 500;
+
+export function addSilenceList(pages: Hono, options: PagesOptions): void {
+  const { store, alerting, clock } = options;
+  pages.get('/silences', async (c) => {
+    const page = pageOf(c, clock);
+    const { nowUs } = page;
+    const given = new URL(c.req.url).searchParams;
+    const regions = options.regions();
+    let filter: Filter = {};
+    const problem = await problemOf(c.get('words'), async () => {
+      filter = readFilter(readQuery(given, FILTERS), regions, nowUs);
+    });
+    const view = await store.transaction(async (tx) => {
+      const muting = await options.muting(tx, nowUs);
+      const all = await silencesThatMeet(tx, muting, await tx.silences.list(), filter, nowUs);
+      const nests: string[] = [];
+      for (const region of regions) {
+        const present = (await tx.inventory.nests(region)).filter((nest) => nest.present);
+        nests.push(...present.map(({ name }) => name));
+      }
+      const expired = all.filter(({ endsAtUs }) => endsAtUs <= nowUs).toReversed();
+      return {
+        silences: shownSilences(all, await readRoutedAlerts(tx, muting, alerting), nowUs, LISTED),
+        expired: expired.slice(0, LISTED_EXPIRED),
+        regions,
+        nests: [...new Set(nests)].sort().slice(0, LISTED_NESTS),
+        given,
+        problem,
+      };
+    });
+    return c.html(renderSilencesPage(page, view), problem ? 400 : 200);
+  });
+}
 
 interface SilencesView {
   readonly silences: ShownSilences;
@@ -34,7 +81,7 @@ interface SilencesView {
   readonly problem: string;
 }
 
-export function renderSilencesPage(page: Page, view: SilencesView): Html {
+function renderSilencesPage(page: Page, view: SilencesView): Html {
   const { words } = page;
   const { expired, given } = view;
   const { shown, total } = view.silences;
