@@ -52,7 +52,7 @@ function createProgram(edge: Edge, finish: (exit: number) => void): Command {
       writeErr: (text) => edge.stderr.write(steerless(text)),
       getOutHelpWidth: () => edge.stdout.columns ?? HELP_WIDTH,
       getErrHelpWidth: () => edge.stdout.columns ?? HELP_WIDTH,
-      getOutHasColors: () => hasColors(edge),
+      getOutHasColors: () => edge.stdout.isTTY === true && !edge.environment.NO_COLOR,
       getErrHasColors: () => false,
     });
   program.addHelpText(
@@ -79,10 +79,6 @@ function commandOf(program: Command, args: readonly string[]): string {
     words.push(found.name());
   }
   return words.join(' ');
-}
-
-function hasColors(edge: Edge): boolean {
-  return edge.stdout.isTTY === true && !edge.environment.NO_COLOR;
 }
 
 /** `usage`: what to say of a wrong one. */

@@ -27,8 +27,7 @@ export function shownList(text: string): string {
 
 /** `2026-07-02 13:59:34 UTC`; a dash if there is none. */
 export function shownTime(text: string | null | undefined): string {
-  const at = text ? parseInstant(text) : undefined;
-  return at ? exactTime(at.us) : '-';
+  return writtenAt(text, exactTime) || '-';
 }
 
 /** Each id on a line of its own, to be piped. */

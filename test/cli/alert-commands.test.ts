@@ -700,7 +700,7 @@ describe('existing silences', () => {
     const [now] = JSON.parse((await run('silence', 'query', '--json')).stdout);
     expect(now.id).not.toBe(first);
     expect(stderr).toBe(
-      `nestwatch: none: silence not found; those before it are now: ${now.id}\nSee \`nestwatch silence update --help\`.\n`,
+      `nestwatch: none: silence not found; those before it were changed: ${now.id}\nSee \`nestwatch silence update --help\`.\n`,
     );
     expect((await run('silence', 'update', 'none', ...start)).stderr).toContain(
       'nestwatch: none: silence not found; none was changed',
@@ -758,7 +758,7 @@ describe('existing silences', () => {
     const { exit, stderr } = await run('silence', 'import', tempFile('s.json', JSON.stringify([good, bad])));
     const [, second] = await silences();
     expect(exit).toBe(2);
-    expect(stderr).toMatch(/^nestwatch: silence 2: .*; those before it were: /);
+    expect(stderr).toMatch(/^nestwatch: silence 2: .*; those before it were imported: /);
     expect(stderr).toContain(second!.id.slice(0, 8) || 'never');
   });
 });

@@ -27,38 +27,36 @@ export async function checkConfig(
   options: CheckConfigOptions,
 ): Promise<number> {
   const files = options.configFile === undefined ? others : [options.configFile, ...others];
-  const print = (line: string) => edge.stdout.write(`${shownLines(line)}\n`);
   /** Mistakes and warnings have a `line`; results of online tests have `works`. */
   const found: object[] = [];
+  const tell = (one: object | undefined, line: string) => {
+    if (!options.json) edge.stdout.write(`${shownLines(line)}\n`);
+    else if (one) found.push(one);
+  };
   let exit = 0;
   let isWarned = false;
   for (const file of files.length > 0 ? files : [findConfigFile(edge, {})]) {
     const result = read(edge, file);
     if (result instanceof ConfigError) {
       exit = ERRORS.config_invalid.exit;
-      for (const problem of result.problems) {
-        if (options.json) found.push({ file, ...problem });
-        else print(formatProblem(file, problem));
-      }
+      for (const problem of result.problems) tell({ file, ...problem }, formatProblem(file, problem));
       continue;
     }
-    if (!options.json) print(`${file}: good: ${summary(result)}`);
+    tell(undefined, `${file}: good: ${summary(result)}`);
     for (const warning of await readWarnings(edge, file, result, readGiven(file))) {
       isWarned = true;
-      if (options.json) found.push({ file, ...warning, level: 'warning' });
-      else print(formatProblem(file, { ...warning, message: `warning: ${warning.message}` }));
+      const line = formatProblem(file, { ...warning, message: `warning: ${warning.message}` });
+      tell({ file, ...warning, level: 'warning' }, line);
     }
     if (!options.online) continue;
     const { checkOnline } = await import('./check-online.ts');
     for await (const { what, failure, note, warning } of checkOnline(edge, result)) {
       if (failure !== undefined) exit ||= ERRORS.unreachable.exit;
-      if (warning !== undefined) isWarned = true;
       const message = failure ?? ['good', ...(note === undefined ? [] : [note])].join(': ');
-      if (options.json) found.push({ file, what, works: failure === undefined, message });
-      else print(`${file}: ${what}: ${message}`);
+      tell({ file, what, works: failure === undefined, message }, `${file}: ${what}: ${message}`);
       if (warning === undefined) continue;
-      if (options.json) found.push({ file, what, message: warning, level: 'warning' });
-      else print(`${file}: ${what}: warning: ${warning}`);
+      isWarned = true;
+      tell({ file, what, message: warning, level: 'warning' }, `${file}: ${what}: warning: ${warning}`);
     }
   }
   if (options.json) edge.stdout.write(jsonText(found));

@@ -54,22 +54,14 @@ const shellNames = () => [...SHELLS.keys()];
 
 function placesOf(command: Command, at: string): Place[] {
   const options = command.options.flatMap(({ long, description, required, argChoices = [] }) =>
-    long
-      ? [
-          {
-            option: long,
-            help: description,
-            takesValue: required,
-            choices: argChoices,
-          },
-        ]
-      : [],
+    long ? [{ option: long, help: description, takesValue: required, choices: argChoices }] : [],
   );
   const own: Place = {
     at,
     words: [
       ...command.commands.map((one) => ({ word: one.name(), help: one.description() })),
-      ...(at === 'api' ? apiWords() : []),
+      // It parses its own arguments.
+      ...(at === 'api' ? OPERATIONS.map(({ id, summary }) => ({ word: id, help: summary })) : []),
       ...(at === 'completion' ? shellNames().map((word) => ({ word, help: 'the shell' })) : []),
       ...(MATCHING.has(at) ? ALERT_KINDS.map((name) => ({ word: name, help: 'an alert' })) : []),
       ...options.map(({ option, help }) => ({ word: option, help })),
@@ -78,11 +70,6 @@ function placesOf(command: Command, at: string): Place[] {
   };
   const below = command.commands.flatMap((one) => placesOf(one, at ? `${at} ${one.name()}` : one.name()));
   return [own, ...below];
-}
-
-/** `api` parses its own arguments. */
-function apiWords(): Word[] {
-  return OPERATIONS.map(({ id, summary }) => ({ word: id, help: summary }));
 }
 
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;

@@ -54,16 +54,7 @@ export async function silenceUpdate(
   if (start === undefined && end === undefined && duration === undefined && comment === undefined) {
     throw wrongUsage('say what changes: --duration, --start, --end or --comment');
   }
-  const updated: string[] = [];
-  for (const id of ids) {
-    try {
-      updated.push(await updateOne(edge, id, options));
-    } catch (error) {
-      const done =
-        updated.length === 0 ? 'none was changed' : `those before it are now: ${updated.join(', ')}`;
-      throw withWords(error, `${shown(id)}: `, done);
-    }
-  }
+  const updated = await oneByOne(ids, 'changed', shown, (id) => updateOne(edge, id, options));
   return { json: { updated }, text: linesOfIds(updated) };
 }
 
@@ -76,14 +67,27 @@ async function updateOne(edge: Edge, id: string, options: UpdateOptions): Promis
   return post(edge, options, { ...data, startsAt, endsAt, comment: comment ?? data.comment });
 }
 
-/** The same failure, with the silence that it is about and what was done before. */
-function withWords(error: unknown, which: string, done: string): unknown {
-  if (!(error instanceof NestwatchError)) return error;
-  const message = `${which}${error.message}; ${done}`;
-  const options = { cause: error };
-  return error instanceof DaemonError
-    ? new DaemonError(error.code, message, options)
-    : new NestwatchError(error.code, message, options);
+/** Does it to each of the silences. If one fails, the error says which, and for which of those before it was done. */
+async function oneByOne<Item>(
+  items: readonly Item[],
+  done: string,
+  nameOf: (item: Item, index: number) => string,
+  act: (item: Item) => Promise<string>,
+): Promise<string[]> {
+  const ids: string[] = [];
+  for (const [index, item] of items.entries()) {
+    try {
+      ids.push(await act(item));
+    } catch (error) {
+      if (!(error instanceof NestwatchError)) throw error;
+      const before =
+        ids.length === 0 ? `none was ${done}` : `those before it were ${done}: ${ids.join(', ')}`;
+      const Same = error instanceof DaemonError ? DaemonError : NestwatchError;
+      const message = `${nameOf(item, index)}: ${error.message}; ${before}`;
+      throw new Same(error.code, message, { cause: error });
+    }
+  }
+  return ids;
 }
 
 function endOf(startsAt: string, { endsAt }: Carried, { duration, end }: UpdateOptions): string {
@@ -112,16 +116,10 @@ export async function silenceImport(
     source === undefined ? await textOf(edge.stdin) : textOfFile(source),
     source ?? 'stdin',
   );
-  const imported: string[] = [];
-  for (const [at, { id: _other, ...body }] of list.entries()) {
-    try {
-      imported.push(await post(edge, options, body));
-    } catch (error) {
-      const done =
-        imported.length === 0 ? 'none was imported' : `those before it were: ${imported.join(', ')}`;
-      throw withWords(error, `silence ${at + 1}: `, done);
-    }
-  }
+  const nameOf = (_: Carried, index: number) => `silence ${index + 1}`;
+  const imported = await oneByOne(list, 'imported', nameOf, ({ id: _other, ...body }) =>
+    post(edge, options, body),
+  );
   return { json: { imported }, text: linesOfIds(imported) };
 }
 

@@ -3,11 +3,7 @@ import { realpathSync, rmSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../../config/config.ts';
-import {
-  isPostgres,
-  type PostgresAddress,
-  readPostgresAddress,
-} from '../../config/sections/postgres-address.ts';
+import { isPostgres, readPostgresAddress } from '../../config/sections/postgres-address.ts';
 import { storeAt, storeShape } from '../../config/sections/store-section.ts';
 import { codeOf, NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
@@ -22,7 +18,6 @@ import {
   type StorePlace,
 } from '../../store/copy/copy-store.ts';
 import type { RowSource, RowTarget } from '../../store/copy/table-rows.ts';
-import type { migratePostgresStore } from '../../store/postgres/postgres-store.ts';
 import { checkStoreFile, copyStoreFile, migrateStoreFile } from '../../store/sqlite/upkeep/store-file.ts';
 import type { StoreReport } from '../../store/store.ts';
 import type { Step, TableChange } from '../../store/versions/steps.ts';
@@ -129,17 +124,14 @@ export async function storeMigrate(
 ): Promise<Answer> {
   const { url, postgres } = placeOf(edge, store, options);
   const changing = () => edge.stderr.write('The tables are being changed; this may take a while.\n');
-  const change = postgres
-    ? await migratePostgres({ place: postgres, clock: edge.clock, changing, steps })
+  const change: TableChange = postgres
+    ? await (await import('../../store/postgres/postgres-store.ts')).migratePostgresStore({
+        ...{ place: postgres, clock: edge.clock, changing, steps },
+      })
     : migrateStoreFile(filePath(url), steps);
   const where = postgres ? postgres.shown : filePath(url);
   const changes = [changeText(change), ...(change.from === 0 ? [] : tableChanges(change.from))];
   return { json: { store: where, ...change }, text: `${shown(where)}: ${changes.join('\n  ')}\n` };
-}
-
-async function migratePostgres(options: Parameters<typeof migratePostgresStore>[0]): Promise<TableChange> {
-  const { migratePostgresStore: migrate } = await import('../../store/postgres/postgres-store.ts');
-  return migrate(options);
 }
 
 function changeText({ from, to, copy }: TableChange): string {
@@ -269,7 +261,9 @@ function storePlace(edge: Edge, options: ConfigOptions, given: GivenStore): Stor
     throw new NestwatchError('usage', `${named} ${mistake}`);
   }
   const own = config?.store.postgres;
-  const known = own && isSameServer(own, address) ? own : undefined;
+  // For the same user and database.
+  const isSame = own?.shown === address.shown && isDeepStrictEqual(own.hosts, address.hosts);
+  const known = isSame ? own : undefined;
   const password =
     given.passwordFile === undefined ? known?.password : secret(secretInFile(given.passwordFile));
   return {
@@ -280,11 +274,6 @@ function storePlace(edge: Edge, options: ConfigOptions, given: GivenStore): Stor
       statementTimeoutMs: known?.statementTimeoutMs,
     }),
   };
-}
-
-/** For the same user and database. */
-function isSameServer(one: PostgresAddress, other: PostgresAddress): boolean {
-  return one.shown === other.shown && isDeepStrictEqual(one.hosts, other.hosts);
 }
 
 /** With `isOptional`, returns undefined if no file is given and none is found. */

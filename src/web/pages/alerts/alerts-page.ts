@@ -424,7 +424,10 @@ async function readCauses(tx: Transaction, muting: Muting, query: AskedAlerts): 
     causes.flatMap((one) => one.latest),
   );
   await tx.pause();
-  const nests = all.map(({ alert: { labels } }) => nestOf(labels));
+  const nests = all.map(({ alert }): NestKey => {
+    const { region = '', nest_id: nestId = '' } = alert.labels;
+    return { region, nestId };
+  });
   const ends = await tx.birds.nestEnds(nests, query.nowUs - DAY_US);
   const items: AlertsEntry[] = [];
   let done = 0;
@@ -444,7 +447,3 @@ async function readCauses(tx: Transaction, muting: Muting, query: AskedAlerts): 
 }
 
 const DAY_US = 86_400_000_000;
-
-function nestOf({ region = '', nest_id: nestId = '' }: Labels): NestKey {
-  return { region, nestId };
-}

@@ -12,6 +12,7 @@ import { flightChart } from '../frame/charts.ts';
 import {
   alertMessage,
   alertStanding,
+  byWhom,
   factList,
   folded,
   foldedItem,
@@ -123,13 +124,8 @@ function deadlineLines({ words: { birds }, nowUs }: Page, deadlines: BirdReport[
 function switchedOffWords(page: Page, event: Event): Html {
   const { root, words } = page;
   return html`<a href="${root}${eventPath(event.key)}">${eventTitle(words, event.type)}</a>
-${initiatorOf(page, event)} <span class="small soft">${when(page, event.occurredAtUs)}</span>
+${byWhom(page, event)} <span class="small soft">${when(page, event.occurredAtUs)}</span>
 ${messageLine(event.message)}`;
-}
-
-function initiatorOf({ words }: Page, event: Event): Html | string {
-  const initiator = plainText(String(event.attributes.initiator ?? ''), NAME_LENGTH);
-  return initiator ? html`<bdi>${words.birds.by(initiator)}</bdi>` : '';
 }
 
 function durationWords({ words }: Page, { count, p50Us, p95Us }: NonNullable<BirdReport['durations']>): Html {
@@ -144,7 +140,8 @@ function flightSection(page: Page, { bird, flights, changes }: BirdReport): Html
   const title = html`<h2>${words.birds.latest} <a href="${root}api/v1/${all}">${words.frame.asJson}</a></h2>`;
   if (flights.length === 0) return html`${title}<p class="sheet empty">${words.birds.noFlights}</p>`;
   const columns: Columns<FlightOverview> = {
-    [words.flight.started]: (one) => startedCell(page, one),
+    [words.flight.started]: ({ startedAtUs }) =>
+      startedAtUs > 0 ? when(page, startedAtUs) : words.flight.notKnown,
     [words.birds.status]: (one) => flightLink(page, one.region, one.flightId, one.status),
     [words.flight.took]: (one) => took(page, one),
     [words.flight.step]: (one) => saidStep(one),
@@ -153,11 +150,6 @@ function flightSection(page: Page, { bird, flights, changes }: BirdReport): Html
   return html`${title}
 ${flightChart(page, flights, changes)}
 <details><summary>${words.birds.asTable}</summary>${dataTable(words.birds.latest, columns, flights)}</details>`;
-}
-
-function startedCell(page: Page, { startedAtUs }: FlightOverview): Html | string {
-  const { words } = page;
-  return startedAtUs > 0 ? when(page, startedAtUs) : words.flight.notKnown;
 }
 
 /** Empty if unknown. */

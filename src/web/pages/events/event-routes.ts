@@ -60,14 +60,10 @@ function renderEventsPage(page: Page, view: ListView<Event>): Html {
       ...(['nest', 'bird', 'flight', 'text', 'since', 'until'] as const),
     ],
     list: (events) =>
-      html`<ul class="sheet">${events.map((event) => eventItem(page, event, stampOf(page, event)))}</ul>`,
+      // `explain` finds it by the short id.
+      html`<ul class="sheet">${events.map((event) => eventItem(page, event, html`<code>${shortId(event)}</code> · ${when(page, event.occurredAtUs)}`))}</ul>`,
     none: view.next === undefined ? words.list.nothing : words.events.lookFurther,
   });
-}
-
-/** The short id by which `explain` finds the event, and when it occurred. */
-function stampOf(page: Page, event: Event): Html {
-  return html`<code>${shortId(event)}</code> · ${when(page, event.occurredAtUs)}`;
 }
 
 const TEXT_LENGTH = 10_000;

@@ -76,7 +76,8 @@ export function eventItem(page: Page, event: Event, stamp: Html): Html {
   return lineItem(what, stamp, messageLine(event.message));
 }
 
-function byWhom({ words }: Page, { attributes }: Event): Html | string {
+/** Who did it, according to the service; empty if it does not say. */
+export function byWhom({ words }: Page, { attributes }: Event): Html | string {
   const who = String(attributes.initiator ?? '');
   return who && html`<span class="soft">${words.chart.by} ${said(who, NAME_LENGTH)}</span>`;
 }

@@ -44,18 +44,15 @@ export interface Page {
 export function pageOf(c: Context, clock: Clock): Page {
   const { pathname, search } = new URL(c.req.url);
   const { by, name = '' } = c.get('identity') ?? {};
+  const named = getCookie(c, ZONE_COOKIE);
   return {
     ...(by === 'oidc' && { loggedIn: name }),
     root: rootFrom(pathname),
     nowUs: clock.nowUs(),
     words: c.get('words'),
-    zone: zoneOf(getCookie(c, ZONE_COOKIE)),
+    zone: named !== undefined && isZone(named) ? named : 'UTC',
     query: search,
   };
-}
-
-function zoneOf(named: string | undefined): string {
-  return named !== undefined && isZone(named) ? named : 'UTC';
 }
 
 /** `../` for each folder of the path. */

@@ -322,7 +322,6 @@ export const ENGLISH = {
     switchedOff: 'Switched off',
     landed: 'Last landed',
     failingSince: 'Failing since',
-    by: (name: string): string => `by ${name}`,
     successRate: 'Success',
     hours: (hours: number): string => (hours <= 24 ? `${hours} h` : `${hours / 24} d`),
     unusual: 'Unusual',

@@ -108,7 +108,7 @@ export function addSilencing(pages: Hono, options: PagesOptions): void {
       several.length > 1 && typed.matchers === ''
         ? matchersOfChosen(several)
         : alert
-          ? usualMatchers(page, alert.labels)
+          ? scopesOf(page, alert.labels)[0]!.matchers
           : chosenMatchers(given);
     const form = chosen === '' ? typed : { ...typed, matchers: chosen };
     const problem = await problemOf(c.get('words'), async () => {
@@ -391,11 +391,6 @@ function scopesOf({ words: { silence: words } }: Page, labels: Labels): Scope[] 
       ? []
       : [{ text: words.thisNest(placeName(ofNest)), matchers: matchersOf(labels, ['region', 'nest_id']) }]),
   ];
-}
-
-/** The matchers of the first choice. */
-function usualMatchers(page: Page, labels: Labels): string {
-  return scopesOf(page, labels)[0]!.matchers;
 }
 
 const CHOSEN_LABELS = ['alertname', 'region', 'nest_id', 'bird_id', 'entity_id', 'receiver', 'integration'];
