@@ -3,8 +3,7 @@ import { realpathSync, rmSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../../config/config.ts';
-import { isPostgres, readPostgresAddress } from '../../config/sections/postgres-address.ts';
-import { storeAt, storeShape } from '../../config/sections/store-section.ts';
+import { isPostgres, readPostgresAddress, storeAt, storeShape } from '../../config/sections/store-section.ts';
 import { codeOf, NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { secret } from '../../secret.ts';
@@ -262,7 +261,7 @@ function storePlace(edge: Edge, options: ConfigOptions, given: GivenStore): Stor
   }
   const own = config?.store.postgres;
   // For the same user and database.
-  const isSame = own?.shown === address.shown && isDeepStrictEqual(own.hosts, address.hosts);
+  const isSame = own?.shown === address.shown && isDeepStrictEqual(own?.hosts, address.hosts);
   const known = isSame ? own : undefined;
   const password =
     given.passwordFile === undefined ? known?.password : secret(secretInFile(given.passwordFile));
