@@ -382,7 +382,7 @@ describe('the house', () => {
       // The command that runs the daemon is loaded when it is chosen.
       if (file === 'main.ts') loaded.add('cli/commands/run-command.ts').add('app.ts');
     }
-    expect(loaded).toContain('intake/region.ts');
+    expect(loaded).toContain('intake/watched-region.ts');
     const seldom = [...loaded].filter((one) =>
       /^(?:@modelcontextprotocol|openid-client|web-push)|^cli\/mcp|\/(?:act-by-rule|actions-api|ask-to-fly|fly-again|fly-page|oidc|otlp|presses|slack-buttons|slack-press)\.ts$/.test(
         one,

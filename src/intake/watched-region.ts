@@ -1,20 +1,29 @@
 /**
- * Combines the parts that watch one region: the client of its service and the intake that reads it. Regions are
- * independent.
+ * Watches one region: keeps its inventory, polls its streams as the schedule says and as fast as the pace allows, and
+ * reports the region's health to alerting. It never waits for another region.
  */
 import type { PollConfig } from '../config/sections/poll-section.ts';
 import type { RegionConfig } from '../config/sections/regions-section.ts';
 import type { FlightLog, FlightPlace } from '../domain/alert/fact.ts';
-import { NestwatchError } from '../errors.ts';
+import { isStoreFailure, NestwatchError } from '../errors.ts';
 import type { Transport } from '../http/transport.ts';
 import type { FeedProgress, InventoryRead, RegionProgress, RegionSnapshot } from '../region-progress.ts';
-import { createServiceClient } from '../service/client.ts';
+import { createServiceClient, type RegionHealth, type ServiceClient } from '../service/client.ts';
 import type { ServiceRegion } from '../service/exchange.ts';
-import type { Clock, Random } from '../time/clock.ts';
-import { createFlightLogReading } from './flights/flight-logs.ts';
+import { type Bell, type Clock, createBell, type Random, sleep } from '../time/clock.ts';
+import { AuditRound } from './audit/audit-round.ts';
+import { createFeeds } from './feeds.ts';
+import { createFlightLogReading, createFlightTails, type FlightTails } from './flights/flight-logs.ts';
+import { HealthWatch, LagWatch } from './health-watch.ts';
+import { Inventory } from './inventory/inventory.ts';
+import { createMemberBook } from './inventory/inventory-reading.ts';
 import type { WantedPeople } from './inventory/listed-before.ts';
-import type { IntakeParts } from './parts.ts';
-import { RegionIntake } from './region.ts';
+import { AUDIT, FLIGHT_LOGS, feedOf, INVENTORY, type IntakeParts } from './parts.ts';
+import { createHints, PollSlots, Polls } from './polls.ts';
+import { KeptRate, ReadProgress } from './read-progress.ts';
+import { type Polled, Schedule } from './schedule/schedule.ts';
+import { createServiceClock, type ServiceClock } from './service-clock.ts';
+import { REGULAR_SHARE, Streams } from './streams.ts';
 
 /** The settings by which a region is watched. */
 export interface RegionSetting {
@@ -66,86 +75,345 @@ export interface WatchedRegion {
 /** How long a single reading waits for a region that is down. */
 const ONCE_PATIENCE_MS = 10_000;
 
-export function createWatchedRegion(options: WatchedRegionOptions): WatchedRegion {
-  const { setting, transport, clock } = options;
-  const { name } = setting.region;
-  const client = createServiceClient({ ...options, region: setting.region });
-  const intake = new RegionIntake({ ...options, ...setting, client });
+/**
+ * How often health and lag are checked, and committed if the store refused them before, even if nothing is polled; and
+ * whether logs of Flights are to be read.
+ */
+const WATCH_EVERY_MS = 30_000;
 
-  /** Reads until `signal` aborts, which also cancels queued requests, or until `inVain` aborts. */
-  async function read(signal: AbortSignal, once: boolean, inVain?: AbortSignal): Promise<void> {
-    signal.addEventListener('abort', () => client.close(), { once: true });
-    try {
-      await intake.run(inVain ? AbortSignal.any([signal, inVain]) : signal, { once });
-    } finally {
-      await client.close();
-      await transport.close();
-    }
+/** How long to wait before retrying if the store fails at the start. */
+const STORE_PAUSE_MS = 5_000;
+
+/** The part of the requests that audits may use. */
+const AUDIT_SHARE = 1 / 10;
+
+/** The part that logs of Flights in the air may use while anything else waits: what they tell is hours old. */
+const FLIGHT_LOGS_SHARE = 1 / 50;
+
+const LONGEST_MS = 86_400_000;
+
+export function createWatchedRegion(options: WatchedRegionOptions): WatchedRegion {
+  return new PolledRegion(options);
+}
+
+class PolledRegion implements WatchedRegion {
+  readonly name: string;
+  readonly setting: RegionSetting;
+  readonly flightLog: WatchedRegion['flightLog'];
+  readonly #options: WatchedRegionOptions;
+  readonly #inventory: Inventory;
+  readonly #streams: Streams;
+  readonly #polls: Polls;
+  readonly #audits: AuditRound;
+  readonly #reads: ReadProgress;
+  readonly #serviceClock: ServiceClock;
+  readonly #client: ServiceClient;
+  readonly #bell: Bell;
+  readonly #schedule: Schedule;
+  readonly #tails: FlightTails;
+  readonly #health: HealthWatch;
+  readonly #lag: LagWatch;
+  readonly #rate: KeptRate;
+
+  constructor(options: WatchedRegionOptions) {
+    this.#options = options;
+    const { setting, store, clock } = options;
+    const { poll, mailsMembers, keepsMembers } = setting;
+    const { name: region, nests } = setting.region;
+    this.name = region;
+    this.setting = setting;
+    const ownClient = createServiceClient({ ...options, region: setting.region });
+    this.#serviceClock = createServiceClock(region, ownClient, store, clock);
+    const { client } = this.#serviceClock;
+    const watchedSinceUs = (birdId: string) =>
+      Math.max(this.#serviceClock.watchedSinceUs(), this.#inventory.newsSinceUs(birdId));
+    this.#client = client;
+    this.#bell = createBell(clock);
+    this.#schedule = new Schedule({ ...poll, allowedPerSecond: () => client.rate() });
+    const leftOut = mailsMembers ? options.report : () => {};
+    const members = keepsMembers ? createMemberBook(region, store, leftOut) : undefined;
+    const nestsListed = () => this.#polls.nestsListed();
+    const birdsAdded = () => this.#polls.birdsAdded();
+    const shared = { ...options, ...setting, region, client };
+    this.#inventory = new Inventory({ ...shared, nests, members, nestsListed, birdsAdded });
+    const parts = { ...shared, inventory: this.#inventory, schedule: this.#schedule };
+    const openPauseMs = () => (this.#schedule.isAimKept() ? 0 : poll.intervalMs);
+    const feeds = createFeeds({ ...parts, watchedSinceUs, openPauseMs });
+    this.flightLog = createFlightLogReading(ownClient, feeds.pageSize, clock);
+    this.#audits = new AuditRound({ ...parts, ...feeds, auditIntervalMs: poll.auditIntervalMs });
+    const nestOf = (birdId: string) => this.#inventory.nestOf(birdId);
+    this.#tails = createFlightTails({ ...parts, nestOf, pageSize: feeds.pageSize });
+    this.#streams = new Streams({ ...parts, feeds, audits: this.#audits });
+    this.#health = new HealthWatch(parts);
+    this.#polls = new Polls({
+      ...parts,
+      streams: this.#streams,
+      hints: createHints({ ...parts, watchedSinceUs }),
+      health: this.#health,
+      serviceClock: this.#serviceClock,
+      bell: this.#bell,
+    });
+    this.#lag = new LagWatch({
+      ...parts,
+      maxIntervalMs: poll.maxIntervalMs,
+      describe: (name) => this.#streams.describe(name),
+      failureOf: (name) => this.#polls.failureOf(name),
+    });
+    this.#reads = new ReadProgress(parts);
+    this.#rate = new KeptRate(parts);
   }
 
-  /** `signal` aborts when waiting for the region has become pointless; `release` stops the watching. */
-  function goneForGood(): { readonly signal: AbortSignal; release(): void } {
+  run(signal: AbortSignal): Promise<void> {
+    return this.#read(signal, false);
+  }
+
+  async runOnce(signal: AbortSignal) {
     const gone = new AbortController();
     let cancel = () => {};
-    client.onHealthChange(({ health }) => {
+    this.#client.onHealthChange(({ health }) => {
       cancel();
       if (health === 'unauthorized') gone.abort();
-      else if (health === 'down') cancel = clock.setTimer(ONCE_PATIENCE_MS, () => gone.abort());
+      else if (health === 'down') cancel = this.#options.clock.setTimer(ONCE_PATIENCE_MS, () => gone.abort());
     });
-    return { signal: gone.signal, release: () => cancel() };
+    await this.#read(signal, true, gone.signal).finally(() => cancel());
+    const isLeft = gone.signal.aborted;
+    return { isLeft, unread: isLeft ? 0 : this.#polls.failingCount() };
   }
 
-  function progress(): RegionProgress {
-    const unlisted = intake.polls.unlisted();
+  probe(): void {
+    this.#client.probeNow();
+    this.#hintFailing();
+  }
+
+  flightsReadUs(birdId: string): number | undefined {
+    return this.#streams.flightsReadUs(birdId);
+  }
+
+  flightReads(): Iterable<readonly [birdId: string, us: number]> {
+    return this.#streams.flightReads();
+  }
+
+  inventoryRead(): InventoryRead | undefined {
+    return this.#inventory.read();
+  }
+
+  serviceAheadUs(): number {
+    return this.#serviceClock.aheadUs();
+  }
+
+  progress(): RegionProgress {
+    const unlisted = this.#polls.unlisted();
     return {
-      region: name,
-      health: client.health(),
-      requestsPerSecond: client.rate(),
-      nests: intake.inventory.nests().length,
-      birds: intake.inventory.birds().length,
-      started: intake.polls.isInventoryRead(),
-      unlisted: unlisted && { ...unlisted, address: setting.region.baseUrl },
-      auditsBehindMs: intake.audits.lagMs(),
-      feeds: intake.feeds(),
-      reads: intake.reads.feeds(),
+      region: this.name,
+      health: this.#client.health(),
+      requestsPerSecond: this.#client.rate(),
+      nests: this.#inventory.nests().length,
+      birds: this.#inventory.birds().length,
+      started: this.#polls.isInventoryRead(),
+      unlisted: unlisted && { ...unlisted, address: this.setting.region.baseUrl },
+      auditsBehindMs: this.#audits.lagMs(),
+      feeds: this.#feeds(),
+      reads: this.#reads.feeds(),
     };
   }
 
-  return {
-    name,
-    setting,
-    run: (signal) => read(signal, false),
-    async runOnce(signal) {
-      const gone = goneForGood();
-      await read(signal, true, gone.signal).finally(gone.release);
-      const isLeft = gone.signal.aborted;
-      return { isLeft, unread: isLeft ? 0 : intake.polls.failingCount() };
-    },
-    probe: () => intake.probe(),
-    flightLog: createFlightLogReading(client, intake.pageSize, clock),
-    flightsReadUs: (birdId) => intake.streams.flightsReadUs(birdId),
-    flightReads: () => intake.streams.flightReads(),
-    inventoryRead: () => intake.inventory.read(),
-    serviceAheadUs: () => intake.serviceClock.aheadUs(),
-    progress,
-    snapshot() {
-      // This visits every stream and runs every few seconds, so it is computed once.
-      const known = progress();
-      return {
-        ...known,
-        excludedNests: intake.inventory.excludedNests(),
-        include: setting.region.nests.include,
-        clockAheadUs: intake.serviceClock.aheadUs(),
-        beganUs: intake.reads.beganUs(),
-        firstPass: intake.reads.firstPass(),
-        proofs: polled(known.feeds),
-      };
-    },
-    verified: () => ({
-      region: name,
-      verifiedUntilUs: Math.min(...polled(intake.feeds()).map((feed) => feed.verifiedUntilUs)),
-    }),
-  };
+  snapshot(): RegionSnapshot {
+    // This visits every stream and runs every few seconds, so it is computed once.
+    const known = this.progress();
+    return {
+      ...known,
+      excludedNests: this.#inventory.excludedNests(),
+      include: this.setting.region.nests.include,
+      clockAheadUs: this.serviceAheadUs(),
+      beganUs: this.#reads.beganUs(),
+      firstPass: this.#reads.firstPass(),
+      proofs: polled(known.feeds),
+    };
+  }
+
+  verified() {
+    const verifiedUntilUs = Math.min(...polled(this.#feeds()).map((feed) => feed.verifiedUntilUs));
+    return { region: this.name, verifiedUntilUs };
+  }
+
+  /** How far each feed has been read and verified. Visits every stream. */
+  #feeds(): readonly FeedProgress[] {
+    return this.#streams.progress(this.#polls.lastSuccessUs());
+  }
+
+  /** Reads until `signal` aborts, which also cancels queued requests, or until `inVain` aborts. */
+  async #read(signal: AbortSignal, once: boolean, inVain?: AbortSignal): Promise<void> {
+    signal.addEventListener('abort', () => this.#client.close(), { once: true });
+    try {
+      await this.#pollUntil(inVain ? AbortSignal.any([signal, inVain]) : signal, once);
+    } finally {
+      await this.#client.close();
+      await this.#options.transport.close();
+    }
+  }
+
+  /** Polls until `signal` aborts, then waits for the polls in progress. With `once` every stream is read once. */
+  async #pollUntil(signal: AbortSignal, once: boolean): Promise<void> {
+    await this.#begin(signal, once);
+    if (signal.aborted) return;
+    this.#streams.auditNotifications();
+    this.#addRegularStreams(once);
+    this.#client.onHealthChange((health) => this.#healthChanged(health));
+    this.#polls.followInventory();
+    const watching = once ? undefined : this.#watch(signal);
+    const flying = once || !this.setting.region.fly ? undefined : this.#fly(signal);
+    const polling = await this.#pollAll(signal, once);
+    await Promise.all([...polling, watching, flying]);
+    if (once) await this.#reads.keep().catch((error) => this.#reportTrouble(error));
+  }
+
+  async #fly(signal: AbortSignal): Promise<void> {
+    const { createFlying } = await import('./fly-again.ts');
+    const flying = createFlying({
+      ...this.#options,
+      ...this.setting,
+      ...{ region: this.name, client: this.#client, schedule: this.#schedule },
+      hinted: () => this.#bell.ring(),
+      flightsReadUs: (birdId) => this.#streams.flightsReadUs(birdId),
+      aheadUs: () => this.#serviceClock.aheadUs(),
+    });
+    await flying.run(signal);
+  }
+
+  /** Restores the state of earlier runs. If the store fails this is retried, except with `once`. */
+  async #begin(signal: AbortSignal, once: boolean): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        return await this.#load();
+      } catch (error) {
+        if (once || !isStoreFailure(error)) throw error;
+        this.#reportTrouble(error);
+        await sleep(this.#options.clock, STORE_PAUSE_MS, signal);
+      }
+    }
+  }
+
+  async #load(): Promise<void> {
+    await this.#serviceClock.load();
+    await this.#inventory.load();
+    await this.#audits.load();
+    await this.#reads.load();
+    await this.#streams.load();
+    await this.#rate.load();
+  }
+
+  #addRegularStreams(once: boolean): void {
+    const { auditIntervalMs, inventoryIntervalMs } = this.setting.poll;
+    const nowMs = this.#options.clock.monotonicMs();
+    if (!once) {
+      const audit = { name: AUDIT, intervalMs: auditIntervalMs, share: AUDIT_SHARE, mayLag: true };
+      this.#schedule.add(audit, nowMs);
+    }
+    this.#schedule.add({ name: INVENTORY, intervalMs: inventoryIntervalMs, share: REGULAR_SHARE }, nowMs);
+  }
+
+  /** Starts one poll after another. Resolves to the polls that are still in progress at the end. */
+  async #pollAll(signal: AbortSignal, once: boolean): Promise<Iterable<Promise<void>>> {
+    const { clock } = this.#options;
+    const underWay = new Set<Promise<void>>();
+    const slots = new PollSlots(this.setting.region.concurrency);
+    while (!signal.aborted) {
+      await this.#client.ready(signal);
+      if (signal.aborted) break;
+      const nowMs = clock.monotonicMs();
+      const turn = slots.isFull()
+        ? { waitMs: Number.POSITIVE_INFINITY }
+        : this.#schedule.take(nowMs, slots.fullFeed(nowMs));
+      if ('name' in turn) {
+        const beside = this.#beside(turn.name);
+        const release = slots.take(beside ? turn.name : feedOf(turn.name), nowMs);
+        const reading = beside?.() ?? this.#polls.poll(turn.name, signal, once);
+        const work = reading.finally(() => {
+          underWay.delete(work);
+          release(clock.monotonicMs());
+        });
+        underWay.add(work);
+        continue;
+      }
+      if (once && underWay.size === 0 && turn.waitMs === Number.POSITIVE_INFINITY) break;
+      await this.#bell.wait(turn.waitMs, signal);
+    }
+    return underWay;
+  }
+
+  /** What is read besides streams and scheduled like one; undefined for a stream. */
+  #beside(name: string): (() => Promise<void>) | undefined {
+    if (name === AUDIT) return () => this.#takeTurn(name, () => this.#audits.turn());
+    if (name === FLIGHT_LOGS) return () => this.#takeTurn(name, () => this.#readTails());
+    return undefined;
+  }
+
+  /** The next reading is due when the next look finds logs. */
+  async #readTails(): Promise<Polled> {
+    const { requests, more } = await this.#tails.turn();
+    return { requests, delayMs: more ? 0 : LONGEST_MS };
+  }
+
+  /**
+   * Lets the audit that is due, or the reading of logs, send a few requests. If the service refuses them, it refuses
+   * polls as well, and those report it.
+   */
+  async #takeTurn(name: string, turn: () => Promise<Polled>): Promise<void> {
+    const { clock } = this.#options;
+    let polled: Polled = { delayMs: this.setting.poll.maxIntervalMs };
+    try {
+      polled = await turn();
+    } catch (error) {
+      this.#reportTrouble(error);
+    } finally {
+      this.#schedule.done(name, clock.monotonicMs(), polled);
+      this.#bell.ring();
+    }
+  }
+
+  #healthChanged({ health }: RegionHealth): void {
+    // Streams whose retry waits since the outage need not wait any longer.
+    if (health === 'up') this.#hintFailing();
+    this.#health.changed().catch((error) => this.#reportTrouble(error));
+  }
+
+  #hintFailing(): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    for (const name of this.#polls.failing()) this.#schedule.hint(name, nowMs);
+    this.#bell.ring();
+  }
+
+  /** Commits what may change with time alone, and what the store has refused so far. */
+  async #watch(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await sleep(this.#options.clock, WATCH_EVERY_MS, signal);
+      if (signal.aborted) return;
+      try {
+        await this.#health.commit();
+        await this.#lag.report();
+        await this.#reads.keep();
+        await this.#rate.keep();
+        await this.#lookForLogs();
+      } catch (error) {
+        this.#reportTrouble(error);
+      }
+    }
+  }
+
+  /** Schedules the reading of logs if some are due. */
+  async #lookForLogs(): Promise<void> {
+    if (!(await this.#tails.isDue())) return;
+    const nowMs = this.#options.clock.monotonicMs();
+    // No requests are set aside for an interval.
+    const logs = { name: FLIGHT_LOGS, intervalMs: Infinity, share: FLIGHT_LOGS_SHARE, mayLag: true };
+    this.#schedule.add(logs, nowMs);
+    this.#schedule.hint(FLIGHT_LOGS, nowMs);
+    this.#bell.ring();
+  }
+
+  #reportTrouble(error: unknown): void {
+    this.#options.report({ what: 'trouble', stage: 'intake', region: this.name, error });
+  }
 }
 
 /** Feeds without polled streams prove nothing and miss nothing. */

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { KeptRate } from '../../src/intake/region.ts';
+import { KeptRate } from '../../src/intake/read-progress.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { openStage, type Stage } from '../acceptance/stage.ts';
 import { createVirtualClock } from '../virtual-clock.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { PollSlots } from '../../src/intake/region.ts';
+import { PollSlots } from '../../src/intake/polls.ts';
 
 test('a limited number of polls may run at once', () => {
   const slots = new PollSlots(2);
