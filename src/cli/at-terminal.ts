@@ -38,7 +38,7 @@ export function authorOf(
 }
 
 /** Aborts at the first SIGINT or SIGTERM, until it is released. */
-export function hearStop(edge: Edge): { readonly signal: AbortSignal; release(): void } {
+export function abortAtSignal(edge: Edge): { readonly signal: AbortSignal; release(): void } {
   const stop = new AbortController();
   const heard = (['SIGINT', 'SIGTERM'] as const).map((name) => edge.onSignal(name, () => stop.abort()));
   return {
@@ -51,7 +51,7 @@ export function hearStop(edge: Edge): { readonly signal: AbortSignal; release():
 
 /** Resolves at the first SIGINT or SIGTERM. */
 export async function untilStopped(edge: Edge): Promise<void> {
-  const { signal, release } = hearStop(edge);
+  const { signal, release } = abortAtSignal(edge);
   await once(signal, 'abort');
   release();
 }

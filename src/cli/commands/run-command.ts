@@ -2,7 +2,7 @@ import { type App, openApp } from '../../app.ts';
 import type { Config } from '../../config/config.ts';
 import type { OnceOutcome } from '../../daemon.ts';
 import { codeOf, NestwatchError } from '../../errors.ts';
-import type { Log, LogLevel } from '../../observe/log.ts';
+import type { LogLevel } from '../../observe/log.ts';
 import type { Edge } from '../../process-io.ts';
 import type { RegionProgress } from '../../region-progress.ts';
 import type { Step } from '../../store/versions/steps.ts';
@@ -78,12 +78,12 @@ export async function run(edge: Edge, options: RunOptions): Promise<number> {
     }
   };
   // Begins to act on signals first, because a reader of the log may send one.
-  const exit = options.once
-    ? readOnce(edge, app, stop)
-    : watch(edge, app, stop, async (signal) => {
-        const reloading = reloadWhenNew(edge, app, configFile, options['config.autoReloadInterval'], signal);
-        await Promise.all([reloading, keepSecretsFresh(edge, configFile, signal)]);
-      });
+  const release = heedSignals(edge, app, stop, options.once);
+  const exit = (options.once ? readOnce : watch)(edge, app, stop).finally(release);
+  if (!options.once) {
+    void reloadWhenNew(edge, app, configFile, options['config.autoReloadInterval'], stop.signal);
+    void keepSecretsFresh(edge, configFile, stop.signal);
+  }
   log.info('nestwatch has started', { version: VERSION, page: app.url });
   await warn(config);
   return exit;
@@ -163,31 +163,36 @@ function hearStop(edge: Edge): Stop {
   };
 }
 
-/** Says at the first signal that the process is stopping. */
-function sayStopping({ signal }: Stop, log: Log): void {
+/** Heeds signals from now on; the returned function stops that. SIGUSR2 logs everything, and then as before again. */
+function heedSignals(edge: Edge, { log, reload }: App, stop: Stop, isOnce: boolean): () => void {
   const say = () => log.info('nestwatch is stopping');
-  if (signal.aborted) say();
-  else signal.addEventListener('abort', say);
+  if (stop.signal.aborted) say();
+  else stop.signal.addEventListener('abort', say);
+  const level = log.level();
+  const heard = [
+    edge.onSignal('SIGHUP', () => {
+      if (isOnce) log.info('SIGHUP is ignored: a run with --once reads its configuration once');
+      else void reload();
+    }),
+    edge.onSignal('SIGUSR2', () => {
+      log.setLevel(log.level() === 'debug' ? level : 'debug');
+      log.warn('The level of the log has changed', { to: log.level() });
+    }),
+  ];
+  return () => {
+    stop.release();
+    for (const one of heard) one();
+  };
 }
 
-async function watch(
-  edge: Edge,
-  app: App,
-  stop: Stop,
-  lookAtFile: (signal: AbortSignal) => Promise<void>,
-): Promise<number> {
-  const { daemon, log, fatal } = app;
-  sayStopping(stop, log);
-  const releaseHangUp = edge.onSignal('SIGHUP', () => void app.reload());
-  const releaseLevel = hearLevel(edge, log);
-  void lookAtFile(stop.signal);
+async function watch(edge: Edge, { daemon, log, fatal, close }: App, stop: Stop): Promise<number> {
   const ended = (async () => {
     try {
       const givenBack = stop.overdue.then(() =>
         Promise.race([daemon.giveBack(), sleep(edge.clock, GIVE_BACK_MS)]),
       );
       await Promise.race([daemon.run(stop.signal), givenBack, fatal]);
-      await app.close();
+      await close();
       log.info('nestwatch has stopped');
       return 0;
     } catch (error) {
@@ -196,51 +201,26 @@ async function watch(
       return 1;
     }
   })();
-  const exit = await Promise.race([ended, stop.killed]);
-  stop.release();
-  releaseHangUp();
-  releaseLevel();
-  return exit;
+  return Promise.race([ended, stop.killed]);
 }
 
-/** Each signal switches between logging everything and the original level. The returned function stops that. */
-function hearLevel(edge: Edge, log: Log): () => void {
-  const level = log.level();
-  return edge.onSignal('SIGUSR2', () => {
-    log.setLevel(log.level() === 'debug' ? level : 'debug');
-    log.warn('The level of the log has changed', { to: log.level() });
-  });
-}
-
-async function readOnce(edge: Edge, app: App, stop: Stop): Promise<number> {
-  const { daemon, log, fatal } = app;
-  sayStopping(stop, log);
-  const releaseHangUp = edge.onSignal('SIGHUP', () => {
-    log.info('SIGHUP is ignored: a run with --once reads its configuration once');
-  });
-  const releaseLevel = hearLevel(edge, log);
+async function readOnce(edge: Edge, { daemon, fatal, close }: App, stop: Stop): Promise<number> {
   const ended = (async () => {
     try {
       return await Promise.race([daemon.runOnce(stop.signal), stop.overdue, fatal]);
     } finally {
-      await app.close();
+      await close();
     }
   })();
-  try {
-    const outcome = await Promise.race([ended, stop.killed]);
-    if (typeof outcome === 'number') return outcome;
-    if (!outcome || stop.signal.aborted)
-      throw new NestwatchError('cancelled', 'not everything was read and sent');
-    const troubles = troublesOf(outcome, daemon.regions());
-    if (troubles === '') return 0;
-    // Printed here, since there may be several causes and the help text of a single error would mislead.
-    edge.stderr.write(`nestwatch: ${troubles}; the log says why\n`);
-    return NOT_ALL_DONE;
-  } finally {
-    stop.release();
-    releaseHangUp();
-    releaseLevel();
-  }
+  const outcome = await Promise.race([ended, stop.killed]);
+  if (typeof outcome === 'number') return outcome;
+  if (!outcome || stop.signal.aborted)
+    throw new NestwatchError('cancelled', 'not everything was read and sent');
+  const troubles = troublesOf(outcome, daemon.regions());
+  if (troubles === '') return 0;
+  // Printed here, since there may be several causes and the help text of a single error would mislead.
+  edge.stderr.write(`nestwatch: ${troubles}; the log says why\n`);
+  return NOT_ALL_DONE;
 }
 
 /** Empty if everything was read and sent. */

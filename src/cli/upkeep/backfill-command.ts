@@ -6,7 +6,7 @@ import { openStore } from '../../store/open-store.ts';
 import type { Store } from '../../store/store.ts';
 import { howMany } from '../../text/instant-words.ts';
 import { formatInstant } from '../../time/instant.ts';
-import { hearStop } from '../at-terminal.ts';
+import { abortAtSignal } from '../at-terminal.ts';
 import { instantOf, wrongUsage } from '../command-arguments.ts';
 import type { Answer } from '../command-rows.ts';
 import type { ConfigOptions } from '../config-file.ts';
@@ -53,7 +53,7 @@ export async function backfillCommand(edge: Edge, options: BackfillCommand): Pro
   const regions = config.regions.filter(
     ({ name }) => options.region === undefined || name === options.region,
   );
-  const stop = hearStop(edge);
+  const stop = abortAtSignal(edge);
   const { store } = await openStore({ ...config.store, clock: edge.clock });
   const outcomes: Outcome[] = [];
   try {

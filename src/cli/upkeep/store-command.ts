@@ -22,7 +22,7 @@ import type { StoreReport } from '../../store/store.ts';
 import type { Step, TableChange } from '../../store/versions/steps.ts';
 import { tableChanges } from '../../store/versions/table-changes.ts';
 import { howMany } from '../../text/instant-words.ts';
-import { hearStop } from '../at-terminal.ts';
+import { abortAtSignal } from '../at-terminal.ts';
 import type { Answer } from '../command-rows.ts';
 import { type ConfigOptions, findConfigFile, secretInFile } from '../config-file.ts';
 import { configOf } from '../read-config.ts';
@@ -190,7 +190,7 @@ export async function storeCopy(
 
 /** Copies with a progress bar. SIGINT and SIGTERM give the copy up. */
 async function showCopy(edge: Edge, source: RowSource, target: RowTarget): Promise<CopiedTable[]> {
-  const stop = hearStop(edge);
+  const stop = abortAtSignal(edge);
   const bar = createProgressBar(edge);
   try {
     return await copyStore({

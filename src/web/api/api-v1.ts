@@ -66,6 +66,9 @@ function addStatus(api: Hono, options: ApiOptions): void {
       setAside: await tx.faults.list(clock.nowUs(), SHOWN_FAULTS),
       replicas: await readReplicas(tx),
     }));
+    const byReceiver = [...Map.groupBy(counts?.deliveries ?? [], ({ receiver }) => receiver)];
+    const countsOf = (all: readonly { state: DeliveryState; count: number }[]) =>
+      Object.fromEntries(all.map(({ state, count }) => [state, count]));
     return c.json({
       version: view.version,
       started_at: formatInstant(view.startedAtUs),
@@ -79,7 +82,7 @@ function addStatus(api: Hono, options: ApiOptions): void {
         state,
         count,
       })),
-      deliveries: countsByReceiver(counts?.deliveries ?? []),
+      deliveries: Object.fromEntries(byReceiver.map(([receiver, all]) => [receiver, countsOf(all)])),
       set_aside: (counts?.setAside ?? []).map(faultJson),
     });
   });
@@ -240,14 +243,4 @@ export function replicaJson(
     alerting: isAlerting,
     regions: regions.map(({ region, epoch, sinceUs }) => ({ region, epoch, since: formatInstant(sinceUs) })),
   };
-}
-
-function countsByReceiver(
-  counts: readonly { receiver: string; state: DeliveryState; count: number }[],
-): Record<string, Partial<Record<DeliveryState, number>>> {
-  const byReceiver = new Map<string, Partial<Record<DeliveryState, number>>>();
-  for (const { receiver, state, count } of counts) {
-    byReceiver.set(receiver, { ...byReceiver.get(receiver), [state]: count });
-  }
-  return Object.fromEntries(byReceiver);
 }

@@ -90,7 +90,9 @@ function leadOf(page: Page, { status, alerts, acknowledged, silences, problems }
   const birds = status.regions.reduce((sum, region) => sum + region.birds, 0);
   const known = alerts ? alerts.firing - alerts.unacknowledged : 0;
   const who = [
-    ...[...acknowledged].map(([name, count]) => health.acknowledgedBy(count, plainText(name, NAME_LENGTH))),
+    ...[...acknowledged].map(([name, all]) =>
+      health.acknowledgedBy(all.length, plainText(name, NAME_LENGTH)),
+    ),
     ...silences.shown
       .filter(({ silence, hides }) => hides > 0 && silence.alertId === null)
       .map(({ silence, hides }) => `${hides} ${silenceWords(words, silence)}.`),

@@ -76,18 +76,22 @@ async function readStored(
   const alerts: FiringCounts = await countFiring(tx, muting, nowUs);
   await tx.pause();
   const routed = silences.length === 0 ? [] : await readRoutedAlerts(tx, muting, alerting);
+  const blind: Period[] = [];
+  for (const region of regions) blind.push(...(await readBlindSpans(tx, region, dayAgoUs)));
+  const acknowledged = Map.groupBy(
+    silences.filter(({ alertId }) => alertId !== null),
+    ({ createdBy }) => createdBy,
+  );
   return {
     ends,
     // When a region could not be read, and when Birds were published.
-    blind: await blindSpans(tx, regions, dayAgoUs),
+    blind,
     publishedUs: await tx.birds.publishesSince(dayAgoUs),
     // Firing alerts by cause: those that nothing hides first, the most severe first.
     problems: [...items.filter((one) => !isHidden(one)), ...items.filter(isHidden)],
     // The most severe alerts that wait for a person.
     waiting: await waitingOf(tx, firing.alerts, muting),
-    acknowledged: countBy(
-      silences.filter(({ alertId }) => alertId !== null).map(({ createdBy }) => createdBy),
-    ),
+    acknowledged,
     alerts: alerts as FiringCounts | undefined,
     happened,
     nests,
@@ -99,21 +103,9 @@ async function readStored(
   };
 }
 
-async function blindSpans(tx: Transaction, regions: readonly string[], sinceUs: number): Promise<Period[]> {
-  const spans: Period[] = [];
-  for (const region of regions) spans.push(...(await readBlindSpans(tx, region, sinceUs)));
-  return spans;
-}
-
 /** Whether somebody knows of all of it. */
 function isHidden(entry: AlertsEntry): boolean {
   return alertsOf(entry).every(isHiddenFromAll);
-}
-
-function countBy(names: readonly string[]): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>();
-  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
-  return counts;
 }
 
 /** Alerts that nothing hides. */

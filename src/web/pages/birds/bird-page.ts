@@ -5,7 +5,7 @@ import type { Event } from '../../../domain/alert/event.ts';
 import { countOutcomes, nearWords, outcomeWords, zonePlace } from '../../../domain/statistics/deadlines.ts';
 import { type Cause, successRatio } from '../../../domain/statistics/flight-statistics.ts';
 import { eventPath, flightPath } from '../../../http/page-path.ts';
-import { type BirdReport, durationUs } from '../../../operator/bird-report.ts';
+import type { BirdReport } from '../../../operator/bird-report.ts';
 import type { FlightOverview } from '../../../store/bird-store.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { flightChart } from '../frame/charts.ts';
@@ -27,6 +27,7 @@ import {
   birdTitle,
   eventTitle,
   flightLink,
+  flightTook,
   flyLink,
   inReadersZone,
   inService,
@@ -143,19 +144,13 @@ function flightSection(page: Page, { bird, flights, changes }: BirdReport): Html
     [words.flight.started]: ({ startedAtUs }) =>
       startedAtUs > 0 ? when(page, startedAtUs) : words.flight.notKnown,
     [words.birds.status]: (one) => flightLink(page, one.region, one.flightId, one.status),
-    [words.flight.took]: (one) => took(page, one),
+    [words.flight.took]: (one) => flightTook(words, one),
     [words.flight.step]: (one) => saidStep(one),
     [words.flight.error]: (one) => said(one.message, MESSAGE_LENGTH),
   };
   return html`${title}
 ${flightChart(page, flights, changes)}
 <details><summary>${words.birds.asTable}</summary>${dataTable(words.birds.latest, columns, flights)}</details>`;
-}
-
-/** Empty if unknown. */
-function took({ words }: Page, flight: FlightOverview): string {
-  const us = durationUs(flight);
-  return us === undefined ? '' : words.time.took(us / 1000);
 }
 
 function causeSection(page: Page, { causes }: BirdReport): Html | string {

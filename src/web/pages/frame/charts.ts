@@ -11,7 +11,7 @@ import type { FlightEnds, FlightOverview } from '../../../store/bird-store.ts';
 import type { Period } from '../../../time/zone-format.ts';
 import type { Html, Page } from './page.ts';
 import { at, exactly, when } from './page-frame.ts';
-import { countWords, eventTitle, said, statusWords, type Tone } from './page-words.ts';
+import { countWords, eventTitle, flightTook, said, statusWords, type Tone } from './page-words.ts';
 
 const HOUR_US = 3_600_000_000;
 /** By which ends are counted. */
@@ -157,7 +157,8 @@ export function flightChart(
   const drawn = bars.map((one, index) => {
     const [y, height] = extent(one, longestUs);
     const kind = Object.hasOwn(KINDS, one.status) ? one.status : 'other';
-    return html`<a href="${root}${flightPath(one.region, one.flightId)}" tabindex="-1"><title>${titleOf(page, one)}</title><rect class="${kind}" x="${index * WIDTH + 1}" y="${y}" width="${WIDTH - 2}" height="${height}"/></a>`;
+    const started = one.startedAtUs > 0 ? exactly(page, one.startedAtUs) : '?';
+    return html`<a href="${root}${flightPath(one.region, one.flightId)}" tabindex="-1"><title>${[statusWords(words, one.status), started, flightTook(words, one)].filter(Boolean).join(', ')}</title><rect class="${kind}" x="${index * WIDTH + 1}" y="${y}" width="${WIDTH - 2}" height="${height}"/></a>`;
   });
   const marks = changes.map((change) => {
     const x = bars.filter(({ startedAtUs }) => startedAtUs <= change.occurredAtUs).length * WIDTH;
@@ -198,16 +199,6 @@ export function changeLine(page: Page, { key, type, attributes, occurredAtUs }: 
   const { root, words } = page;
   const who = String(attributes.initiator ?? '');
   return html`<a href="${root}${eventPath(key)}">${eventTitle(words, type)}</a>${who ? html` ${words.chart.by} ${said(who, 80)}` : ''} ${when(page, occurredAtUs)}`;
-}
-
-function titleOf(page: Page, flight: FlightOverview): string {
-  const us = durationUs(flight);
-  const started = flight.startedAtUs > 0 ? exactly(page, flight.startedAtUs) : '?';
-  return [
-    statusWords(page.words, flight.status),
-    started,
-    ...(us === undefined ? [] : [page.words.time.took(us / 1000)]),
-  ].join(', ');
 }
 
 const KINDS = { succeeded: true, failed: true, cancelled: true, active: true };

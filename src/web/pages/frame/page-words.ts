@@ -10,7 +10,7 @@ import type { Place } from '../../../domain/alert/fact.ts';
 import { kindOf } from '../../../domain/kinds/kinds.ts';
 import type { Silence } from '../../../domain/muting/silence.ts';
 import { birdPath, flightPath, flyPath, nestPath } from '../../../http/page-path.ts';
-import type { ShownBird } from '../../../operator/bird-report.ts';
+import { durationUs, type ShownBird } from '../../../operator/bird-report.ts';
 import type { BirdOverview, FlightOverview, Standing } from '../../../store/bird-store.ts';
 import type { DeliveryState } from '../../../store/outbox-store.ts';
 import { instantsIn } from '../../../text/instant-words.ts';
@@ -243,6 +243,12 @@ export function flightTitle({ flight }: Words, status: string): string {
 export function flightTone(status: string): Tone {
   if (status === 'failed') return 'bad';
   return status === 'succeeded' ? 'good' : 'quiet';
+}
+
+/** Empty if unknown. */
+export function flightTook({ time }: Words, flight: FlightOverview): string {
+  const us = durationUs(flight);
+  return us === undefined ? '' : time.took(us / 1000);
 }
 
 const MARKS: ReadonlyMap<string, string> = new Map([
