@@ -21,7 +21,7 @@ const REGION = 'regions: { eu: { base_url: https://eu.example.com/api-rest, toke
 const lines = (count: number, line: (at: number) => string) =>
   Array.from({ length: count }, (_, at) => `${line(at)}\n`).join('');
 
-const MOST_RULES = 4_000;
+const MOST_RULES = 2_000;
 
 /** `most` if reading each of them takes long. */
 const TEXTS: readonly (readonly [what: string, text: (count: number) => string, most?: number])[] = [
