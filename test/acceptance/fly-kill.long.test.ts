@@ -28,7 +28,7 @@ interface Told {
 test('killed between a wish, its request and the answer, the daemon never asks twice [long]', {
   timeout: 900_000,
 }, async () => {
-  const kills = 30;
+  const kills = 12;
   const world = createWorld({
     ...{ region: 'eu', clock: systemClock(), random: seededRandom(1), token: 'token', behaviours: {} },
   });
