@@ -300,7 +300,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
             expect(await b.transaction((tx) => totals(tx, stream))).toEqual(expected);
           },
         ),
-        { numRuns: 15 },
+        { numRuns: 5 },
       );
     });
   });
