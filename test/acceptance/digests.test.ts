@@ -32,6 +32,7 @@ async function withBirds(
   let cast: Cast | undefined;
   const stage = await openStage({
     regions: ['eu'],
+    poll: { intervalMs: 60_000, inventoryIntervalMs: 900_000 },
     ...options,
     before(world) {
       const { id: nestId } = world.addNest({ name: 'Marketing' });
