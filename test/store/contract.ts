@@ -30,8 +30,8 @@ import { describeTroubles } from './contract/troubles.ts';
 import { describeUpkeep } from './contract/upkeep.ts';
 import { describeWrites } from './contract/writes.ts';
 
-/** `others` names those tests that say little about how a store works as a whole, but take most of the time. */
-export function describeStore(name: string, open: () => Promise<Subject>, others = 'the others'): void {
+/** `isWhole`: with those tests that say little about how a store works as a whole, but take most of the time. */
+export function describeStore(name: string, open: () => Promise<Subject>, isWhole: boolean): void {
   describe(name, () => {
     let subject: Subject;
     beforeEach(async () => {
@@ -48,7 +48,8 @@ export function describeStore(name: string, open: () => Promise<Subject>, others
     describeSuppressions(run);
     describeForwards(run);
     describeOwnership(run);
-    describe(others, () => {
+    if (!isWhole) return;
+    describe('each repository', () => {
       describeStreams(run);
       describeEvents(run);
       describeFlights(run);

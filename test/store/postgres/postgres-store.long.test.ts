@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
+import type { Store } from '../../../src/store/store.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { describeStore } from '../contract.ts';
 import { findServer, openDatabase, type PostgresDatabase, placeOn } from './postgres-server.ts';
@@ -60,29 +61,36 @@ describe.skipIf(bin === undefined)('on PostgreSQL', () => {
   }
 
   const ways = [
-    ['alone', false, 'own tables'],
+    ['alone', false, 'own tables', false],
     // Replicas of one version, with tables of their own, are in `postgres-replicas.long.test.ts`.
-    ['as one of several, beside a newer version [long]', true, 'tables of the newer'],
+    ['as one of several, beside a newer version [long]', true, 'tables of the newer', true],
   ] as const;
-  describe.each(ways)('%s', (_, isShared, whose) => {
+  describe.each(ways)('%s', (_, isShared, whose, isWhole) => {
     if (whose !== 'own tables') beforeAll(addColumns);
+    // Opening takes several connections, so the tests of one way share a store.
+    let opened: Store | undefined;
+    async function close(): Promise<void> {
+      await opened?.close();
+      opened = undefined;
+    }
+    afterAll(close);
 
     describeStore(
       'the PostgreSQL store',
       async () => {
         await empty();
-        let store = await open(isShared);
+        opened ??= await open(isShared);
         return {
-          store,
+          store: { ...opened, close },
           async reopen() {
-            await store.close();
-            store = await open(isShared);
-            return store;
+            await close();
+            opened = await open(isShared);
+            return opened;
           },
-          close: () => store.close(),
+          close: async () => {},
         };
       },
-      'the others [long]',
+      isWhole,
     );
   });
 });

@@ -1,4 +1,4 @@
-/** The whole contract on a file; in memory, as most stories have it, only in the long run. */
+/** The whole contract on a file; in memory, as most stories have it, only in the long run and in part. */
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -37,7 +37,7 @@ async function inMemory(): Promise<Subject> {
 }
 
 const places = [
-  ['in a file', inFile],
-  ['in memory [long]', inMemory],
+  ['in a file', inFile, true],
+  ['in memory [long]', inMemory, false],
 ] as const;
-for (const [place, open] of places) describeStore(`the SQLite store ${place}`, open);
+for (const [place, open, isWhole] of places) describeStore(`the SQLite store ${place}`, open, isWhole);
