@@ -5,7 +5,7 @@ import { openStage, type Stage, type StageOptions } from './stage.ts';
 
 const DAY_S = 86_400;
 
-const HOURS_IN_THE_AIR = 26;
+const HOURS_IN_THE_AIR = 13;
 const DAYS_AT_REST = 2;
 /** How late a Flight of an unpublished Bird appears, and how many hours finding it may take. */
 const LATE_FLIGHTS = [

@@ -4,7 +4,7 @@ import { openReplicas } from './open-replicas.ts';
 
 const MINUTE_MS = 60_000;
 /** In these minutes nobody takes from another what that one can do, or what nobody could do better. */
-const CALM_MINUTES = 120;
+const CALM_MINUTES = 60;
 
 type Replicas = Awaited<ReturnType<typeof openReplicas>>;
 
