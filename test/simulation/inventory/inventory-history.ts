@@ -37,6 +37,7 @@ const OTHERS = new Set([
   'outage',
   'nowUs',
   'isTokenRefused',
+  'faultRandom',
 ]);
 
 export function watchInventory(inner: World): WatchedWorld {
