@@ -9,7 +9,7 @@ import { findServer, openDatabase, type PostgresDatabase, placeOn } from './post
 
 const bin = findServer()!;
 /** Two leases: by then another server has long taken over. */
-const SOON = { timeout: 20_000, interval: 100 };
+const SOON = { timeout: 20_000, interval: 50 };
 
 describe('a server that falls silent', () => {
   let server: PostgresDatabase;
