@@ -267,16 +267,17 @@ describe('the process', () => {
     expect(await exited).toEqual([null, 'SIGTERM']);
   });
 
-  const followed = [
-    ['SIGHUP', 'The configuration was read'],
-    ['SIGUSR2', 'The level of the log has changed'],
-  ] as const;
   // SIGTERM below and `held-signals.test.ts` show that signals are held meanwhile.
-  test.each(followed)('%s before it has started is handled afterwards [long]', async (signal, line) => {
+  test('SIGHUP and SIGUSR2 before it has started are handled afterwards [long]', async () => {
     const { child, configure } = await startBeforeConfig(['run']);
-    child.kill(signal);
+    child.kill('SIGHUP');
+    child.kill('SIGUSR2');
     await configure();
-    await readLines(child.stderr!).until(line);
+    let log = '';
+    for await (const line of createInterface({ input: child.stderr! })) {
+      log += line;
+      if (/The configuration was read/.test(log) && /The level of the log has changed/.test(log)) break;
+    }
     child.kill('SIGTERM');
     expect(await once(child, 'exit')).toEqual([0, null]);
   });
