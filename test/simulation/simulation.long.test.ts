@@ -6,11 +6,11 @@ import { type Outcome, runSeed } from './run.ts';
 
 const HOURS = 2;
 
-/** Each of these found a fault once, or shows much of what can go wrong. */
-const KNOWN_SEEDS = [2, 8, 28, 55, 70, 1_157_796_283];
+/** Each of these found a fault once; together they have crashes, reloads, outages, late entries and wrong clocks. */
+const KNOWN_SEEDS = [8, 28, 70, 1_157_796_283];
 
-/** New worlds in each run: `simulate.ts` runs more. Only here is real randomness used. */
-const NEW_SEEDS = Array.from({ length: 4 }, () => randomInt(1, 2 ** 31));
+/** A new world in each run: `simulate.ts` runs more. Only here is real randomness used. */
+const NEW_SEEDS = [randomInt(1, 2 ** 31)];
 
 const seeds = [...KNOWN_SEEDS, ...NEW_SEEDS];
 say(`worlds of this run: ${seeds.join(', ')}`);

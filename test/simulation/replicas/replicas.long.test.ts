@@ -5,10 +5,10 @@ import { runReplicas } from './run-replicas.ts';
 const HOURS = 1.5;
 
 /** Together they have every trouble in every phase of a lease. */
-const KNOWN_SEEDS = [1, 5, 9, 11, 12];
+const KNOWN_SEEDS = [9, 11, 12];
 
-/** New worlds in each run: the only place where real randomness is used. */
-const NEW_SEEDS = Array.from({ length: 2 }, () => randomInt(1, 2 ** 31));
+/** A new world in each run: the only place where real randomness is used. */
+const NEW_SEEDS = [randomInt(1, 2 ** 31)];
 
 for (const seed of [...KNOWN_SEEDS, ...NEW_SEEDS]) {
   test(`several replicas lose, invent, repeat and leave unexplained nothing in the world of seed ${seed} [long]`, async () => {
