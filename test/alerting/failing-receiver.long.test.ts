@@ -85,7 +85,7 @@ describe('a receiver that answers 503 for two hours, then 410, then times out af
     expect(whole.committed()).toBeGreaterThan(100);
     const ends = Array.from({ length: whole.committed() }, (_, at) => at + 1);
     // Most of the first commits, in which everything begins, and some of the many that only record attempts.
-    for (const at of [...spread(ends.slice(0, 60), 30), ...spread(ends.slice(60), 15)]) {
+    for (const at of [...spread(ends.slice(0, 60), 20), ...spread(ends.slice(60), 4)]) {
       const desk = await story(at);
       try {
         expect(messages(desk), `killed after ${at}`).toEqual(expected);
