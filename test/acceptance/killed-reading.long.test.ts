@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { inventoryKillRun } from './killed-reading-run.ts';
 
-const kills = 5;
+const kills = 4;
 
 test(`killed ${kills} times while it reads an inventory that changed, the daemon makes exactly one event of each change [long]`, async () => {
   const { killedAfter, changes, ...wrong } = await inventoryKillRun(kills, 1);

@@ -31,7 +31,7 @@ function migrate(where: string, version: 'next' | 'endless' = 'next') {
   return { process: started, ended: once(started, 'exit') };
 }
 
-const KILLS = 10;
+const KILLS = 5;
 
 describe('a file', () => {
   let folder: string;
@@ -76,7 +76,7 @@ describe('a file', () => {
     const reached = [
       () => existsSync(`${path}.version-${NOW}.partial`),
       () => existsSync(`${path}.version-${NOW}`),
-      ...Array.from({ length: KILLS - 2 }, (_, index) => () => walBytes() > index * 700_000),
+      ...Array.from({ length: KILLS - 2 }, (_, index) => () => walBytes() > index * 2_400_000),
     ];
     const walBytes = () => statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
     let killed = 0;
