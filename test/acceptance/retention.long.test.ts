@@ -8,7 +8,7 @@ import { openStage, type Stage } from './stage.ts';
 let stage: Stage;
 afterEach(() => stage.close());
 
-const KEPT_DAYS = 0.25;
+const KEPT_HOURS = 3;
 
 /** Three Birds, and a store with this retention. */
 async function open(): Promise<readonly string[]> {
@@ -21,14 +21,14 @@ async function open(): Promise<readonly string[]> {
       birds = ['one', 'two', 'three'].map((name) => world.addBird(id, { name, triggerType: 'event' }).id);
     },
   });
-  await stage.restart(() => stage.keepsFor(KEPT_DAYS));
+  await stage.restart(() => stage.keepsFor(KEPT_HOURS / 24));
   return birds;
 }
 
-/** Four times a day every Bird fails and succeeds, is saved, and loses its connection; then the store is pruned. */
-async function daysPass(days: number, birds: readonly string[]): Promise<void> {
+/** Every three hours each Bird fails and succeeds, is saved, and loses its connection; then the store is pruned. */
+async function hoursPass(hours: number, birds: readonly string[]): Promise<void> {
   const world = stage.worlds.eu!;
-  for (let quarter = 0; quarter < days * 4; quarter += 1) {
+  for (let passed = 0; passed < hours; passed += 3) {
     for (const birdId of birds) {
       world.startFlight(birdId, { endsAs: 'failed', fliesForMs: 1000 });
       world.save(birdId);
@@ -36,7 +36,7 @@ async function daysPass(days: number, birds: readonly string[]): Promise<void> {
     world.disconnectConnection({ exhausted: true, wording: 'new' });
     await stage.minutesPass(30);
     for (const birdId of birds) world.startFlight(birdId, { endsAs: 'succeeded', fliesForMs: 1000 });
-    await stage.minutesPass(330);
+    await stage.minutesPass(150);
     while ((await stage.daemon().prune()) > 0);
   }
 }
@@ -48,8 +48,8 @@ const repeated = () => stage.forwarded().filter((key, at, keys) => keys.indexOf(
 
 test('a longer retention notifies of nothing again that the shorter one had deleted [long]', async () => {
   const birds = await open();
-  await daysPass(0.5, birds);
-  await daysPass(2, birds.slice(0, 2));
+  await hoursPass(2 * KEPT_HOURS, birds);
+  await hoursPass(4 * KEPT_HOURS, birds.slice(0, 2));
   const mails = stage.mails.length;
   await stage.restart(() => stage.keepsFor(30));
   await stage.minutesPass(26 * 60);
@@ -63,8 +63,8 @@ test('a longer retention notifies of nothing again that the shorter one had dele
 
 test('a restart does not notify again of what did not change for longer than the retention [long]', async () => {
   const birds = await open();
-  await daysPass(KEPT_DAYS / 2, birds);
-  await daysPass(1.5 * KEPT_DAYS, []);
+  await hoursPass(KEPT_HOURS, birds);
+  await hoursPass(2 * KEPT_HOURS, []);
   await stage.restart();
   await stage.minutesPass(60);
   expect(repeated()).toEqual([]);
@@ -106,7 +106,12 @@ test('a Bird that comes back after the retention is not notified of again, and w
   let [bird, other] = ['', ''];
   stage = await openStage({
     regions: ['eu'],
-    poll: { intervalMs: 240_000 },
+    poll: {
+      intervalMs: 480_000,
+      maxIntervalMs: 480_000,
+      inventoryIntervalMs: 600_000,
+      auditIntervalMs: 3_600_000,
+    },
     before(world) {
       const { id } = world.addNest({ name: 'Marketing' });
       bird = world.addBird(id, { name: 'one', triggerType: 'event' }).id;
@@ -123,7 +128,7 @@ test('a Bird that comes back after the retention is not notified of again, and w
     }),
   });
   const world = stage.worlds.eu!;
-  await stage.restart(() => stage.keepsFor(1));
+  await stage.restart(() => stage.keepsFor(KEPT_HOURS / 24));
   await stage.minutesPass(10);
   const inTheAir = world.startFlight(bird);
   const received = world.startFlight(bird, { endsAs: 'failed', fliesForMs: 1000 });
@@ -137,13 +142,13 @@ test('a Bird that comes back after the retention is not notified of again, and w
     stage.store.transaction((tx) => tx.overdue.flights(world.nowUs(), world.nowUs() * 2, 10));
   expect(stage.forwarded()).toContain(`eu/flight/${received.id}/failed`);
   hidden.add(bird);
-  await daysPass(2, [other]);
+  await hoursPass(4 * KEPT_HOURS, [other]);
   expect(await known()).toEqual([other]);
   expect(await inFlight()).toEqual([]);
   const missed = world.startFlight(bird, { endsAs: 'failed', fliesForMs: 1000 });
   await stage.minutesPass(10);
   hidden.clear();
-  await stage.minutesPass(30 * 60);
+  await stage.minutesPass(26 * 60);
   expect(await known()).toEqual([bird, other].toSorted());
   expect(await inFlight()).toHaveLength(1);
   world.endFlight(inTheAir.id, 'failed');
@@ -166,13 +171,13 @@ test('an alert that fires for longer than the retention forgets its notified eve
     },
   });
   const world = stage.worlds.eu!;
-  await stage.restart(() => stage.keepsFor(KEPT_DAYS));
+  await stage.restart(() => stage.keepsFor(KEPT_HOURS / 24));
   const failed: string[] = [];
   const failsAgain = async (times: number) => {
     for (let count = 0; count < times; count += 1) {
       const { id } = world.startFlight(bird, { endsAs: 'failed', fliesForMs: 1000 });
       failed.push(`eu/flight/${id}/failed`);
-      await stage.minutesPass(60 * KEPT_DAYS);
+      await stage.minutesPass(15);
       while ((await stage.daemon().prune()) > 0);
     }
   };
@@ -181,7 +186,7 @@ test('an alert that fires for longer than the retention forgets its notified eve
       async (tx) => (await tx.events.page({ type: 'flight.failed', limit: 100 })).events.length,
     );
   await failsAgain(FAILURES);
-  expect(await stored()).toBeLessThanOrEqual(25);
+  expect(await stored()).toBeLessThanOrEqual(21);
   await stage.restart();
   await failsAgain(2);
   world.startFlight(bird, { endsAs: 'succeeded', fliesForMs: 1000 });
