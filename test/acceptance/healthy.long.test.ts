@@ -23,14 +23,14 @@ const behaving = (behaviours: NonNullable<StageOptions['behaviours']>[string]): 
 
 const CASES: readonly Case[] = [
   { name: 'a single Bird', birds: 1, flights: 12 },
-  { name: 'Birds that fly all the time', birds: 40, flights: 6 },
-  { name: 'Birds that hardly ever fly', birds: 40, flights: 0.05 },
+  { name: 'Birds that fly all the time', birds: 20, flights: 6 },
+  { name: 'Birds that hardly ever fly', birds: 20, flights: 0.05 },
   { name: 'many Flights of few Birds', birds: 2, flights: 300 },
   { name: 'one request a second', birds: 40, flights: 6, stage: { requestsPerSecond: 1 } },
-  { name: 'many Birds', birds: 150, flights: 2, stage: { requestsPerSecond: 5 } },
+  { name: 'many Birds', birds: 90, flights: 2, stage: { requestsPerSecond: 3 } },
   { name: 'late entries', birds: 20, flights: 6, stage: behaving({ lateShare: 0.1, lateMaxMs: 90_000 }) },
   { name: 'counts that lag', birds: 20, flights: 6, stage: behaving({ totalCountStaleMs: 5_000 }) },
-  { name: 'lists that are cut off', birds: 20, flights: 20, stage: behaving({ flightsCap: 30 }) },
+  { name: 'lists that are cut off', birds: 10, flights: 20, stage: behaving({ flightsCap: 30 }) },
   { name: 'what is old is gone', birds: 20, flights: 6, stage: behaving({ retentionMs: 3 * 3_600_000 }) },
   {
     name: 'refusals now and then',

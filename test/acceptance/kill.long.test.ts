@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { killRun } from './kill-run.ts';
 
-const kills = 5;
+const kills = 3;
 
 test(`killed at ${kills} random moments under load, the daemon loses nothing and repeats only under the same webhook-id [long]`, async () => {
   const figures = await killRun({ kills, seed: 1 });
