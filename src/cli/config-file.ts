@@ -9,8 +9,7 @@ import {
   type Stats,
 } from 'node:fs';
 import { open } from 'node:fs/promises';
-import type { ReadFileLater } from '../document/read-file.ts';
-import { type ReadFile, UnfitFile, whyUnreadable } from '../document/read-file.ts';
+import { type ReadFile, type ReadFileLater, UnfitFile, whyUnreadable } from '../document/read-file.ts';
 import { NestwatchError } from '../errors.ts';
 import type { Edge } from '../process-io.ts';
 

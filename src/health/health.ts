@@ -2,18 +2,33 @@
  * Gathers the state of the watch and judges it: whenever somebody asks, and every few seconds, so that each
  * impairment has a start and the log records both its start and end.
  */
+
+import {
+  atPosition,
+  integrationName,
+  positioned,
+  takesAlerts,
+  traitsOf,
+} from '../channels/integration-identity.ts';
 import type { Config } from '../config/config.ts';
 import { findRoutesToNobody, isAnybodyNotified } from '../config/routes-to-nobody.ts';
 import { formatPath } from '../document/problem.ts';
 import type { RegionSnapshot } from '../region-progress.ts';
 import type { Happening, Report } from '../report.ts';
+import type { FailingIntegration } from '../store/outbox-store.ts';
 import type { RefusedFile } from '../store/ownership-store.ts';
-import type { Store, StoreSpace } from '../store/store.ts';
+import type { Store, StoreSpace, Transaction } from '../store/store.ts';
 import { plainText } from '../text/plain-text.ts';
 import { type Clock, sleep } from '../time/clock.ts';
 import { type Impairment, impairmentKey } from './impairment.ts';
-import { type HealthSnapshot, isDiskLow, judgeHealth, type ReplicaSnapshot } from './judge-health.ts';
-import { NOTHING_KEPT, readKept } from './read-kept.ts';
+import {
+  type HealthSnapshot,
+  isDiskLow,
+  judgeHealth,
+  type KeptSnapshot,
+  NOTHING_KEPT,
+  type ReplicaSnapshot,
+} from './judge-health.ts';
 import { createStoreRoom, type StoreRefusal } from './readiness.ts';
 import { createWatchFacts, type WatchFact } from './watch-facts.ts';
 
@@ -201,4 +216,74 @@ function saidBy(facts: readonly WatchFact[]): string {
 
 function happening({ reason, severity, summary, region, receiver }: Impairment, isOver: boolean): Happening {
   return { what: 'impaired', reason, severity, summary, isOver, region, receiver };
+}
+
+// Reads from the store what bears on the health of the watch, so that a restart forgets none of it.
+
+const DEAD_FOR_US = 7 * 86_400_000_000;
+const QUARANTINED_FOR_US = 3_600_000_000;
+/**
+ * What is dropped at one moment says nothing yet, be it one answer or all that were under way to a receiver that
+ * restarts: the next attempt, within a second, may be accepted.
+ */
+const FAILING_ATTEMPTS = 2;
+const RETRIED_WITHIN_US = 1_000_000;
+const FAILING_FOR_US = 10_000_000;
+
+export async function readKept(
+  tx: Transaction,
+  receivers: Config['receivers'],
+  nowUs: number,
+): Promise<KeptSnapshot> {
+  const { dead, delivered, quarantined, faults, ...known } = await tx.troubles.read({
+    deadAfterUs: nowUs - DEAD_FOR_US,
+    quarantinedFromUs: nowUs - QUARANTINED_FOR_US,
+    nowUs,
+  });
+  const { count, latest } = faults;
+  const failing = known.failing.flatMap((one) => {
+    const countsAfterUs = one.failures < FAILING_ATTEMPTS ? FAILING_FOR_US : RETRIED_WITHIN_US;
+    if (nowUs - one.sinceUs < countsAfterUs) return [];
+    const { integrations = [] } = receivers.find(({ name }) => name === one.receiver) ?? {};
+    // An integration that is no longer configured does not count.
+    const integration = atPosition(integrations, one.position);
+    if (integration?.kind !== one.integration) return [];
+    return [{ ...one, name: integrationName(integrations, integration), among: integrations.length }];
+  });
+  return {
+    failing,
+    isNobodyReached: isNobodyReached(receivers, failing, delivered),
+    dead,
+    quarantined,
+    faults: {
+      count,
+      first: latest ? `${latest.sort.replace('_', ' ')} ${latest.name}: ${latest.reason}` : '',
+      sinceUs: latest?.sinceUs ?? 0,
+    },
+  };
+}
+
+/**
+ * Whether no receiver is reached: of the receivers that take alerts and were tried, none accepts them through any
+ * integration. The store does not record which integrations were tried. So if a receiver has never accepted anything,
+ * those of its integrations that do not fail count as untried.
+ */
+function isNobodyReached(
+  receivers: Config['receivers'],
+  failing: readonly FailingIntegration[],
+  delivered: readonly string[],
+): boolean {
+  const tried = receivers.filter(
+    (one) =>
+      takesAlerts(one) &&
+      (delivered.includes(one.name) || failing.some(({ receiver }) => receiver === one.name)),
+  );
+  const acceptsNothing = ({ name, integrations }: Config['receivers'][number]) => {
+    if (!delivered.includes(name)) return true;
+    const positions = failing.flatMap(({ receiver, position }) => (receiver === name ? [position] : []));
+    return positioned(integrations).every(
+      ([position, one]) => traitsOf(one).takesEvents || positions.includes(position),
+    );
+  };
+  return tried.length > 0 && tried.every(acceptsNothing);
 }

@@ -231,6 +231,15 @@ export interface KeptSnapshot {
   readonly faults: { readonly count: number; readonly first: string; readonly sinceUs: number };
 }
 
+/** Used until the store has answered. */
+export const NOTHING_KEPT: KeptSnapshot = {
+  failing: [],
+  isNobodyReached: false,
+  dead: [],
+  quarantined: [],
+  faults: { count: 0, first: '', sinceUs: 0 },
+};
+
 // Judges the watch of one region. If the region does not answer, that explains everything else that is late in it.
 
 interface Bounds {

@@ -8,8 +8,7 @@ import type { FactOf } from '../domain/alert/fact.ts';
 import type { RegionSnapshot } from '../region-progress.ts';
 import { aheadOf, type Clock, LEAST_STEP_US, readClock } from '../time/clock.ts';
 import { IMPAIRMENT_REASONS, IMPAIRMENTS, type Impairment, type ImpairmentReason } from './impairment.ts';
-import type { HealthSnapshot } from './judge-health.ts';
-import { NOTHING_KEPT } from './read-kept.ts';
+import { type HealthSnapshot, NOTHING_KEPT } from './judge-health.ts';
 
 export type WatchFact = FactOf<'watch_health'>;
 

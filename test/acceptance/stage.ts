@@ -7,8 +7,7 @@
 import type { Attempt } from '../../src/channels/channel.ts';
 import { openWebhooks } from '../../src/channels/webhook/webhook-channel.ts';
 import type { Config } from '../../src/config/config.ts';
-import type { Setup } from '../../src/daemon.ts';
-import { createDaemon, type Daemon } from '../../src/daemon.ts';
+import { createDaemon, type Daemon, type Setup } from '../../src/daemon.ts';
 import type { Digest } from '../../src/domain/digest/digest.ts';
 import type { SentReport } from '../../src/domain/digest/report-figures.ts';
 import type { DigestNotification, GroupNotification } from '../../src/domain/grouping/notification.ts';

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { watchDeliveries } from '../../src/alerting/delivery-health.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { readKept } from '../../src/health/read-kept.ts';
+import { readKept } from '../../src/health/health.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { delivery, notification } from '../store/contract/sample-records.ts';
 import { createVirtualClock } from '../virtual-clock.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { IMPAIRMENT_REASONS, impairmentKey } from '../../src/health/impairment.ts';
-import { type HealthSnapshot, isDiskLow, judgeHealth } from '../../src/health/judge-health.ts';
-import { NOTHING_KEPT } from '../../src/health/read-kept.ts';
+import { type HealthSnapshot, isDiskLow, judgeHealth, NOTHING_KEPT } from '../../src/health/judge-health.ts';
 import type { RegionSnapshot } from '../../src/region-progress.ts';
 import { aRegion, aReplica, aWell, MINUTE_US, NOW_US } from './well.ts';
 

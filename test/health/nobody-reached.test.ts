@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { positioned } from '../../src/channels/integration-identity.ts';
 import type { Receiver } from '../../src/channels/receiver.ts';
-import { readKept } from '../../src/health/read-kept.ts';
+import { readKept } from '../../src/health/health.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { delivery, email, group, NOW_US, webhook } from '../channels/sample-notifications.ts';
 import { createVirtualClock } from '../virtual-clock.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { IMPAIRMENT_REASONS, IMPAIRMENTS } from '../../src/health/impairment.ts';
-import { type HealthSnapshot, judgeHealth } from '../../src/health/judge-health.ts';
-import { NOTHING_KEPT } from '../../src/health/read-kept.ts';
+import { type HealthSnapshot, judgeHealth, NOTHING_KEPT } from '../../src/health/judge-health.ts';
 import { createWatchFacts, type WatchFact } from '../../src/health/watch-facts.ts';
 import type { RegionSnapshot } from '../../src/region-progress.ts';
 import { createVirtualClock } from '../virtual-clock.ts';

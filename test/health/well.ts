@@ -1,5 +1,4 @@
-import type { HealthSnapshot, ReplicaSnapshot } from '../../src/health/judge-health.ts';
-import { NOTHING_KEPT } from '../../src/health/read-kept.ts';
+import { type HealthSnapshot, NOTHING_KEPT, type ReplicaSnapshot } from '../../src/health/judge-health.ts';
 import type { RegionSnapshot } from '../../src/region-progress.ts';
 import { TEST_START_US } from '../virtual-clock.ts';
 

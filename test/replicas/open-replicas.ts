@@ -1,8 +1,7 @@
 /** Replicas in one process, with one store in memory, a virtual clock, and the two regions that they watch. */
 import { openWebhooks } from '../../src/channels/webhook/webhook-channel.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
-import type { Setup } from '../../src/daemon.ts';
-import { createDaemon } from '../../src/daemon.ts';
+import { createDaemon, type Setup } from '../../src/daemon.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import type { Transport } from '../../src/http/transport.ts';
 import type { Happening } from '../../src/report.ts';

@@ -1,5 +1,5 @@
 import type { Alert } from '../../domain/alert/alert.ts';
-import { alertAsKnown, applyMutes, isToBeMuted, timedRoute } from '../../domain/grouping/apply-mutes.ts';
+import { alertAsKnown, applyMutes, isToBeMuted } from '../../domain/grouping/flush.ts';
 import {
   type AlertInGroup,
   assignGroups,
@@ -10,7 +10,7 @@ import {
   HAS_LEFT,
   isSettled,
 } from '../../domain/grouping/group.ts';
-import { SORTS } from '../../domain/grouping/sorts.ts';
+import { SORTS, timedRoute } from '../../domain/grouping/sorts.ts';
 import type { Mute } from '../../domain/muting/muting.ts';
 import type { Route } from '../../domain/routing/route.ts';
 import type { Transaction } from '../../store/store.ts';

@@ -1,6 +1,7 @@
-import { type Alert, hash64 } from '../alert/alert.ts';
+import { type Alert, hash64, type Labels } from '../alert/alert.ts';
+import type { Muting } from '../muting/muting.ts';
 import type { Suppression } from '../muting/suppression.ts';
-import { type Route, routeOfGroup } from '../routing/route.ts';
+import { type Route, routeOfGroup, routesFor } from '../routing/route.ts';
 import { type Flush, type FlushOf, flush, type Listed } from './flush.ts';
 import {
   type AlertInGroup,
@@ -480,3 +481,19 @@ export const SORTS: Readonly<Record<GroupSort, Sort>> = {
   held_back: HELD_BACK,
   catch_up: CATCH_UP,
 };
+
+/**
+ * The route whose time intervals apply to an alert of a group. A gathering group has none of its own: its alerts came
+ * by the routes that lead to its receiver, and wait while all of those are muted.
+ */
+export function timedRoute(
+  group: Group,
+  route: Route,
+  labels: Labels,
+  root: Route,
+  muting: Pick<Muting, 'ofRoute'>,
+): Route {
+  if (!SORTS[group.sort].gathers) return route;
+  const own = routesFor(root, labels).filter(({ receiver }) => receiver === group.receiver);
+  return own.find((one) => muting.ofRoute(one).length === 0) ?? own[0] ?? route;
+}

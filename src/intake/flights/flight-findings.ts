@@ -1,13 +1,10 @@
 /** Works out what is new in the Flights that a poll has read: changed records, events, and facts for the alerts. */
-
-import type { Event } from '../../domain/alert/event.ts';
-import { present } from '../../domain/alert/event.ts';
+import { type Event, present } from '../../domain/alert/event.ts';
 import type { Fact, Place } from '../../domain/alert/fact.ts';
 import type { Flight, FlightLogEntry } from '../../service/resources.ts';
 import type { FlightRecord } from '../../store/event-store.ts';
 import { formatInstant } from '../../time/instant.ts';
-import type { EventCandidate } from '../commit.ts';
-import { markPast } from '../commit.ts';
+import { type EventCandidate, markPast } from '../commit.ts';
 import { MOST_OVERLAP_US } from '../lateness.ts';
 import type { Names } from '../parts.ts';
 import type { FailureLog, ReadFailureLog } from './flight-logs.ts';

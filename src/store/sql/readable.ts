@@ -1,5 +1,4 @@
-import type { Sql } from './sql.ts';
-import { NOW_US } from './sql.ts';
+import { NOW_US, type Sql } from './sql.ts';
 import { firingAlerts } from './watched/nests-and-birds.ts';
 
 const ALERT = '(SELECT alert FROM alert WHERE id = $1)';

@@ -7,8 +7,7 @@ import type { Alert } from '../../../src/domain/alert/alert.ts';
 import type { Event } from '../../../src/domain/alert/event.ts';
 import type { Fact } from '../../../src/domain/alert/fact.ts';
 import type { Rule } from '../../../src/domain/alert/rule.ts';
-import { applyMutes } from '../../../src/domain/grouping/apply-mutes.ts';
-import { flush, notificationOf } from '../../../src/domain/grouping/flush.ts';
+import { applyMutes, flush, notificationOf } from '../../../src/domain/grouping/flush.ts';
 import {
   assignGroups,
   type Group,
