@@ -185,7 +185,7 @@ function silenceSection(page: Page, { silences: { shown, total } }: PageView): H
   const more = total - shown.length;
   return html`<section id="silences"><h2>${page.words.frame.silences} ${link}</h2>
 <ul class="sheet">${shown.map((one) => silenceItem(page, one))}</ul>
-${more > 0 ? html`<p class="small soft after">${words.more(more)} <a href="silences">${page.words.search.all}</a></p>` : ''}</section>`;
+${more > 0 ? html`<p class="small soft after">${page.words.count.more(more)}: <a href="silences">${page.words.search.all}</a></p>` : ''}</section>`;
 }
 
 function regionCard(page: Page, region: RegionProgress): Html {

@@ -294,7 +294,7 @@ function whoSection(
             .slice(0, NAMED_MEMBERS)
             .map(
               (one, index) => html`${index > 0 ? ', ' : ''}${said(one, NAME_LENGTH)}`,
-            )}${more > 0 ? words.alert.moreMembers(more) : ''}`,
+            )}${more > 0 ? ` ${words.count.more(more)}` : ''}`,
     [words.alert.receiver]: names || words.alert.noReceiver,
   };
   return html`<h2>${words.writes.who}</h2>

@@ -341,7 +341,7 @@ function card(
   const more = alerts - shown.places.length;
   const others =
     path !== undefined && more > 0
-      ? [html`<li><a href="${page.root}${path}">${page.words.alerts.morePlaces(more)}</a></li>`]
+      ? [html`<li><a href="${page.root}${path}">${page.words.count.more(more)}</a></li>`]
       : [];
   return problemCard(page, {
     ...shown,

@@ -98,7 +98,7 @@ export function addAsking(
     if (!made) {
       const cancel = isForeign ? undefined : (backTo(given) ?? alertPath(meant.id));
       const form = { action: addressOf('acknowledge', c), button: page.words.alerts.acknowledge, cancel };
-      return { ...frame, title: acknowledge.question, lead: acknowledge.lead, form };
+      return { ...frame, title: acknowledge.questionOf(1), lead: acknowledge.lead, form };
     }
     const together = madeTogether(made, silences).length;
     return {

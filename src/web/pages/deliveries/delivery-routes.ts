@@ -92,7 +92,7 @@ function columnsOf(page: Page): Columns<ListedDelivery> {
     [words.alert.receiver]: ({ id, receiver }) =>
       html`<a href="${root}${deliveryPath(id)}">${plainText(receiver, NAME_LENGTH)}</a>`,
     [words.deliveries.about]: ({ about, aboutMore }) =>
-      html`<bdi>${plainText(about, MESSAGE_LENGTH)}</bdi>${aboutMore > 0 ? ` ${words.deliveries.more(aboutMore)}` : ''}`,
+      html`<bdi>${plainText(about, MESSAGE_LENGTH)}</bdi>${aboutMore > 0 ? ` ${words.count.more(aboutMore)}` : ''}`,
     [words.list.by]: ({ integration }) => plainText(integration, NAME_LENGTH),
     [words.list.state]: ({ state }) => deliveryPill(page, state),
     [words.deliveries.queued]: ({ createdAtUs }) => when(page, createdAtUs),

@@ -191,7 +191,7 @@ function changeWords(page: Page, changes: readonly Event[]): Html | string {
   if (changes.length === 0) return '';
   const items = changes.slice(0, NAMED_CHANGES).map((one) => changeLine(page, one));
   const more = changes.length - items.length;
-  return html`<p class="small soft after">${page.words.chart.marked} ${items.map((item, index) => html`${index > 0 ? ' · ' : ''}${item}`)}${more > 0 ? `, ${page.words.chart.more(more)}` : ''}</p>`;
+  return html`<p class="small soft after">${page.words.chart.marked} ${items.map((item, index) => html`${index > 0 ? ' · ' : ''}${item}`)}${more > 0 ? ` ${page.words.count.more(more)}` : ''}</p>`;
 }
 
 /** `Bird published by ann@example.com 3 h ago`, linked to the entry of the log. */

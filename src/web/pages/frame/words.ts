@@ -131,7 +131,6 @@ export const ENGLISH = {
     allNests: 'all Nests',
     noSilences: 'No silences.',
     newSilence: 'new silence',
-    more: (count: number): string => `and ${count} more:`,
     regions: 'Regions',
     replicas: {
       title: 'Replicas',
@@ -263,10 +262,10 @@ export const ENGLISH = {
     fresh: (count: number): string => howMany(count, 'new alert'),
     known: (count: number): string => howMany(count, 'known alert'),
     acknowledgedBy: (count: number, who: string): string => `${count} acknowledged by ${who}.`,
-    more: (count: number): string => `${count} more`,
     critical: 'critical',
     warning: 'warning',
     info: 'passing',
+    more: (count: number): string => `${count} more`,
     mostly: (alerts: number, kind: string): string => `Most have one cause: ${alerts} × ${kind}. `,
     watching: (birds: number, regions: number): string =>
       `Watching ${howMany(birds, 'Bird')} in ${howMany(regions, 'region')}.`,
@@ -345,7 +344,6 @@ export const ENGLISH = {
     median: (duration: string): string => `The dashed line is the median, ${duration}.`,
     marked: 'Marked:',
     by: 'by',
-    more: (count: number): string => `${count} more`,
   },
 
   flight: {
@@ -470,7 +468,6 @@ export const ENGLISH = {
     cause: 'Cause',
     sameCause: 'as shown',
     all: (what: string, count: number): string => `${what} all ${count}`,
-    morePlaces: (count: number): string => `and ${count} more`,
     choose: (what: string): string => `Choose ${what}`,
     acknowledgeChosen: 'Acknowledge chosen',
     silenceChosen: 'Silence chosen',
@@ -518,7 +515,6 @@ export const ENGLISH = {
     lead: 'What was or will be sent, the newest first.',
     none: 'No delivery matches.',
     about: 'About',
-    more: (others: number): string => `and ${others} more`,
     queued: 'Queued',
     tries: 'Tries',
     error: 'Last error',
@@ -600,8 +596,6 @@ export const ENGLISH = {
     window: 'Each time for',
     zone: 'Time zone',
     acknowledgeTitle: 'Acknowledge alerts',
-    acknowledgeLead:
-      'Until each is resolved, there are no reminders and no messages about new events in it. People are notified when it resolves, and when it fires again.',
     acknowledged: (alerts: number): string => `What will be acknowledged: ${howMany(alerts, 'alert')}`,
     show: 'Show what it mutes',
     preview: 'What it mutes',
@@ -664,7 +658,6 @@ export const ENGLISH = {
 
   acknowledge: {
     title: 'Acknowledge an alert',
-    question: 'Acknowledge this alert?',
     questionOf: (alerts: number): string =>
       alerts === 1 ? 'Acknowledge this alert?' : `Acknowledge these ${alerts} alerts?`,
     over: 'This alert is over',
@@ -675,7 +668,7 @@ export const ENGLISH = {
     endIsSent: 'People will be notified that it is resolved.',
     lead: 'Until it is resolved, there are no reminders and no messages about new events in it. People are notified when it resolves, and when it fires again.',
     leadOfMany:
-      'Until they are resolved, there are no reminders and no messages about new events in them. People are notified when one resolves, and when it fires again.',
+      'Until each is resolved, there are no reminders and no messages about new events in it. People are notified when it resolves, and when it fires again.',
     why: 'What you are doing about it',
     undo: (isOneOfMany: boolean): string => (isOneOfMany ? 'Undo only this one' : 'Undo'),
     undoAll: (alerts: number): string => `Undo all ${alerts}`,
@@ -766,7 +759,6 @@ export const ENGLISH = {
     act: 'Do:',
     published: 'Last published',
     members: 'Members of the Nest',
-    moreMembers: (count: number): string => ` and ${count} more`,
     told: (receiver: string): string => `Message to ${receiver}`,
     notTold: (receiver: string): string => `Nothing to ${receiver}`,
     details: 'Labels, ids and annotations',
@@ -811,6 +803,7 @@ export const ENGLISH = {
   },
 
   count: {
+    more: (count: number): string => `and ${count} more`,
     alerts: (count: number): string => howMany(count, 'alert'),
     events: (count: number): string => howMany(count, 'event'),
   },

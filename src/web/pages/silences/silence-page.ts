@@ -286,7 +286,7 @@ function renderSilencePage(at: Page, page: SilencePage): Html {
   const named = isUntilLanded ? words.acknowledgeTitle : words.title;
   return titledPage(at, {
     ...{ section: 'silences', title: named, problem, isNarrow: true },
-    lead: isUntilLanded ? words.acknowledgeLead : words.lead,
+    lead: isUntilLanded ? at.words.acknowledge.leadOfMany : words.lead,
     main: html`${formOf(at, shownForm(form), labels, isUntilLanded)}
 <section><h2 id="preview">${isUntilLanded ? words.acknowledged(page.hidden.length) : title}</h2>
 ${shown}
