@@ -29,7 +29,7 @@ export interface CommandRow {
   readonly options?: readonly (Named | Option)[];
   /** What it is about, which gives it further options: the running daemon, or a configuration. */
   readonly of?: 'daemon' | 'config';
-  /** Signals that do not simply end it. */
+  /** The signals that it listens for; all others end it at once. */
   readonly hears?: readonly SignalName[];
   /** Whether it reads its own arguments. */
   readonly isFree?: true;
@@ -51,7 +51,7 @@ export interface CommandLine {
   readonly finish: (exit: number) => void;
 }
 
-/** Signals that stop what lasts, in an order of its own. */
+/** Those after which a command that lasts finishes what it has begun. */
 export const STOPS: readonly SignalName[] = ['SIGINT', 'SIGTERM'];
 
 /** For commands that print instants in tables. */

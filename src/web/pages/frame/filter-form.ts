@@ -35,7 +35,7 @@ interface Choice {
 }
 
 /** The usual severities of configurations. */
-export const SEVERITIES: readonly string[] = ['critical', 'warning', 'info'];
+const SEVERITIES: readonly string[] = ['critical', 'warning', 'info'];
 
 type FieldName = Exclude<FilterName, 'zone'>;
 
@@ -103,7 +103,7 @@ export function filterForm(page: Page, fields: readonly FilterField[], given: UR
   const isFiltered = fields.some(({ name }) => given.get(name));
   return html`<details class="filters"><summary>${words.list.filters}</summary><form class="filter" aria-label="${words.list.filter}">
 ${isZoned ? html`<input type="hidden" name="zone" value="${zone}">` : ''}
-${fields.map((field) => html`<div><label for="by-${field.name}">${field.label}</label>${control(field, given, words.list.any)}</div>`)}
+${fields.map((field) => fieldControl(page, field, given))}
 <div class="buttons"><button class="main">${words.list.show}</button>
 ${isFiltered ? html`<a class="button" href="?">${words.list.showAll}</a>` : ''}</div>
 </form></details>`;
@@ -145,16 +145,21 @@ function typedZone({ zone, query }: Page): string {
   return given.get('since') || given.get('until') ? 'UTC' : zone;
 }
 
-function control({ name, hint = '', choices, any }: FilterField, given: URLSearchParams, all: string): Html {
+/** A field with its label. `form` tells its id from that of a field of the same name in another form of the page. */
+export function fieldControl(
+  { words }: Page,
+  { name, label, hint = '', choices, any = words.list.any }: FilterField,
+  given: URLSearchParams,
+  form = 'by',
+): Html {
+  const id = `${form}-${name}`;
   const value = plainText(given.get(name) ?? '', MAX_VALUE_LENGTH);
-  if (!choices) {
-    return html`<input id="by-${name}" name="${name}" value="${value}" placeholder="${hint}" autocomplete="off" spellcheck="false">`;
-  }
-  const options = [{ value: '', text: any ?? all }, ...choices];
-  return html`<select id="by-${name}" name="${name}">${options.map(
-    (one) =>
-      html`<option value="${one.value}"${one.value === value ? html` selected` : ''}>${one.text}</option>`,
-  )}</select>`;
+  const options = choices && [{ value: '', text: any }, ...choices];
+  return html`<div><label for="${id}">${label}</label>${
+    options
+      ? html`<select id="${id}" name="${name}">${options.map((one) => html`<option value="${one.value}"${one.value === value ? html` selected` : ''}>${one.text}</option>`)}</select>`
+      : html`<input id="${id}" name="${name}" value="${value}" placeholder="${hint}" autocomplete="off" spellcheck="false">`
+  }</div>`;
 }
 
 /** The parameter that holds the line. */

@@ -13,7 +13,7 @@ import { formatDuration } from '../../../time/duration.ts';
 import { readQuery } from '../../requests/query.ts';
 import { readFilter } from '../../requests/read-lists.ts';
 import type { PagesOptions } from '../../web-options.ts';
-import { isNarrowed, SEVERITIES } from '../frame/filter-form.ts';
+import { fieldControl, filterFields, isNarrowed, selection } from '../frame/filter-form.ts';
 import { problemOf } from '../frame/form.ts';
 import { type Columns, dataTable, listPage } from '../frame/list-page.ts';
 import { type Html, type Page, pageOf } from '../frame/page.ts';
@@ -24,7 +24,6 @@ import {
   MESSAGE_LENGTH,
   NAME_LENGTH,
   regionWord,
-  severityWord,
   silenceWords,
 } from '../frame/page-words.ts';
 import type { Words } from '../frame/words.ts';
@@ -108,39 +107,17 @@ ${choiceForm(page, view)}`,
 }
 
 /** Leads to the page that shows the resulting matchers, and which alerts they hide. */
-function choiceForm({ root, words }: Page, { regions, nests }: SilencesView): Html {
-  const select = (
-    name: string,
-    label: string,
-    choices: readonly (readonly [value: string, text: string])[],
-  ) =>
-    html`<div><label for="choose-${name}">${label}</label>
-<select id="choose-${name}" name="${name}"><option value="">${words.list.any}</option>${choices.map(([value, text]) => html`<option value="${value}">${text}</option>`)}</select></div>`;
+function choiceForm(page: Page, { regions, nests }: SilencesView): Html {
+  const { root, words } = page;
+  const given = new URLSearchParams();
+  const fields = [
+    selection('alertname', words.silence.scope, ALERT_KINDS, (one) => alertTitle(words, one)),
+    ...filterFields(page, { regions, given }, ['severity', 'region']),
+    selection('nest', words.list.nest, nests, (one) => plainText(one, NAME_LENGTH)),
+    { name: 'bird', label: words.list.bird, hint: words.silences.birdHint },
+  ];
   return html`<form action="${root}silence" class="sheet fields">
-<div class="pair">
-${select(
-  'alertname',
-  words.silence.scope,
-  ALERT_KINDS.map((name) => [name, alertTitle(words, name)]),
-)}
-${select(
-  'severity',
-  words.list.severity,
-  SEVERITIES.map((one) => [one, severityWord(words, one)]),
-)}
-${select(
-  'region',
-  words.list.region,
-  regions.map((one) => [one, regionWord(words, one)]),
-)}
-${select(
-  'nest',
-  words.list.nest,
-  nests.map((one) => [one, plainText(one, NAME_LENGTH)]),
-)}
-<div><label for="choose-bird">${words.list.bird}</label>
-<input id="choose-bird" name="bird" autocomplete="off" placeholder="${words.silences.birdHint}"></div>
-</div>
+<div class="pair">${fields.map((field) => fieldControl(page, field, given, 'choose'))}</div>
 <div class="buttons"><button class="main">${words.silences.look}</button> <a class="button" href="${root}silence">${words.silences.byMatchers}</a></div>
 </form>`;
 }
