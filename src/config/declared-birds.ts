@@ -26,7 +26,7 @@ const KNOWN = [
   ['trigger', ['manual', 'event', 'scheduled']],
 ] as const;
 
-export interface DeclaredFile {
+interface DeclaredFile {
   readonly birds: readonly DeclaredBird[];
   /** Throws `ConfigError` with all mistakes and their places in the file, if there are any. */
   refuse(mistakes: readonly DeclaredMistake[]): void;

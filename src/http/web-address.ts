@@ -81,7 +81,7 @@ export function listenError(place: HostPort, error: unknown): NestwatchError {
 }
 
 /** An address, which is a range of one, or a range such as 10.1.0.0/16. */
-export interface AddressRange {
+interface AddressRange {
   readonly network: string;
   readonly family: 'ipv4' | 'ipv6';
   /** How many of the leading bits all addresses of the range share. */

@@ -4,7 +4,7 @@ import { type Action, isOpen, sayAction, whyNotStarted, withheld } from '../doma
 import type { Store } from '../store/store.ts';
 import { dayAndTime } from '../text/instant-words.ts';
 
-export interface FlyWish {
+interface FlyWish {
   /** The same for every try of the same wish, so that it is taken once. */
   readonly id: string;
   readonly region: string;

@@ -7,7 +7,7 @@ import { asKindSees } from '../domain/evaluate/flapping.ts';
 import { kindOf } from '../domain/kinds/kinds.ts';
 import { dayAndTime, durationWords } from '../text/instant-words.ts';
 
-export type NoAlert =
+type NoAlert =
   | { readonly why: 'nest_excluded' }
   | { readonly why: 'no_kind'; readonly type: string }
   | { readonly why: 'no_rule'; readonly kinds: string }
@@ -21,7 +21,7 @@ export type NoAlert =
   | { readonly why: 'not_fired'; readonly each: readonly NotFired[] };
 
 /** A rule that decided about the event without firing; `forMs` is the rule's `for`. */
-export interface NotFired {
+interface NotFired {
   readonly kind: string;
   readonly forMs: number;
   /** When the alert will fire unless the cause ends first; undefined if no time is set. */

@@ -111,7 +111,7 @@ interface PostgresHost {
   readonly port: number;
 }
 
-export interface PostgresAddress {
+interface PostgresAddress {
   /** Of several, the first that answers and is no standby is used. */
   readonly hosts: readonly PostgresHost[];
   readonly user: string;

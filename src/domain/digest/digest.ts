@@ -72,7 +72,7 @@ export interface Watch {
 }
 
 /** How a Bird met its deadlines, of all rules. */
-export interface BirdOutcomes extends Outcomes, Pick<Place, 'region' | 'nest' | 'bird'> {}
+interface BirdOutcomes extends Outcomes, Pick<Place, 'region' | 'nest' | 'bird'> {}
 
 /** Items listed per section. */
 const DIGEST_LIST = 10;

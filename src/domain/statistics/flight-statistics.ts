@@ -39,7 +39,7 @@ export function causesOf<Failure extends { readonly message: string }>(
     .sort((a, b) => b.count - a.count);
 }
 
-export interface Rhythm {
+interface Rhythm {
   /** The usual time from one start to the next. */
   readonly everyUs: number;
   /** When the next Flight should start. */

@@ -12,7 +12,7 @@ import { connectFailure } from './postgres-failure.ts';
 import { refuseSharedBackend } from './settle-in.ts';
 
 /** What can be seen of a store on a server without using it. */
-export interface ServerLook {
+interface ServerLook {
   /** The server's version, such as `15.14`. */
   readonly version: string;
   /** The version of the tables; 0 if there are none yet. */

@@ -172,7 +172,7 @@ function isOlder(version: string, oldest: string): boolean {
   return false;
 }
 
-export function isEmpty(db: Readable): boolean {
+function isEmpty(db: Readable): boolean {
   return db.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined;
 }
 

@@ -145,6 +145,6 @@ async function setLastNumbers(sql: Sql, numbers: ReadonlyMap<string, number>): P
 }
 
 /** Names the schema, since a database may hold several stores. */
-export function shownPlace({ shown, schema }: PostgresPlace): string {
+function shownPlace({ shown, schema }: PostgresPlace): string {
   return `${shown}, schema ${schema}`;
 }

@@ -13,7 +13,7 @@ export interface FaultRecord extends Fault {
   readonly sinceUs: number;
 }
 
-export interface Troubles {
+interface Troubles {
   /** Integrations that accept nothing now. */
   readonly failing: readonly FailingIntegration[];
   /** Receivers that accepted a delivery that is still kept. */

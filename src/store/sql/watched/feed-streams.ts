@@ -11,7 +11,7 @@ import type { EventFeed, Feed, OwnFeed } from '../../../domain/alert/event.ts';
 import type { StreamKind } from '../../event-store.ts';
 import { lastOfEach, type RowStatement, type Sql, upsertRows } from '../sql.ts';
 
-export interface StreamRecord<Of extends EventFeed = EventFeed> {
+interface StreamRecord<Of extends EventFeed = EventFeed> {
   /** A small number, never reused. */
   readonly stream: number;
   readonly region: string;
@@ -25,13 +25,13 @@ export interface StreamRecord<Of extends EventFeed = EventFeed> {
 }
 
 /** A feed of a region, or its inventory, and an instant by which all of its streams had been read. */
-export interface FeedRead {
+interface FeedRead {
   readonly feed: Feed | 'inventory';
   readonly readUs: number;
 }
 
 /** A time span of which a stream was read back, from its beginning. */
-export interface BackfilledSpan {
+interface BackfilledSpan {
   readonly fromUs: number;
   readonly untilUs: number;
 }

@@ -10,7 +10,7 @@ import { readable } from '../readable.ts';
 import type { RowStatement, Sql } from '../sql.ts';
 
 /** A Flight and its next judgement. */
-export interface JudgedFlight {
+interface JudgedFlight {
   readonly stream: number;
   readonly startedAtUs: number;
   readonly flightId: string;
@@ -27,7 +27,7 @@ export interface FlightToRead extends Omit<JudgedFlight, 'nextUs' | 'logDueUs'> 
 }
 
 /** A Bird and its next judgement. */
-export interface JudgedBird {
+interface JudgedBird {
   readonly region: string;
   readonly birdId: string;
   readonly nextUs: number;
