@@ -5,10 +5,9 @@ import { ConfigError, formatProblem, type Path } from '../../document/problem.ts
 import { readMatchers } from '../../document/read-matchers.ts';
 import { compileAt, renderedWithin } from '../../document/read-template.ts';
 import { duration, durationOrNever, labelMap, matcherList, words } from '../../document/value-shape.ts';
-import type { Labels } from '../../domain/alert/alert.ts';
+import { freeId, type Labels } from '../../domain/alert/alert.ts';
 import {
   type DeclaredBird,
-  freeId,
   keyOf,
   type Parameter,
   PLAIN_RULE,

@@ -265,6 +265,13 @@ export function hash64(parts: readonly string[]): string {
   return hex(high) + hex(low);
 }
 
+/** The id itself, or, if taken, the first free one of `id-2`, `id-3`, … */
+export function freeId(id: string, isTaken: (id: string) => boolean): string {
+  let free = id;
+  for (let number = 2; isTaken(free); number += 1) free = `${id}-${number}`;
+  return free;
+}
+
 function hex(half: number): string {
   return (half >>> 0).toString(16).padStart(8, '0');
 }

@@ -68,13 +68,6 @@ export function nameOfRule({ id, kind, match }: Rule): string | undefined {
   return id === own || id.startsWith(`${own}-`) ? undefined : id;
 }
 
-/** The id itself, or, if taken, the first free one of `id-2`, `id-3`, … */
-export function freeId(id: string, isTaken: (id: string) => boolean): string {
-  let free = id;
-  for (let number = 2; isTaken(free); number += 1) free = `${id}-${number}`;
-  return free;
-}
-
 /**
  * Describes a parameter of a kind's rules as plain data, from which the configuration's shape, its JSON schema and
  * its documentation are made. Those without a default may be undefined.

@@ -8,6 +8,7 @@ import {
   clear,
   type Ending,
   type FlappingState,
+  freeId,
   remember,
   resolve,
 } from '../alert/alert.ts';
@@ -15,7 +16,7 @@ import type { Event } from '../alert/event.ts';
 import { type Fact, type RuledFact, scopeOf } from '../alert/fact.ts';
 import { type Fault, FaultBox } from '../alert/fault.ts';
 import { alertLabels } from '../alert/labels.ts';
-import { freeId, type Rule } from '../alert/rule.ts';
+import type { Rule } from '../alert/rule.ts';
 import { isMemoryOf, type Kind, subjectPart, type Topic, withInstants } from '../kinds/kind.ts';
 import { type AlertKind, kindOf } from '../kinds/kinds.ts';
 import { kindsConcerned, presentRule, ruleOf, rulesFor } from './choose-rule.ts';
