@@ -174,7 +174,7 @@ function renderNestsPage(
   const bad = (count: number) => (count > 0 ? { number: html`<span class="text bad">${count}</span>` } : 0);
   const columns: Columns<NestOverview> = {
     [words.list.nest]: (one) =>
-      html`${place(page, one)}${isPublic(one.nest, one.nestId) ? html` <a class="small" href="${page.root}${publicPath(one.region, one.nestId)}">${words.birds.publicPage}</a>` : ''}`,
+      html`${place(page, one)}${isPublic(one.nest, one.nestId) ? publicLink(page, one) : ''}`,
     [words.frame.birds]: (one) => one.birds,
     [words.frame.alerts]: (one) => bad(one.firing),
     [words.birds.alerting]: (one) => bad(one.alerting),
@@ -193,6 +193,10 @@ function renderNestsPage(
 
 function place(page: Page, one: BirdOverview | NestOverview | FlightOverview): Html {
   return html`<span class="soft">${regionWord(page.words, one.region)} ·</span> ${nestLink(page, one)}`;
+}
+
+function publicLink({ root, words }: Page, { region, nestId }: NestOverview): Html {
+  return html` <a class="small" href="${root}${publicPath(region, nestId)}">${words.birds.publicPage}</a>`;
 }
 
 function standingCell(page: Page, bird: ShownBird): Html {

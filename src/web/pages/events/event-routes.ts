@@ -60,10 +60,14 @@ function renderEventsPage(page: Page, view: ListView<Event>): Html {
       ...(['nest', 'bird', 'flight', 'text', 'since', 'until'] as const),
     ],
     list: (events) =>
-      // `explain` finds it by the short id.
-      html`<ul class="sheet">${events.map((event) => eventItem(page, event, html`<code>${shortId(event)}</code> · ${when(page, event.occurredAtUs)}`))}</ul>`,
+      html`<ul class="sheet">${events.map((one) => eventItem(page, one, stampOf(page, one)))}</ul>`,
     none: view.next === undefined ? words.list.nothing : words.events.lookFurther,
   });
+}
+
+/** The short id by which `explain` finds the event, and when it occurred. */
+function stampOf(page: Page, event: Event): Html {
+  return html`<code>${shortId(event)}</code> · ${when(page, event.occurredAtUs)}`;
 }
 
 const TEXT_LENGTH = 10_000;

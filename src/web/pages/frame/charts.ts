@@ -158,7 +158,8 @@ export function flightChart(
     const [y, height] = extent(one, longestUs);
     const kind = Object.hasOwn(KINDS, one.status) ? one.status : 'other';
     const started = one.startedAtUs > 0 ? exactly(page, one.startedAtUs) : '?';
-    return html`<a href="${root}${flightPath(one.region, one.flightId)}" tabindex="-1"><title>${[statusWords(words, one.status), started, flightTook(words, one)].filter(Boolean).join(', ')}</title><rect class="${kind}" x="${index * WIDTH + 1}" y="${y}" width="${WIDTH - 2}" height="${height}"/></a>`;
+    const parts = [statusWords(words, one.status), started, flightTook(words, one)];
+    return html`<a href="${root}${flightPath(one.region, one.flightId)}" tabindex="-1"><title>${parts.filter(Boolean).join(', ')}</title><rect class="${kind}" x="${index * WIDTH + 1}" y="${y}" width="${WIDTH - 2}" height="${height}"/></a>`;
   });
   const marks = changes.map((change) => {
     const x = bars.filter(({ startedAtUs }) => startedAtUs <= change.occurredAtUs).length * WIDTH;
