@@ -24,10 +24,6 @@ export interface PrintedList<Item> {
   readonly none: string;
 }
 
-interface List<Item> extends PrintedList<Item> {
-  readonly name: ListName;
-}
-
 const DEFAULT_LIMIT = '100';
 
 /** Printed to stderr if there is a further page. */
@@ -37,55 +33,94 @@ export type Bird = ReturnType<typeof birdJson>;
 export type Flight = ReturnType<typeof flightJson>;
 export type Delivery = ReturnType<typeof deliveryJson>;
 
-export const BIRDS: List<Bird> = {
-  name: 'birds',
-  columns: {
-    STANDING: (one) => one.standing,
-    STATUS: (one) => shown(one.status),
-    REGION: (one) => shown(one.region),
-    NEST: (one) => shown(one.nest),
-    BIRD: (one) => shown(one.bird),
-    ID: (one) => shown(one.bird_id),
-    TRIGGER: (one) => shown(one.trigger_type),
-    'LAST FLIGHT': (one) => ({ at: one.last_flight?.started_at }),
-    'ENDED AS': (one) => shown(one.last_flight?.status ?? ''),
-  },
-  least: ['TRIGGER', 'ENDED AS', 'STATUS', 'REGION'],
-  none: 'No Birds.\n',
-};
-
-const NESTS: List<ReturnType<typeof nestJson>> = {
-  name: 'nests',
-  columns: {
-    NEST: (one) => shown(one.nest || one.nest_id),
-    REGION: (one) => shown(one.region),
-    ID: (one) => shown(one.nest_id),
-    BIRDS: (one) => String(one.birds),
-    FAILING: (one) => String(one.birds_failing),
-    OFF: (one) => String(one.birds_off),
-    ALERTS: (one) => String(one.alerts_firing),
-    'FLIGHTS 24H': (one) => String(one.flights_succeeded + one.flights_failed),
-    FAILED: (one) => String(one.flights_failed),
-  },
-  least: ['ID', 'OFF'],
-  none: 'No Nests.\n',
-};
-
-export const FLIGHTS: List<Flight> = {
-  name: 'flights',
-  columns: {
-    STARTED: (one) => ({ at: one.started_at }),
-    STATUS: (one) => shown(one.status),
-    TOOK: took,
-    REGION: (one) => shown(one.region),
-    NEST: (one) => shown(one.nest),
-    BIRD: (one) => shown(one.bird || one.bird_id),
-    FLIGHT: (one) => shown(one.flight_id),
-    STEP: step,
-    MESSAGE: (one) => shown(one.message),
-  },
-  least: ['STEP', 'TOOK', 'REGION', 'FLIGHT', 'NEST'],
-  none: 'No Flights.\n',
+export const LISTS = {
+  birds: {
+    columns: {
+      STANDING: (one) => one.standing,
+      STATUS: (one) => shown(one.status),
+      REGION: (one) => shown(one.region),
+      NEST: (one) => shown(one.nest),
+      BIRD: (one) => shown(one.bird),
+      ID: (one) => shown(one.bird_id),
+      TRIGGER: (one) => shown(one.trigger_type),
+      'LAST FLIGHT': (one) => ({ at: one.last_flight?.started_at }),
+      'ENDED AS': (one) => shown(one.last_flight?.status ?? ''),
+    },
+    least: ['TRIGGER', 'ENDED AS', 'STATUS', 'REGION'],
+    none: 'No Birds.\n',
+  } satisfies PrintedList<Bird>,
+  nests: {
+    columns: {
+      NEST: (one) => shown(one.nest || one.nest_id),
+      REGION: (one) => shown(one.region),
+      ID: (one) => shown(one.nest_id),
+      BIRDS: (one) => String(one.birds),
+      FAILING: (one) => String(one.birds_failing),
+      OFF: (one) => String(one.birds_off),
+      ALERTS: (one) => String(one.alerts_firing),
+      'FLIGHTS 24H': (one) => String(one.flights_succeeded + one.flights_failed),
+      FAILED: (one) => String(one.flights_failed),
+    },
+    least: ['ID', 'OFF'],
+    none: 'No Nests.\n',
+  } satisfies PrintedList<ReturnType<typeof nestJson>>,
+  flights: {
+    columns: {
+      STARTED: (one) => ({ at: one.started_at }),
+      STATUS: (one) => shown(one.status),
+      TOOK: took,
+      REGION: (one) => shown(one.region),
+      NEST: (one) => shown(one.nest),
+      BIRD: (one) => shown(one.bird || one.bird_id),
+      FLIGHT: (one) => shown(one.flight_id),
+      STEP: step,
+      MESSAGE: (one) => shown(one.message),
+    },
+    least: ['STEP', 'TOOK', 'REGION', 'FLIGHT', 'NEST'],
+    none: 'No Flights.\n',
+  } satisfies PrintedList<Flight>,
+  events: {
+    columns: {
+      OCCURRED: (one) => ({ at: one.occurred_at }),
+      ID: (one) => one.short_id,
+      TYPE: (one) => shown(one.type),
+      REGION: (one) => shown(one.region),
+      NEST: (one) => shown(one.nest),
+      BIRD: (one) => shown(one.bird),
+      MESSAGE: ({ message, attributes: { initiator } }) =>
+        shown(message || (typeof initiator === 'string' ? `by ${initiator}` : '')),
+    },
+    least: ['REGION', 'NEST', 'TYPE'],
+    none: 'No events.\n',
+  } satisfies PrintedList<EventJson>,
+  deliveries: {
+    columns: {
+      ID: (one) => shown(one.id),
+      RECEIVER: (one) => shown(one.receiver),
+      BY: (one) => shown(one.integration_name),
+      STATE: (one) => one.state,
+      TRIES: (one) => String(one.attempts),
+      CREATED: (one) => ({ at: one.created_at }),
+      ABOUT: (one) => `${shown(one.about)}${one.about_more > 0 ? ` and ${one.about_more} more` : ''}`,
+      'SETTLED OR NEXT': (one) => ({ at: one.settled_at ?? one.next_attempt_at }),
+      'LAST ERROR': (one) => shown(one.last_error),
+    },
+    least: ['SETTLED OR NEXT', 'TRIES', 'ID', 'LAST ERROR'],
+    none: 'No deliveries.\n',
+  } satisfies PrintedList<Delivery & { readonly about: string; readonly about_more: number }>,
+  writes: {
+    columns: {
+      AT: (one) => ({ at: one.at }),
+      WHO: (one) => shown(one.who),
+      BY: (one) => shown(one.by),
+      FROM: (one) => shown(one.from),
+      STATUS: (one) => String(one.status),
+      ACTION: (one) => shown(one.action),
+      ASKED: (one) => shown(one.asked),
+    },
+    least: ['FROM', 'BY'],
+    none: 'No writes.\n',
+  } satisfies PrintedList<Omit<WriteRecord, 'atUs'> & { readonly at: string }>,
 };
 
 /** Its name, or else its id; empty for none. */
@@ -97,63 +132,6 @@ export function took({ duration_seconds: seconds }: { readonly duration_seconds:
   return seconds === null ? '-' : durationWords(seconds * 1000, 'two units');
 }
 
-export const EVENTS: List<EventJson> = {
-  name: 'events',
-  columns: {
-    OCCURRED: (one) => ({ at: one.occurred_at }),
-    ID: (one) => one.short_id,
-    TYPE: (one) => shown(one.type),
-    REGION: (one) => shown(one.region),
-    NEST: (one) => shown(one.nest),
-    BIRD: (one) => shown(one.bird),
-    MESSAGE: ({ message, attributes: { initiator } }) =>
-      shown(message || (typeof initiator === 'string' ? `by ${initiator}` : '')),
-  },
-  least: ['REGION', 'NEST', 'TYPE'],
-  none: 'No events.\n',
-};
-
-const DELIVERIES: List<Delivery & { readonly about: string; readonly about_more: number }> = {
-  name: 'deliveries',
-  columns: {
-    ID: (one) => shown(one.id),
-    RECEIVER: (one) => shown(one.receiver),
-    BY: (one) => shown(one.integration_name),
-    STATE: (one) => one.state,
-    TRIES: (one) => String(one.attempts),
-    CREATED: (one) => ({ at: one.created_at }),
-    ABOUT: (one) => `${shown(one.about)}${one.about_more > 0 ? ` and ${one.about_more} more` : ''}`,
-    'SETTLED OR NEXT': (one) => ({ at: one.settled_at ?? one.next_attempt_at }),
-    'LAST ERROR': (one) => shown(one.last_error),
-  },
-  least: ['SETTLED OR NEXT', 'TRIES', 'ID', 'LAST ERROR'],
-  none: 'No deliveries.\n',
-};
-
-const WRITES: List<Omit<WriteRecord, 'atUs'> & { readonly at: string }> = {
-  name: 'writes',
-  columns: {
-    AT: (one) => ({ at: one.at }),
-    WHO: (one) => shown(one.who),
-    BY: (one) => shown(one.by),
-    FROM: (one) => shown(one.from),
-    STATUS: (one) => String(one.status),
-    ACTION: (one) => shown(one.action),
-    ASKED: (one) => shown(one.asked),
-  },
-  least: ['FROM', 'BY'],
-  none: 'No writes.\n',
-};
-
-const LISTS = {
-  birds: BIRDS,
-  nests: NESTS,
-  flights: FLIGHTS,
-  events: EVENTS,
-  deliveries: DELIVERIES,
-  writes: WRITES,
-};
-
 /** Prints a list as a table, or as the API answers it. */
 export async function printList(
   edge: Edge,
@@ -161,10 +139,9 @@ export async function printList(
   args: readonly string[],
   options: ListOptions,
 ): Promise<Answer> {
-  const list: List<never> = LISTS[name];
-  const answer = await readList(edge, list, args, options);
+  const answer = await readList<never>(edge, name, args, options);
   if (answer.next !== undefined && !options.json) edge.stderr.write(MORE);
-  return { json: answer, text: listText(list, answer[name] as never[], layoutOf(edge, options)) };
+  return { json: answer, text: listText<never>(LISTS[name], answer[name]!, layoutOf(edge, options)) };
 }
 
 export function listText<Item>(
@@ -180,7 +157,7 @@ type Page<Item> = Readonly<Partial<Record<ListName, readonly Item[]>>> & { reado
 /** The API searches only so many per request: what is rare may be found only by a later one. */
 export async function readList<Item>(
   edge: Edge,
-  { name }: List<Item>,
+  name: ListName,
   args: readonly string[],
   options: ListOptions,
 ): Promise<Page<Item>> {

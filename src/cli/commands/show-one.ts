@@ -17,11 +17,10 @@ import {
 } from '../terminal-text.ts';
 import { postMortem, type ShownAlert } from './post-mortem.ts';
 import {
-  BIRDS,
   type Bird,
   type Delivery,
-  EVENTS,
-  FLIGHTS,
+  type Flight,
+  LISTS,
   listText,
   readList,
   step,
@@ -37,7 +36,7 @@ export async function alertsShow(
   const path = `/api/v1/alerts/${encodeURIComponent(id)}`;
   const alert = await daemonJson<ShownAlert>(edge, options, { path }, 'labels');
   const { events } = alert;
-  const list = events.length > 0 ? `\n${listText(EVENTS, events, layoutOf(edge, {}))}` : '';
+  const list = events.length > 0 ? `\n${listText(LISTS.events, events, layoutOf(edge, {}))}` : '';
   const isMarkdown = options.format === 'markdown';
   return { json: alert, text: isMarkdown ? postMortem(alert) : `${alertLines(alert).join('\n')}\n${list}` };
 }
@@ -102,13 +101,13 @@ export async function findBird(
   filters: readonly string[],
   options: PrintOptions,
 ): Promise<Bird> {
-  const { birds: items = [] } = await readList(edge, BIRDS, [`bird=${bird}`, ...filters], options);
+  const { birds: items = [] } = await readList<Bird>(edge, 'birds', [`bird=${bird}`, ...filters], options);
   const exact = items.filter((one) => one.bird_id === bird || one.bird === bird);
   const meant = exact.length > 0 ? exact : items;
   const [found, another] = meant;
   if (!found) throw new NestwatchError('usage', `no Bird ${shown(bird)} is known`);
   if (another) {
-    edge.stderr.write(listText(BIRDS, meant, layoutOf(edge, {})));
+    edge.stderr.write(listText(LISTS.birds, meant, layoutOf(edge, {})));
     throw new NestwatchError(
       'usage',
       'several Birds fit: give an id, and region= or nest= where it is of several',
@@ -128,7 +127,7 @@ export async function birdsShow(
   const path = `/api/v1/birds/${encodeURIComponent(found.region)}/${encodeURIComponent(found.bird_id)}`;
   const report = await daemonJson<BirdReport>(edge, options, { path }, 'counts');
   const flights = report.flights.slice(0, SHOWN_FLIGHTS);
-  const list = flights.length > 0 ? `\n${listText(FLIGHTS, flights, layoutOf(edge, {}))}` : '';
+  const list = flights.length > 0 ? `\n${listText(LISTS.flights, flights, layoutOf(edge, {}))}` : '';
   return { json: report, text: `${birdLines(report).join('\n')}\n${list}` };
 }
 
@@ -203,7 +202,7 @@ export async function flightsShow(
   id: string,
   options: PrintOptions & { readonly log: boolean },
 ): Promise<Answer> {
-  const { flights: [flight] = [] } = await readList(edge, FLIGHTS, [`flight=${id}`], options);
+  const { flights: [flight] = [] } = await readList<Flight>(edge, 'flights', [`flight=${id}`], options);
   if (!flight) throw new NestwatchError('usage', `no Flight ${shown(id)} is kept`);
   const path = `/api/v1/flights/${encodeURIComponent(flight.region)}/${encodeURIComponent(flight.flight_id)}${options.log ? '?log=true' : ''}`;
   const report = await daemonJson<FlightReport>(edge, options, { path }, 'flight_id');
