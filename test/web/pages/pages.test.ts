@@ -320,6 +320,20 @@ describe('alerts', () => {
     expect(read(body)).toContain('51 × Region down critical');
   });
 
+  test('that are as severe are listed with those of the most events first', async () => {
+    const { ask, store } = await serve();
+    for (const [error, events] of [
+      ['few', 2],
+      ['most', 3],
+      ['one', 1],
+    ] as const) {
+      const labels = { alertname: 'SharedCause', severity: 'critical', region: 'eu', error };
+      const numbers = Array.from({ length: events }, (_, at) => anEvent({ id: `${error}${at}` }));
+      await putAlert(store, anAlert({ id: error, labels, annotations: { summary: `${error}!` } }), numbers);
+    }
+    expect(read((await ask('/')).body).match(/(?:few|most|one)!/g)).toEqual(['most!', 'few!', 'one!']);
+  });
+
   test('without an event show their own summary', async () => {
     const { ask, store } = await serve();
     const labels = { alertname: 'SomethingNew', severity: 'info', region: 'us', entity_name: 'Contentful' };

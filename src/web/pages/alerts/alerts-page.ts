@@ -1,7 +1,7 @@
 /** Renders the page of all alerts, by cause or separately: those that fire, and those that are over. */
 import type { Hono } from 'hono';
 import { html } from 'hono/html';
-import { fingerprint, type Labels } from '../../../domain/alert/alert.ts';
+import { fingerprint, type Labels, severityRank } from '../../../domain/alert/alert.ts';
 import { signature } from '../../../domain/alert/error-signature.ts';
 import type { Episode } from '../../../domain/digest/digest.ts';
 import { formatMatcher, matchersOf } from '../../../domain/matchers/matcher.ts';
@@ -415,7 +415,10 @@ async function readOver(tx: Transaction, query: AskedAlerts): Promise<Listed<Ale
   return { items, next };
 }
 
-/** A cause with a single alert is replaced by the alert. */
+/**
+ * A cause with a single alert is replaced by the alert. Of those on a page that are as severe, and as well known, the
+ * first is about most: a shared cause is a single alert, but of many events.
+ */
 async function readCauses(tx: Transaction, muting: Muting, query: AskedAlerts): Promise<Listed<AlertsEntry>> {
   const { causes, next } = await tx.alerts.causes(query);
   const all = await showAlerts(
@@ -429,7 +432,7 @@ async function readCauses(tx: Transaction, muting: Muting, query: AskedAlerts): 
     return { region, nestId };
   });
   const ends = await tx.birds.nestEnds(nests, query.nowUs - DAY_US);
-  const items: AlertsEntry[] = [];
+  const items: { readonly entry: AlertsEntry; readonly cause: Cause; readonly size: number }[] = [];
   let done = 0;
   for (const cause of causes) {
     const from = done;
@@ -441,9 +444,17 @@ async function readCauses(tx: Transaction, muting: Muting, query: AskedAlerts): 
     );
     const shown = { ends: [...byNest.values()].flat() };
     const [only] = latest;
-    items.push(cause.alerts === 1 && only ? { alert: only, ...shown } : { cause, latest, ...shown });
+    const entry = cause.alerts === 1 && only ? { alert: only, ...shown } : { cause, latest, ...shown };
+    const events = latest.reduce((sum, { alert }) => sum + alert.eventsTotal, 0);
+    items.push({ entry, cause, size: Math.max(cause.alerts, events) });
   }
-  return { items, next };
+  items.sort(
+    (a, b) =>
+      Number(a.cause.isAcknowledged) - Number(b.cause.isAcknowledged) ||
+      severityRank({ severity: b.cause.severity }) - severityRank({ severity: a.cause.severity }) ||
+      b.size - a.size,
+  );
+  return { items: items.map(({ entry }) => entry), next };
 }
 
 const DAY_US = 86_400_000_000;
