@@ -153,6 +153,7 @@ table.data { margin: 0; font-size: .9375rem; }
   .data tbody tr { padding: .6rem 1rem; }
   .data tbody tr:first-child { border-top: 0; }
   .data tbody th, .data td, .data .number { display: block; padding: .1rem 0; text-align: left; }
+  .data td.number { display: inline-block; padding-right: .9rem; }
   .data tbody th:first-child { padding-left: 0; } .data td:last-child { padding-right: 0; }
   .data td::before { content: attr(data-title) ": "; color: var(--soft); font-size: .8125rem; }
   .data td:empty { display: none; }
