@@ -1,4 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { shortId } from '../../src/domain/alert/event.ts';
 import { newGroup } from '../../src/domain/grouping/group.ts';
 import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
@@ -201,6 +204,22 @@ describe('silence', () => {
     expect(silence).toMatchObject({ createdBy: 'ben', comment: 'on it', recurrence: null });
     expect((await run('silence', 'list')).stdout).toMatch(/acknowledged: .* when resolved/);
     expect((await run('alerts')).stdout).not.toContain('FlightFailed');
+  });
+
+  test('acknowledge prints what is done before a later request fails', async () => {
+    let asked = 0;
+    const server = createServer(async (request, response) => {
+      const { ids = [] } = request.method === 'POST' ? ((await json(request)) as { ids: string[] }) : {};
+      if (ids.length > 0) asked += 1;
+      const firing = Array.from({ length: 1_001 }, (_, at) => ({ id: `a${at}` }));
+      const acknowledged = ids.map((id) => ({ id, silence_id: `of-${id}` }));
+      response.writeHead(asked < 2 ? 200 : 503);
+      response.end(JSON.stringify(ids.length > 0 ? { acknowledged, refused: [] } : firing));
+    }).listen(0);
+    onTestFinished(() => void server.close());
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { exit, stdout } = await nestwatch(['silence', 'acknowledge', 'x', '-a', 'ben', '--url', url]);
+    expect([exit === 0, stdout.match(/^of-a\d+$/gm)?.length]).toEqual([false, 1_000]);
   });
 
   test('acknowledge without a match fails, and requires an author', async () => {

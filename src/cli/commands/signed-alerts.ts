@@ -109,11 +109,13 @@ async function actOnFiring(
       asked,
       act.sign,
     );
+    // At once: should the next ones fail, these are done.
+    if (!options.json) edge.stdout.write(linesOfIds(answer[act.sign].map(act.idOf)));
     for (const { id, error } of answer.refused)
       edge.stderr.write(`nestwatch: ${shown(id)}: ${shown(error)}\n`);
     done.push(...answer[act.sign]);
     refused.push(...answer.refused);
   }
   const exit = refused.length === 0 ? 0 : FAILED;
-  return { json: { [act.sign]: done, refused }, text: linesOfIds(done.map(act.idOf)), exit };
+  return options.json ? { json: { [act.sign]: done, refused }, text: '', exit } : exit;
 }
