@@ -156,6 +156,7 @@ export function createOpeningApp(
   addHeaders(app, isClosing);
   addRefusals(app, config);
   // A restart would not help while the store is being opened, which may take long.
+  for (const path of ['/-/healthy', '/healthz']) app.get(path, (c) => c.text(lines('Healthy.', [opening()])));
   const health = async () => ({ healthy: true, working: true, ready: false, reasons: [opening()] });
   addHealth(app, health, async () => ({}));
   app.all('*', (c) => {
