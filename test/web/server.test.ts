@@ -634,7 +634,7 @@ test('until there is a store, the process is healthy, and everything else says w
     const { statusCode, headers: answered, body } = await request(`${door.url}${path}`, { headers });
     return { status: statusCode, again: answered['retry-after'], body: await body.text() };
   };
-  expect(await ask('/-/healthy')).toEqual({ status: 200, body: 'Healthy.\n' });
+  expect(await ask('/-/healthy')).toEqual({ status: 200, body: `Healthy.\n${opening}\n` });
   expect(await ask('/-/ready')).toEqual({ status: 503, body: `Not ready.\n${opening}\n` });
   expect(JSON.parse((await ask('/readyz', { accept: 'application/json' })).body)).toEqual({
     ...{ healthy: true, working: true, ready: false },
