@@ -3,13 +3,15 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Long files first, so that at the end no worker waits for another. */
-class LongFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files);
-    const isLong = ({ moduleId }: TestSpecification) => moduleId.endsWith('.long.test.ts');
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
-  }
+/** Files whose path contains one of these begin first, so that at the end no worker waits for another. */
+export function longFirst(...names: readonly string[]) {
+  return class extends BaseSequencer {
+    override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+      const sorted = await super.sort(files);
+      const isLong = ({ moduleId }: TestSpecification) => names.some((name) => moduleId.includes(name));
+      return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+    }
+  };
 }
 
 /** Whether long tests run too, as in `.ci/run` and by `npm run test:long`. */
@@ -25,7 +27,7 @@ export default defineConfig({
     isolate: false,
     // One more than cores, since tests of real processes and sockets wait for these.
     maxWorkers: availableParallelism() + 1,
-    sequence: { sequencer: LongFirst },
+    sequence: { sequencer: longFirst('.long.test.ts') },
     // Stories take seconds of a core, and more where the machine has other things to do.
     testTimeout: areWhole ? 600_000 : 120_000,
     hookTimeout: 120_000,

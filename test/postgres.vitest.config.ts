@@ -5,7 +5,7 @@
  */
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
-import everyDay from '../vitest.config.ts';
+import everyDay, { longFirst } from '../vitest.config.ts';
 
 export default defineConfig({
   ...everyDay,
@@ -19,6 +19,7 @@ export default defineConfig({
       'test/acceptance/replicas/*.postgres.ts',
       'test/store/postgres/*.postgres.ts',
     ],
+    sequence: { sequencer: longFirst('/replicas/', '/digests') },
     globalSetup: ['test/store/postgres/shared-server.ts'],
     testTimeout: 300_000,
   },
