@@ -65,7 +65,7 @@ export function expectedOf(world: World, remains: Remains): Expected[] {
       world,
       isOwed:
         (isStillThere || readableUs >= 2 * withinUs) &&
-        isWithinLookback(world, event, dark, beganUs) &&
+        isWithinLookback(world, event, dark, listedUs(gone, beganUs)) &&
         (!isLaterEnd(event) || isAnotherEnd(world, event)),
       isCountable: event.feed !== 'flight' || isEveryEndSeen(world, event, dark, remains),
       isDated: isDated(world, event, dark, remains),
@@ -100,6 +100,11 @@ function watchBeganUs(dark: readonly Interval[], { plan, down, startedAtUs }: Re
   const aheadMs = steps.reduce((sum, { byMs }) => sum + byMs, plan.clockAheadMs);
   if (Math.abs(aheadMs) <= MOST_SKEW_MS) return startedAtUs;
   return Math.max(startedAtUs, ...down.filter(({ toUs }) => toUs <= answeredUs).map(({ toUs }) => toUs));
+}
+
+/** When the Bird was first listed: nobody could know of one that was gone when the watch began, and came back. */
+function listedUs(gone: readonly Interval[], beganUs: number): number {
+  return gone.find(({ fromUs, toUs }) => fromUs <= beganUs && toUs > beganUs)?.toUs ?? beganUs;
 }
 
 /**
