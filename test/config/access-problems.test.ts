@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { load, problemsOf, REGION } from './load.ts';
+import { load, problemsOf, REGION, testProblems } from './load.ts';
 
 const HASH = `$$scrypt$$ln=14,r=8,p=1$$${'A'.repeat(22)}$$${'A'.repeat(43)}`;
 
@@ -8,109 +8,80 @@ const problems = (auth: string) =>
   problemsOf(`${REGION}web: { auth: ${auth} }\n`).map((line) => line.replace(/^\d+:\d+: web\.auth\./, ''));
 
 describe('web.auth', () => {
-  test.each<[string, string, readonly string[]]>([
-    ['a token without scopes', '{ tokens: [{ token: "12345678" }] }', ['tokens[0].scopes: is missing']],
+  testProblems(problems, [
+    ['{ tokens: [{ token: "12345678" }] }', 'tokens[0].scopes: is missing'],
     [
-      'no scope at all',
       '{ tokens: [{ token: "12345678", scopes: [] }] }',
-      ['tokens[0].scopes: must name at least one of read, metrics, write, fly'],
+      'tokens[0].scopes: must name at least one of read, metrics, write, fly',
     ],
     [
-      'a scope that nobody knows',
       '{ tokens: [{ token: "12345678", scopes: [admin] }] }',
-      ['tokens[0].scopes[0]: must be one of read, metrics, write, fly'],
+      'tokens[0].scopes[0]: must be one of read, metrics, write, fly',
     ],
+    ['{ tokens: [{ token: abc, scopes: [read] }] }', 'tokens[0].token: must have at least 8 characters'],
+    ['{ tokens: [{ scopes: [read] }] }', 'tokens[0].token: is missing: give `token` or `token_file`'],
+    // A provider without encryption, without an id, and a right that nobody knows.
     [
-      'a token that is hardly one',
-      '{ tokens: [{ token: abc, scopes: [read] }] }',
-      ['tokens[0].token: must have at least 8 characters'],
-    ],
-    [
-      'no token',
-      '{ tokens: [{ scopes: [read] }] }',
-      ['tokens[0].token: is missing: give `token` or `token_file`'],
-    ],
-    [
-      'a provider without encryption, without an id, and a right that nobody knows',
       '{ oidc: { issuer: "http://login.example.com", groups: { ops: [read, wirte] } } }',
-      [
-        'oidc.client_id: is missing',
-        'oidc.issuer: must begin with https://',
-        'oidc.groups.ops[1]: must be one of read, metrics, write, fly',
-      ],
+      'oidc.client_id: is missing',
+      'oidc.issuer: must begin with https://',
+      'oidc.groups.ops[1]: must be one of read, metrics, write, fly',
     ],
     [
-      'a password in place of its hash',
       '{ users: { anna: { password_hash: hunter2 } } }',
-      ['users.anna.password_hash: must be what `nestwatch hash-password` prints: $scrypt$ln=14,r=8,p=1$…$…'],
+      'users.anna.password_hash: must be what `nestwatch hash-password` prints: $scrypt$ln=14,r=8,p=1$…$…',
     ],
     [
-      'a user with a colon',
       `{ users: { "a:b": { password_hash: "${HASH}" } } }`,
-      ['users["a:b"]: a name must not hold a colon: HTTP Basic ends it there'],
+      'users["a:b"]: a name must not hold a colon: HTTP Basic ends it there',
     ],
-    ['a proxy that everybody may be', '{ proxy: { header: X-User } }', ['proxy.trusted: is missing']],
+    ['{ proxy: { header: X-User } }', 'proxy.trusted: is missing'],
+    // Addresses that are none.
     [
-      'addresses that are none',
       '{ proxy: { trusted: [proxy.example.com, 10.0.0.0/99] } }',
-      [
-        'proxy.trusted[0]: must be an address or a range such as 10.1.0.0/16',
-        'proxy.trusted[1]: must be an address or a range such as 10.1.0.0/16',
-      ],
+      'proxy.trusted[0]: must be an address or a range such as 10.1.0.0/16',
+      'proxy.trusted[1]: must be an address or a range such as 10.1.0.0/16',
     ],
+    // Ranges that are none, or everybody.
     [
-      'ranges that are none, or everybody',
       '{ proxy: { trusted: [10.0.0.0/8/9, 0.0.0.0/0, "::/0", "::ffff:10.0.0.0/104", "fe80::1%eth0"] } }',
-      [
-        'proxy.trusted[0]: must be an address or a range such as 10.1.0.0/16',
-        'proxy.trusted[1]: trusts everybody to be anybody: name the addresses of the proxy',
-        'proxy.trusted[2]: trusts everybody to be anybody: name the addresses of the proxy',
-        'proxy.trusted[3]: must be written as an IPv4 address or range, such as 10.1.0.0/16',
-        'proxy.trusted[4]: must be an address or a range such as 10.1.0.0/16',
-      ],
+      'proxy.trusted[0]: must be an address or a range such as 10.1.0.0/16',
+      'proxy.trusted[1]: trusts everybody to be anybody: name the addresses of the proxy',
+      'proxy.trusted[2]: trusts everybody to be anybody: name the addresses of the proxy',
+      'proxy.trusted[3]: must be written as an IPv4 address or range, such as 10.1.0.0/16',
+      'proxy.trusted[4]: must be an address or a range such as 10.1.0.0/16',
     ],
-    ...['Host', 'authorization', 'X-Forwarded-For', 'Sec-Fetch-User', 'Content-Type'].map(
-      (header): [string, string, readonly string[]] => [
-        `the header ${header}, which clients send`,
-        `{ proxy: { header: ${header}, trusted: [127.0.0.1] } }`,
-        [
-          'proxy.header: is a header that clients send themselves: name the one in which the proxy passes the person',
-        ],
-      ],
-    ),
+    // Several mistakes at once.
     [
-      'several mistakes at once',
       '{ bearer_token: x, tokens: [{ token: "12345678" }, { token: "12345678" }], proxy: { header: Host, trusted: [0.0.0.0/0] } }',
-      [
-        'bearer_token: must have at least 8 characters',
-        'tokens[0].scopes: is missing',
-        'tokens[1].scopes: is missing',
-        'tokens[1].token: is the same as `tokens[0]`: give each a token of its own, or one all scopes it needs',
-        'proxy.header: is a header that clients send themselves: name the one in which the proxy passes the person',
-        'proxy.trusted[0]: trusts everybody to be anybody: name the addresses of the proxy',
-      ],
+      'bearer_token: must have at least 8 characters',
+      'tokens[0].scopes: is missing',
+      'tokens[1].scopes: is missing',
+      'tokens[1].token: is the same as `tokens[0]`: give each a token of its own, or one all scopes it needs',
+      'proxy.header: is a header that clients send themselves: name the one in which the proxy passes the person',
+      'proxy.trusted[0]: trusts everybody to be anybody: name the addresses of the proxy',
     ],
+    ['{ bearer_token: x }', 'bearer_token: must have at least 8 characters'],
+    // One token twice.
     [
-      'a bearer token that is hardly one',
-      '{ bearer_token: x }',
-      ['bearer_token: must have at least 8 characters'],
-    ],
-    [
-      'one token twice',
       '{ bearer_token: "12345678", tokens: [{ token: "23456789", scopes: [read] }, { token: "23456789", scopes: [write] }, { token: "12345678", scopes: [read] }] }',
-      [
-        'tokens[1].token: is the same as `tokens[0]`: give each a token of its own, or one all scopes it needs',
-        'tokens[2].token: is the same as `bearer_token`: give each a token of its own, or one all scopes it needs',
-      ],
+      'tokens[1].token: is the same as `tokens[0]`: give each a token of its own, or one all scopes it needs',
+      'tokens[2].token: is the same as `bearer_token`: give each a token of its own, or one all scopes it needs',
     ],
     [
-      'a header that is none',
       '{ proxy: { header: "X User", trusted: [127.0.0.1] } }',
-      ['proxy.header: must be the name of a header, such as X-Forwarded-User'],
+      'proxy.header: must be the name of a header, such as X-Forwarded-User',
     ],
-  ])('%s', (_name, auth, expected) => {
-    expect(problems(auth)).toEqual(expected);
-  });
+  ]);
+
+  test.each(['Host', 'authorization', 'X-Forwarded-For', 'Sec-Fetch-User', 'Content-Type'])(
+    'the header %s, which clients send',
+    (header) => {
+      expect(problems(`{ proxy: { header: ${header}, trusted: [127.0.0.1] } }`)).toEqual([
+        'proxy.header: is a header that clients send themselves: name the one in which the proxy passes the person',
+      ]);
+    },
+  );
 
   test('configured access is required, also beyond loopback', () => {
     const { web } = load(`${REGION}web:

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { makeAuthority } from '../http/certificates.ts';
 import { openFolder } from '../http/servers.ts';
-import { load, problemsOf, REGION, type Surroundings } from './load.ts';
+import { load, problemsOf, REGION, type Surroundings, testProblems } from './load.ts';
 
 const AT = 'receivers[0].webhook_configs[0].http_config';
 
@@ -14,142 +14,96 @@ function problems(http: string, surroundings: Surroundings = {}): string[] {
 }
 
 describe('http_config', () => {
-  test.each<[string, string, readonly string[]]>([
+  testProblems(problems, [
+    // Several credentials.
     [
-      'several credentials',
       '{ authorization: { credentials: a }, basic_auth: { username: u }, oauth2: { client_id: a, client_secret: b, token_url: https://x } }',
-      [
-        '….basic_auth: must not stand beside `authorization`: choose one',
-        '….oauth2: must not stand beside `authorization`: choose one',
-      ],
+      '….basic_auth: must not stand beside `authorization`: choose one',
+      '….oauth2: must not stand beside `authorization`: choose one',
     ],
     [
-      'Basic as a type',
       '{ authorization: { type: basic, credentials: a } }',
-      ['….authorization.type: must not be Basic: use `basic_auth`'],
+      '….authorization.type: must not be Basic: use `basic_auth`',
     ],
     [
-      'a type that is no word',
       '{ authorization: { type: "a b", credentials: a } }',
-      ['….authorization.type: must be one word, such as Bearer'],
+      '….authorization.type: must be one word, such as Bearer',
     ],
     [
-      'credentials of two lines',
       '{ authorization: { credentials: "a\\nb" } }',
-      ['….authorization.credentials: must be one line without control characters'],
+      '….authorization.credentials: must be one line without control characters',
     ],
     [
-      'a secret and its file',
       '{ basic_auth: { password: a, password_file: /b } }',
-      ['….basic_auth.password_file: give either `password` or `password_file`, not both'],
+      '….basic_auth.password_file: give either `password` or `password_file`, not both',
     ],
+    ['{ basic_auth: { username: "a:b" } }', '….basic_auth.username: must not hold a colon'],
+    // Half a client.
     [
-      'a user with a colon',
-      '{ basic_auth: { username: "a:b" } }',
-      ['….basic_auth.username: must not hold a colon'],
-    ],
-    [
-      'half a client',
       '{ oauth2: { scopes: [a] } }',
-      [
-        '….oauth2.client_secret: is missing: give `client_secret` or `client_secret_file`',
-        '….oauth2.client_id: is missing',
-        '….oauth2.token_url: is missing',
-      ],
+      '….oauth2.client_secret: is missing: give `client_secret` or `client_secret_file`',
+      '….oauth2.client_id: is missing',
+      '….oauth2.token_url: is missing',
     ],
     [
-      'an address of tokens that is none',
       '{ oauth2: { client_id: a, client_secret: b, token_url: login } }',
-      ['….oauth2.token_url: must be a URL that begins with http:// or https://'],
+      '….oauth2.token_url: must be a URL that begins with http:// or https://',
     ],
     [
-      'an older key',
       '{ bearer_token: a }',
-      ['….bearer_token: is not supported by this version: write `authorization: { credentials_file: … }`'],
+      '….bearer_token: is not supported by this version: write `authorization: { credentials_file: … }`',
     ],
+    ['{ enable_http2: true }', '….enable_http2: must be false or left out: requests use HTTP/1.1'],
     [
-      'HTTP/2',
-      '{ enable_http2: true }',
-      ['….enable_http2: must be false or left out: requests use HTTP/1.1'],
-    ],
-    [
-      'a key that nobody knows',
       '{ proxy: a }',
-      [
-        '….proxy: unknown key; known here: authorization, basic_auth, oauth2, proxy_url, proxy_url_file, no_proxy, proxy_from_environment, tls_config, follow_redirects, http_headers, enable_http2',
-      ],
+      '….proxy: unknown key; known here: authorization, basic_auth, oauth2, proxy_url, proxy_url_file, no_proxy, proxy_from_environment, tls_config, follow_redirects, http_headers, enable_http2',
     ],
     [
-      'a proxy of another sort',
       '{ proxy_url: "socks4://x" }',
-      ['….proxy_url: must be the URL of a proxy, which begins with http://, https:// or socks5://'],
+      '….proxy_url: must be the URL of a proxy, which begins with http://, https:// or socks5://',
     ],
-    ['a proxy with a path', '{ proxy_url: "http://x/y" }', ['….proxy_url: must end with the host and port']],
+    ['{ proxy_url: "http://x/y" }', '….proxy_url: must end with the host and port'],
     [
-      'two sorts of proxies',
       '{ proxy_url: "http://x", proxy_from_environment: true }',
-      ['….proxy_from_environment: must not stand beside `proxy_url`: choose one'],
+      '….proxy_from_environment: must not stand beside `proxy_url`: choose one',
     ],
+    ['{ proxy_url: "http://u:%zz@x" }', '….proxy_url: has a `%` that begins no escape: write `%25` for it'],
+    ['{ no_proxy: x }', '….no_proxy: must not stand here: there is no `proxy_url`'],
     [
-      'a proxy whose password has a bare percent sign',
-      '{ proxy_url: "http://u:%zz@x" }',
-      ['….proxy_url: has a `%` that begins no escape: write `%25` for it'],
-    ],
-    [
-      'an exception from no proxy',
-      '{ no_proxy: x }',
-      ['….no_proxy: must not stand here: there is no `proxy_url`'],
-    ],
-    [
-      'exceptions that are no ranges',
       '{ proxy_url: "http://p:1", no_proxy: "10.0.0.0/8/9, example.com" }',
-      ['….no_proxy: has a range that is none: write one as 10.0.0.0/8'],
+      '….no_proxy: has a range that is none: write one as 10.0.0.0/8',
     ],
     [
-      'an exception beside those of the environment',
       '{ no_proxy: x, proxy_from_environment: true }',
-      ['….no_proxy: must not stand here: the environment has NO_PROXY'],
+      '….no_proxy: must not stand here: the environment has NO_PROXY',
     ],
+    // A header that is not theirs.
     [
-      'a header that is not theirs',
       '{ http_headers: { Host: { values: [a] }, "a b": { values: [a] } } }',
-      [
-        '….http_headers.Host: must not be set: nestwatch sets it itself',
-        '….http_headers["a b"]: is not the name of a header',
-      ],
+      '….http_headers.Host: must not be set: nestwatch sets it itself',
+      '….http_headers["a b"]: is not the name of a header',
     ],
     [
-      'a header that would be two',
       '{ http_headers: { X-A: { values: ["a\\r\\nX-B: c"] } } }',
-      ['….http_headers.X-A.values[0]: must be one line without control characters'],
+      '….http_headers.X-A.values[0]: must be one line without control characters',
     ],
+    ['{ http_headers: { X-A: { files: [/gone] } } }', '….http_headers.X-A.files[0]: /gone does not exist'],
+    // Texts that are no certificates.
     [
-      'a file that is not there',
-      '{ http_headers: { X-A: { files: [/gone] } } }',
-      ['….http_headers.X-A.files[0]: /gone does not exist'],
-    ],
-    [
-      'texts that are no certificates',
       '{ tls_config: { ca: a, cert: b, key: c } }',
-      [
-        '….tls_config.ca: must be a certificate in PEM (-----BEGIN CERTIFICATE-----)',
-        '….tls_config.cert: must be a certificate in PEM (-----BEGIN CERTIFICATE-----)',
-        '….tls_config.key: must be a private key in PEM without a passphrase (-----BEGIN PRIVATE KEY-----)',
-      ],
+      '….tls_config.ca: must be a certificate in PEM (-----BEGIN CERTIFICATE-----)',
+      '….tls_config.cert: must be a certificate in PEM (-----BEGIN CERTIFICATE-----)',
+      '….tls_config.key: must be a private key in PEM without a passphrase (-----BEGIN PRIVATE KEY-----)',
     ],
     [
-      'versions that exclude each other',
       '{ tls_config: { min_version: TLS13, max_version: TLS12 } }',
-      ['….tls_config.max_version: must not be older than `min_version`'],
+      '….tls_config.max_version: must not be older than `min_version`',
     ],
     [
-      'a version that nobody knows',
       '{ tls_config: { min_version: SSL3 } }',
-      ['….tls_config.min_version: must be one of TLS10, TLS11, TLS12, TLS13'],
+      '….tls_config.min_version: must be one of TLS10, TLS11, TLS12, TLS13',
     ],
-  ])('%s', (_name, http, expected) => {
-    expect(problems(http)).toEqual(expected);
-  });
+  ]);
 
   test('a key that does not belong to its certificate, or has none', () => {
     const folder = openFolder();

@@ -36,19 +36,25 @@ export function problemsOf(text: string, surroundings: Surroundings = {}): strin
   }
 }
 
-/** A configuration and every problem that must be found in it. */
-export type Case = readonly [
-  name: string,
-  text: string,
-  problems: readonly string[],
-  surroundings?: Surroundings,
-];
+/** A configuration, every problem that must be found in it, and what surrounds it if that matters. */
+export type Case = readonly [text: string, ...found: (string | Surroundings)[]];
 
-/** One test for each. */
-export function testProblems(cases: readonly Case[]): void {
-  for (const [name, text, problems, surroundings] of cases) {
-    test(name, () => {
-      expect(problemsOf(text, surroundings)).toEqual(problems);
+/** The problems of the file that a builder makes of what a case is about. */
+export const problemsIn =
+  (fileOf: (text: string) => string): typeof problemsOf =>
+  (text, surroundings) =>
+    problemsOf(fileOf(text), surroundings);
+
+/** The problems of a file whose first line is `REGION`. */
+export const problemsBelowRegion = problemsIn((text) => REGION + text);
+
+/** One test for each case. */
+export function testProblems(find: typeof problemsOf, cases: readonly Case[]): void {
+  for (const [text, ...found] of cases) {
+    test(JSON.stringify(text).slice(0, 100), () => {
+      const problems = found.filter((one) => typeof one === 'string');
+      const surroundings = found.find((one) => typeof one === 'object');
+      expect(find(text, surroundings)).toEqual(problems);
     });
   }
 }

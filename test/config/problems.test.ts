@@ -1,306 +1,191 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to the environment are what is tested.
 import { describe, expect, test } from 'vitest';
-import { load, problemsOf, REGION, testProblems } from './load.ts';
+import { load, problemsBelowRegion, problemsOf, REGION, testProblems } from './load.ts';
 
 /** As files are decoded. */
 const asUtf8 = (bytes: Buffer) => bytes.toString('utf8');
 
 describe('text that is not YAML is reported once, without quoting it', () => {
-  testProblems([
+  testProblems(problemsOf, [
+    ['token: "abc" s3cret', '1:14: this does not belong here: a quote, comma or bracket is wrong before it'],
+    [asUtf8(Buffer.from(`\uFEFF${REGION}`, 'utf16le')), '1:1: this is not UTF-8: save the file as UTF-8'],
+    [asUtf8(Buffer.from(REGION, 'utf16le')), '1:2: this is not UTF-8: save the file as UTF-8'],
+    ['a: [1\nb: 2', '2:1: the indentation is wrong, or a bracket is not closed'],
+    ['a:\n\tb: 1', '2:1: indentation must be spaces, not tabs'],
+    ['a: b: c', '1:4: a value that holds `: ` must stand in quotes, and keys of one map in one column'],
+    ['a: !s3cret', '1:4: `!` here begins a tag: put the value in quotes'],
+    ['a: @s3cret', '1:4: a value cannot begin with `@` or a backtick: put it in quotes'],
+    ['a: "\\q"', '1:5: in double quotes a backslash begins an escape: write two, or use single quotes'],
+    ['a: 1\n---\nb: 2', '2:1: only one document may stand in the file: take out the second `---`'],
     [
-      'a value after a closing quote',
-      'token: "abc" s3cret',
-      ['1:14: this does not belong here: a quote, comma or bracket is wrong before it'],
-    ],
-    [
-      'a letter of an older encoding',
-      `${REGION}rules: [{ kind: FlightFailed, match: ['nest="${asUtf8(Buffer.from('Büro', 'latin1'))}"'] }]`,
-      ['2:47: this is not UTF-8: save the file as UTF-8'],
-    ],
-    [
-      'UTF-16, as some shells write it',
-      asUtf8(Buffer.from(`\uFEFF${REGION}`, 'utf16le')),
-      ['1:1: this is not UTF-8: save the file as UTF-8'],
-    ],
-    [
-      'UTF-16 without a mark',
-      asUtf8(Buffer.from(REGION, 'utf16le')),
-      ['1:2: this is not UTF-8: save the file as UTF-8'],
-    ],
-    ['an open bracket', 'a: [1\nb: 2', ['2:1: the indentation is wrong, or a bracket is not closed']],
-    ['a tab', 'a:\n\tb: 1', ['2:1: indentation must be spaces, not tabs']],
-    [
-      'a value that holds a colon',
-      'a: b: c',
-      ['1:4: a value that holds `: ` must stand in quotes, and keys of one map in one column'],
-    ],
-    ['a value that begins like a tag', 'a: !s3cret', ['1:4: `!` here begins a tag: put the value in quotes']],
-    [
-      'a value that begins with @',
-      'a: @s3cret',
-      ['1:4: a value cannot begin with `@` or a backtick: put it in quotes'],
-    ],
-    [
-      'an unknown escape',
-      'a: "\\q"',
-      ['1:5: in double quotes a backslash begins an escape: write two, or use single quotes'],
-    ],
-    [
-      'a second document',
-      'a: 1\n---\nb: 2',
-      ['2:1: only one document may stand in the file: take out the second `---`'],
-    ],
-    [
-      'an alias without an anchor',
       'a: *s3cret',
-      ['1:4: a: `*` begins an alias, and no anchor of this name comes before it: put the value in quotes'],
+      '1:4: a: `*` begins an alias, and no anchor of this name comes before it: put the value in quotes',
     ],
+    ['a: &x [*x]', '1:8: a[0]: the alias stands inside what it refers to'],
+    ['regions: { eu: { token: ${T} } }', '1:26: inside { … } a reference must be in quotes: "${NAME}"'],
     [
-      'an alias inside its own anchor',
-      'a: &x [*x]',
-      ['1:8: a[0]: the alias stands inside what it refers to'],
-    ],
-    [
-      'a reference in braces without quotes',
-      'regions: { eu: { token: ${T} } }',
-      ['1:26: inside { … } a reference must be in quotes: "${NAME}"'],
-    ],
-    [
-      'aliases that unfold without end',
       `a: &a [x]\n${'bcdefghijk'
         .split('')
         .map((name, at) => `${name}: &${name} [${Array(9).fill(`*${'abcdefghijk'[at]}`).join()}]`)
         .join('\n')}`,
-      ['1:1: too many aliases'],
+      '1:1: too many aliases',
     ],
+    [`a: &a [${Array(100).fill('x').join()}]\nb: [${Array(600).fill('*a').join()}]`, '1:1: too many aliases'],
+  ]);
+  testProblems(problemsBelowRegion, [
     [
-      'more values than anybody writes',
-      `${REGION}rules: [${'1,'.repeat(100_001)}]`,
-      ['1:1: the file has more than 100,000 values'],
+      `rules: [{ kind: FlightFailed, match: ['nest="${asUtf8(Buffer.from('Büro', 'latin1'))}"'] }]`,
+      '2:47: this is not UTF-8: save the file as UTF-8',
     ],
-    [
-      'aliases that each stand for much',
-      `a: &a [${Array(100).fill('x').join()}]\nb: [${Array(600).fill('*a').join()}]`,
-      ['1:1: too many aliases'],
-    ],
+    [`rules: [${'1,'.repeat(100_001)}]`, '1:1: the file has more than 100,000 values'],
   ]);
 });
 
 describe('the file', () => {
-  testProblems([
-    ['nothing', '', ['1:1: regions: is missing: name at least one region, with its `base_url` and `token`']],
-    ['a list', '- a', ['1:1: the file must be a map that begins with `regions:`']],
-    ['an unknown section', `${REGION}rulez: []`, ['2:1: rulez: unknown key; did you mean `rules`?']],
+  testProblems(problemsOf, [
+    ['', '1:1: regions: is missing: name at least one region, with its `base_url` and `token`'],
+    ['- a', '1:1: the file must be a map that begins with `regions:`'],
+  ]);
+  testProblems(problemsBelowRegion, [
+    ['rulez: []', '2:1: rulez: unknown key; did you mean `rules`?'],
     [
-      'an unknown section unlike any other',
-      `${REGION}zzz: 1`,
-      [
-        '2:1: zzz: unknown key; known here: regions, store, poll, rules, global, route, receivers, forward, metrics, web, inhibit_rules, time_intervals, mute_time_intervals, digests, objectives, actions, context, heartbeat',
-      ],
+      'zzz: 1',
+      '2:1: zzz: unknown key; known here: regions, store, poll, rules, global, route, receivers, forward, metrics, web, inhibit_rules, time_intervals, mute_time_intervals, digests, objectives, actions, context, heartbeat',
+    ],
+    // Context that is not known.
+    [
+      'context: { show: [changes, 5], back_after: 0 }',
+      '2:19: context.show[0]: "changes" is not known; did you mean change?',
+      '2:28: context.show[1]: 5 is not known; there are change, novelty, who_acts, also_failing, connection',
+      '2:44: context.back_after: must be at least 1s',
     ],
     [
-      'context that is not known',
-      `${REGION}context: { show: [changes, 5], back_after: 0 }`,
-      [
-        '2:19: context.show[0]: "changes" is not known; did you mean change?',
-        '2:28: context.show[1]: 5 is not known; there are change, novelty, who_acts, also_failing, connection',
-        '2:44: context.back_after: must be at least 1s',
-      ],
+      'zzweb:',
+      '2:1: zzweb: unknown key; known here: regions, store, poll, rules, global, route, receivers, forward, metrics, web, inhibit_rules, time_intervals, mute_time_intervals, digests, objectives, actions, context, heartbeat',
     ],
+    ['web: {}\nweb: {}', '3:1: web: the key stands here twice'],
+    // A key that occurs twice, and a mistake in the second.
     [
-      'an unknown key without a value',
-      `${REGION}zzweb:`,
-      [
-        '2:1: zzweb: unknown key; known here: regions, store, poll, rules, global, route, receivers, forward, metrics, web, inhibit_rules, time_intervals, mute_time_intervals, digests, objectives, actions, context, heartbeat',
-      ],
+      'web: {}\nweb: { listen: x }',
+      '3:1: web: the key stands here twice',
+      '3:16: web.listen: must be host:port, such as 127.0.0.1:9465 or [::1]:9465',
     ],
-    ['a key that occurs twice', `${REGION}web: {}\nweb: {}`, ['3:1: web: the key stands here twice']],
+    ['poll: []\nrules: {}', '2:7: poll: must be a map of keys and values', '3:8: rules: must be a list'],
     [
-      'a key that occurs twice, and a mistake in the second',
-      `${REGION}web: {}\nweb: { listen: x }`,
-      [
-        '3:1: web: the key stands here twice',
-        '3:16: web.listen: must be host:port, such as 127.0.0.1:9465 or [::1]:9465',
-      ],
+      'tracing: { x: 1 }\ntemplates: [x]\nevent_recorder: { x: 1 }',
+      '4:17: event_recorder: is not supported by this version: use `forward`: it sends every event once',
     ],
-    [
-      'a section of another type',
-      `${REGION}poll: []\nrules: {}`,
-      ['2:7: poll: must be a map of keys and values', '3:8: rules: must be a list'],
-    ],
-    [
-      'what this version does not support',
-      `${REGION}tracing: { x: 1 }\ntemplates: [x]\nevent_recorder: { x: 1 }`,
-      ['4:17: event_recorder: is not supported by this version: use `forward`: it sends every event once'],
-    ],
-    [
-      'the same if it is empty',
-      `${REGION}inhibit_rules: []\ntime_intervals:\ndigests: []\ntemplates: []`,
-      [],
-    ],
+    // The same if it is empty.
+    ['inhibit_rules: []\ntime_intervals:\ndigests: []\ntemplates: []'],
   ]);
 });
 
 describe('poll and store', () => {
-  testProblems([
+  testProblems(problemsBelowRegion, [
+    // Intervals out of order, and another mistake beside them.
     [
-      'intervals out of order, and another mistake beside them',
-      `${REGION}poll: { interval: 30s, min_interval: 1m, max_interval: 20s, page_size: 0 }`,
-      [
-        '2:38: poll.min_interval: must not be longer than `interval`, which is 30s',
-        '2:56: poll.max_interval: must not be shorter than `interval`, which is 30s',
-        '2:72: poll.page_size: must be at least 1',
-      ],
+      'poll: { interval: 30s, min_interval: 1m, max_interval: 20s, page_size: 0 }',
+      '2:38: poll.min_interval: must not be longer than `interval`, which is 30s',
+      '2:56: poll.max_interval: must not be shorter than `interval`, which is 30s',
+      '2:72: poll.page_size: must be at least 1',
     ],
     [
-      'an interval beyond the greatest',
-      `${REGION}poll: { interval: 10m, max_interval: 5m }`,
-      ['2:38: poll.max_interval: must not be shorter than `interval`, which is 10m'],
+      'poll: { interval: 10m, max_interval: 5m }',
+      '2:38: poll.max_interval: must not be shorter than `interval`, which is 10m',
+    ],
+    ['poll: { page_size: 50000 }', '2:20: poll.page_size: must be at most 10000'],
+    ['poll: { max_alert_age: 0 }', '2:24: poll.max_alert_age: must be at least 1m'],
+    ['poll: { overlap: 101y }', '2:18: poll.overlap: must not be longer than 100y'],
+    // Two mistakes of the store.
+    [
+      'store: { url: "mysql://h/d", retention: 1s }',
+      '2:15: store.url: must be sqlite:FILE, sqlite::memory: or postgres://user@host/database',
+      '2:41: store.retention: must be at least 1m',
     ],
     [
-      'a page that no service gives',
-      `${REGION}poll: { page_size: 50000 }`,
-      ['2:20: poll.page_size: must be at most 10000'],
+      'store: { url: "postgres://u:s3cret@h/d" }',
+      '2:15: store.url: must not hold the password: give `password_file` beside it',
     ],
     [
-      'an age at which all news is old',
-      `${REGION}poll: { max_alert_age: 0 }`,
-      ['2:24: poll.max_alert_age: must be at least 1m'],
+      'store: { url: "postgres://h/d" }',
+      '2:15: store.url: must name a user and a database: postgres://user@host/database',
     ],
     [
-      'a wait without end',
-      `${REGION}poll: { overlap: 101y }`,
-      ['2:18: poll.overlap: must not be longer than 100y'],
+      'store: { url: "postgres://u@/d" }',
+      '2:15: store.url: must name a host, or the directory of a socket: postgres://user@/database?host=/run/postgresql',
     ],
     [
-      'two mistakes of the store',
-      `${REGION}store: { url: "mysql://h/d", retention: 1s }`,
-      [
-        '2:15: store.url: must be sqlite:FILE, sqlite::memory: or postgres://user@host/database',
-        '2:41: store.retention: must be at least 1m',
-      ],
+      'store: { url: "postgres://u@h:port/d" }',
+      '2:15: store.url: must look like postgres://user@host/database',
     ],
     [
-      'a password in an address',
-      `${REGION}store: { url: "postgres://u:s3cret@h/d" }`,
-      ['2:15: store.url: must not hold the password: give `password_file` beside it'],
+      'store: { url: "postgres://us%er@h/d" }',
+      '2:15: store.url: has a `%` that begins no escape: write `%25` for it',
     ],
     [
-      'an address of PostgreSQL without a user',
-      `${REGION}store: { url: "postgres://h/d" }`,
-      ['2:15: store.url: must name a user and a database: postgres://user@host/database'],
+      'store: { url: "postgres://u@h/%zz" }',
+      '2:15: store.url: has a `%` that begins no escape: write `%25` for it',
     ],
     [
-      'an address of PostgreSQL without a host',
-      `${REGION}store: { url: "postgres://u@/d" }`,
-      [
-        '2:15: store.url: must name a host, or the directory of a socket: postgres://user@/database?host=/run/postgresql',
-      ],
+      'store: { url: "postgres://u@h/d?sslmode=prefer" }',
+      '2:15: store.url: has an sslmode that is not known; known here: disable, require, verify-ca, verify-full',
     ],
     [
-      'an address of PostgreSQL that is none',
-      `${REGION}store: { url: "postgres://u@h:port/d" }`,
-      ['2:15: store.url: must look like postgres://user@host/database'],
+      'store: { url: "postgres://u@h/d?options=x" }',
+      '2:15: store.url: has a parameter that is not known; known here: host, sslmode, sslrootcert, sslcert, sslkey',
     ],
     [
-      'an address of PostgreSQL with a percent sign that begins no escape',
-      `${REGION}store: { url: "postgres://us%er@h/d" }`,
-      ['2:15: store.url: has a `%` that begins no escape: write `%25` for it'],
+      'store: { url: "postgres://u@h/d", schema: My-Schema }',
+      '2:43: store.schema: must be lower-case letters, digits and underscores, no digit first, at most 63',
     ],
     [
-      'an address of PostgreSQL with such a database',
-      `${REGION}store: { url: "postgres://u@h/%zz" }`,
-      ['2:15: store.url: has a `%` that begins no escape: write `%25` for it'],
+      'store: { url: "sqlite:a.db", password: s3cret }',
+      '2:40: store.password: is of no use here: `url` is no address of PostgreSQL',
     ],
     [
-      'an sslmode that may go without encryption',
-      `${REGION}store: { url: "postgres://u@h/d?sslmode=prefer" }`,
-      [
-        '2:15: store.url: has an sslmode that is not known; known here: disable, require, verify-ca, verify-full',
-      ],
+      'store: { url: data/nestwatch.db }',
+      '2:15: store.url: must be sqlite:FILE, sqlite::memory: or postgres://user@host/database',
     ],
+    ['store: { retention: 1s }', '2:21: store.retention: must be at least 1m'],
     [
-      'a parameter of PostgreSQL that is not known',
-      `${REGION}store: { url: "postgres://u@h/d?options=x" }`,
-      [
-        '2:15: store.url: has a parameter that is not known; known here: host, sslmode, sslrootcert, sslcert, sslkey',
-      ],
-    ],
-    [
-      'a schema that would have to be quoted',
-      `${REGION}store: { url: "postgres://u@h/d", schema: My-Schema }`,
-      ['2:43: store.schema: must be lower-case letters, digits and underscores, no digit first, at most 63'],
-    ],
-    [
-      'a password of a file',
-      `${REGION}store: { url: "sqlite:a.db", password: s3cret }`,
-      ['2:40: store.password: is of no use here: `url` is no address of PostgreSQL'],
-    ],
-    [
-      'a store of no kind',
-      `${REGION}store: { url: data/nestwatch.db }`,
-      ['2:15: store.url: must be sqlite:FILE, sqlite::memory: or postgres://user@host/database'],
-    ],
-    [
-      'a retention of nothing',
-      `${REGION}store: { retention: 1s }`,
-      ['2:21: store.retention: must be at least 1m'],
-    ],
-    [
-      'a retention shorter than what is read',
-      `${REGION}store: { retention: 1d }\npoll: { initial_lookback: 2d }`,
-      ['2:21: store.retention: must not be shorter than `poll.initial_lookback` and `poll.overlap`'],
+      'store: { retention: 1d }\npoll: { initial_lookback: 2d }',
+      '2:21: store.retention: must not be shorter than `poll.initial_lookback` and `poll.overlap`',
     ],
   ]);
 });
 
 describe('forward and web', () => {
-  testProblems([
-    ['no receiver', `${REGION}forward: [{}]`, ['2:11: forward[0].receiver: is missing']],
+  testProblems(problemsBelowRegion, [
+    ['forward: [{}]', '2:11: forward[0].receiver: is missing'],
     [
-      'a receiver that does not exist',
-      `${REGION}forward: [{ receiver: lake }]`,
-      ['2:23: forward[0].receiver: no receiver has the name "lake"; there is none'],
+      'forward: [{ receiver: lake }]',
+      '2:23: forward[0].receiver: no receiver has the name "lake"; there is none',
     ],
     [
-      'a receiver that does not take events',
-      `${REGION}route: { receiver: a }\nreceivers: [{ name: a, webhook_configs: [{ url: http://x }] }]\nforward: [{ receiver: a }]`,
-      ['4:23: forward[0].receiver: must have a webhook with `format: cloudevents` or `otlp`'],
+      'route: { receiver: a }\nreceivers: [{ name: a, webhook_configs: [{ url: http://x }] }]\nforward: [{ receiver: a }]',
+      '4:23: forward[0].receiver: must have a webhook with `format: cloudevents` or `otlp`',
     ],
     [
-      'an address without a port',
-      `${REGION}web: { listen: localhost }`,
-      ['2:16: web.listen: must be host:port, such as 127.0.0.1:9465 or [::1]:9465'],
+      'web: { listen: localhost }',
+      '2:16: web.listen: must be host:port, such as 127.0.0.1:9465 or [::1]:9465',
+    ],
+    ['web: { listen: 9465 }', '2:16: web.listen: must be host:port, such as 127.0.0.1:9465 or [::1]:9465'],
+    [
+      'web: { listen: "h:70000" }',
+      '2:16: web.listen: must be host:port, such as 127.0.0.1:9465 or [::1]:9465',
     ],
     [
-      'a port alone',
-      `${REGION}web: { listen: 9465 }`,
-      ['2:16: web.listen: must be host:port, such as 127.0.0.1:9465 or [::1]:9465'],
+      'web: { external_url: nest }',
+      '2:22: web.external_url: must be a URL that begins with http:// or https://',
     ],
+    // Addresses beside another mistake, which hides neither.
     [
-      'a port that there is not',
-      `${REGION}web: { listen: "h:70000" }`,
-      ['2:16: web.listen: must be host:port, such as 127.0.0.1:9465 or [::1]:9465'],
+      'web: { listen: x, external_url: y, enable_lifecycle: z }',
+      '2:16: web.listen: must be host:port, such as 127.0.0.1:9465 or [::1]:9465',
+      '2:33: web.external_url: must be a URL that begins with http:// or https://',
+      '2:54: web.enable_lifecycle: must be true or false',
     ],
-    [
-      'an external address that is none',
-      `${REGION}web: { external_url: nest }`,
-      ['2:22: web.external_url: must be a URL that begins with http:// or https://'],
-    ],
-    [
-      'addresses beside another mistake, which hides neither',
-      `${REGION}web: { listen: x, external_url: y, enable_lifecycle: z }`,
-      [
-        '2:16: web.listen: must be host:port, such as 127.0.0.1:9465 or [::1]:9465',
-        '2:33: web.external_url: must be a URL that begins with http:// or https://',
-        '2:54: web.enable_lifecycle: must be true or false',
-      ],
-    ],
-    [
-      'a token file that is not there',
-      `${REGION}web: { auth: { bearer_token_file: /b } }`,
-      ['2:35: web.auth.bearer_token_file: /b does not exist'],
-    ],
+    ['web: { auth: { bearer_token_file: /b } }', '2:35: web.auth.bearer_token_file: /b does not exist'],
   ]);
 });
 

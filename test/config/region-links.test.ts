@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createServiceLinks } from '../../src/config/sections/regions-section.ts';
-import { load, testProblems } from './load.ts';
+import { load, problemsIn, testProblems } from './load.ts';
 
 const region = (links: string) =>
   `regions:\n  eu:\n    base_url: https://eu.example.com/api-rest\n    token: t\n    links:\n      ${links}\n`;
@@ -11,45 +11,34 @@ const PLACE = {
 };
 
 describe('links', () => {
-  testProblems([
+  testProblems(problemsIn(region), [
     [
-      'that are not Liquid',
-      region('bird: "https://app.example.com/{{ bird_id"'),
-      ['6:13: regions.eu.links.bird: output "{{ bird_id" not closed, line:1, col:25'],
+      'bird: "https://app.example.com/{{ bird_id"',
+      '6:13: regions.eu.links.bird: output "{{ bird_id" not closed, line:1, col:25',
     ],
     [
-      'with a variable that there is not',
-      region('nest: "https://app.example.com/{{ bird_id }}"'),
-      ['6:13: regions.eu.links.nest: there is no variable bird_id; there are region, nest_id, nest'],
+      'nest: "https://app.example.com/{{ bird_id }}"',
+      '6:13: regions.eu.links.nest: there is no variable bird_id; there are region, nest_id, nest',
     ],
     [
-      'that lead nowhere on the web',
-      region('bird: "javascript:alert({{ bird_id }})"'),
-      [
-        '6:13: regions.eu.links.bird: must be a URL that begins with http:// or https://, when it is filled in',
-      ],
+      'bird: "javascript:alert({{ bird_id }})"',
+      '6:13: regions.eu.links.bird: must be a URL that begins with http:// or https://, when it is filled in',
     ],
     [
-      'that begin with no address',
-      region('bird: "/nests/{{ nest_id }}"'),
-      [
-        '6:13: regions.eu.links.bird: must be a URL that begins with http:// or https://, when it is filled in',
-      ],
+      'bird: "/nests/{{ nest_id }}"',
+      '6:13: regions.eu.links.bird: must be a URL that begins with http:// or https://, when it is filled in',
     ],
     [
-      'whose host depends on a name',
-      region('bird: "https://{{ nest }}.example.com/"'),
-      ['6:13: regions.eu.links.bird: must name its host without any variable'],
+      'bird: "https://{{ nest }}.example.com/"',
+      '6:13: regions.eu.links.bird: must name its host without any variable',
     ],
     [
-      'of something else',
-      region('user: https://app.example.com/'),
-      ['6:7: regions.eu.links.user: unknown key; known here: nest, bird, flight'],
+      'user: https://app.example.com/',
+      '6:7: regions.eu.links.user: unknown key; known here: nest, bird, flight',
     ],
     [
-      'that are endless',
-      region(`bird: "https://app.example.com/${'x'.repeat(2_000)}"`),
-      ['6:13: regions.eu.links.bird: makes an address of more than 2000 characters'],
+      `bird: "https://app.example.com/${'x'.repeat(2_000)}"`,
+      '6:13: regions.eu.links.bird: makes an address of more than 2000 characters',
     ],
   ]);
 
