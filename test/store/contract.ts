@@ -23,12 +23,13 @@ import { describeOwnership } from './contract/ownership.ts';
 import { describeReceivers } from './contract/receiver-pace.ts';
 import { describeSilences } from './contract/silences.ts';
 import { describeStreams } from './contract/streams.ts';
-import type { Run, Subject } from './contract/subject.ts';
+import type { Subject } from './contract/subject.ts';
 import { describeSuppressions } from './contract/suppressions.ts';
 import { describeTransactions } from './contract/transactions.ts';
 import { describeTroubles } from './contract/troubles.ts';
 import { describeUpkeep } from './contract/upkeep.ts';
 import { describeWrites } from './contract/writes.ts';
+import { runIn } from './run-in.ts';
 
 /** `isWhole`: with those tests that say little about how a store works as a whole, but take most of the time. */
 export function describeStore(name: string, open: () => Promise<Subject>, isWhole: boolean): void {
@@ -38,7 +39,7 @@ export function describeStore(name: string, open: () => Promise<Subject>, isWhol
       subject = await open();
     });
     afterEach(() => subject.close());
-    const run: Run = (work) => subject.store.transaction(work);
+    const run = runIn(() => subject.store);
 
     describeTransactions(() => subject, run);
     describeOwnWrites(run);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Action } from '../../../src/domain/action/action.ts';
+import type { Run } from '../run-in.ts';
 import { HOSTILE_TEXTS, NOW_US } from './sample-records.ts';
-import type { Run } from './subject.ts';
 
 const anAction = (changes: Partial<Action> = {}): Action => ({
   ...{ id: 'a', name: 'fly_again', state: 'wanted', by: ['Ann'], rule: '', comment: '', reason: '' },
@@ -12,7 +12,7 @@ const anAction = (changes: Partial<Action> = {}): Action => ({
 
 export function describeActions(run: Run): void {
   describe('actions', () => {
-    const add = (action: Action) => run((tx) => tx.actions.add(action));
+    const add = (action: Action) => run.actions.add(action);
     const idsOf = (actions: readonly Action[]) => actions.map(({ id }) => id);
 
     test('come back exactly', async () => {
@@ -21,8 +21,8 @@ export function describeActions(run: Run): void {
       const newFlight = { flightId: 'f', startedAtUs: NOW_US };
       const action = anAction({ comment, bird, by, seeks, newFlight, state: 'done' });
       expect(await add(action)).toBe(true);
-      expect(await run((tx) => tx.actions.find('a'))).toEqual(action);
-      expect(await run((tx) => tx.actions.find('b'))).toBeUndefined();
+      expect(await run.actions.find('a')).toEqual(action);
+      expect(await run.actions.find('b')).toBeUndefined();
     });
 
     test('one is added once, and a Bird has at most one that is open', async () => {
@@ -31,9 +31,9 @@ export function describeActions(run: Run): void {
       expect(await add(anAction({ id: 'b' }))).toBe(false);
       expect(await add(anAction({ id: 'c', birdId: '2' }))).toBe(true);
       expect(await add(anAction({ id: 'd', region: 'us' }))).toBe(true);
-      await run((tx) => tx.actions.put([anAction({ state: 'done' })]));
+      await run.actions.put([anAction({ state: 'done' })]);
       expect(await add(anAction({ id: 'b' }))).toBe(true);
-      expect((await run((tx) => tx.actions.find('a')))!.comment).toBe('');
+      expect((await run.actions.find('a'))!.comment).toBe('');
     });
 
     test('those of a region that are open are listed in order, also while their Flight is looked for', async () => {
@@ -43,22 +43,22 @@ export function describeActions(run: Run): void {
       await add(anAction({ id: 'seeking', birdId: '3', state: 'unknown', seeks, wantedAtUs: NOW_US + 2 }));
       await add(anAction({ id: 'over', birdId: '4', state: 'refused' }));
       await add(anAction({ id: 'other', region: 'us' }));
-      expect(idsOf(await run((tx) => tx.actions.open('eu')))).toEqual(['early', 'late', 'seeking']);
+      expect(idsOf(await run.actions.open('eu'))).toEqual(['early', 'late', 'seeking']);
     });
 
     test('a pause says since when and by whom, until it is over', async () => {
       for (const pause of [{ atUs: NOW_US, by: 'Ann' }, undefined]) {
-        await run((tx) => tx.actions.putPause(pause));
-        expect(await run((tx) => tx.actions.paused())).toEqual(pause);
+        await run.actions.putPause(pause);
+        expect(await run.actions.paused()).toEqual(pause);
       }
     });
 
     test('those of a Bird are listed newest first, and are deleted by their age', async () => {
       for (const [index, id] of ['a', 'b', 'c'].entries())
         await add(anAction({ id, state: 'done', wantedAtUs: NOW_US + index }));
-      expect(idsOf(await run((tx) => tx.actions.ofBird('eu', '1', 2)))).toEqual(['c', 'b']);
-      expect(await run((tx) => tx.upkeep.prune(NOW_US + 1, 10))).toBe(1);
-      expect(idsOf(await run((tx) => tx.actions.ofBird('eu', '1', 10)))).toEqual(['c', 'b']);
+      expect(idsOf(await run.actions.ofBird('eu', '1', 2))).toEqual(['c', 'b']);
+      expect(await run.upkeep.prune(NOW_US + 1, 10)).toBe(1);
+      expect(idsOf(await run.actions.ofBird('eu', '1', 10))).toEqual(['c', 'b']);
     });
   });
 }

@@ -3,16 +3,17 @@ import type { Alert } from '../../../src/domain/alert/alert.ts';
 import type { Silence } from '../../../src/domain/muting/silence.ts';
 import type { AlertQuery } from '../../../src/store/alert-store.ts';
 import { countTurns } from '../../count-turns.ts';
+import type { Run } from '../run-in.ts';
 import { alert, event, flight, NOW_US, SECOND_US } from './sample-records.ts';
-import type { Run, Subject } from './subject.ts';
+import type { Subject } from './subject.ts';
 
 export function describeAlertPages(subject: () => Subject, run: Run): void {
   const ids = (alerts: readonly Alert[]) => alerts.map((one) => one.id);
   const page = (query: Partial<AlertQuery> = {}) =>
-    run((tx) => tx.alerts.page({ order: 'severest', nowUs: NOW_US, limit: 100, ...query }));
+    run.alerts.page({ order: 'severest', nowUs: NOW_US, limit: 100, ...query });
   const shown = async (query: Partial<AlertQuery> = {}) => ids((await page(query)).alerts);
   const causes = (query: Partial<AlertQuery> = {}) =>
-    run((tx) => tx.alerts.causes({ nowUs: NOW_US, limit: 100, ...query }));
+    run.alerts.causes({ nowUs: NOW_US, limit: 100, ...query });
 
   const severe = (severity: string, labels: Alert['labels'] = {}) => ({
     labels: { alertname: 'FlightFailed', severity, region: 'eu', ...labels },
@@ -33,18 +34,16 @@ export function describeAlertPages(subject: () => Subject, run: Run): void {
 
   describe('pages of alerts', () => {
     test('have the severest first, then the newest, and resolved ones last', async () => {
-      await run((tx) =>
-        tx.alerts.put([
-          alert('resolved', { state: 'resolved', endsAtUs: NOW_US, ...severe('critical') }),
-          alert('resolved earlier', { state: 'resolved', endsAtUs: NOW_US - 1, ...severe('critical') }),
-          alert('info', severe('info')),
-          alert('warning', severe('warning')),
-          alert('newer warning', { startsAtUs: NOW_US + 1, ...severe('warning') }),
-          alert('critical', { startsAtUs: NOW_US - 9, ...severe('critical') }),
-          alert('error', severe('error')),
-          alert('pending', { state: 'pending' }),
-        ]),
-      );
+      await run.alerts.put([
+        alert('resolved', { state: 'resolved', endsAtUs: NOW_US, ...severe('critical') }),
+        alert('resolved earlier', { state: 'resolved', endsAtUs: NOW_US - 1, ...severe('critical') }),
+        alert('info', severe('info')),
+        alert('warning', severe('warning')),
+        alert('newer warning', { startsAtUs: NOW_US + 1, ...severe('warning') }),
+        alert('critical', { startsAtUs: NOW_US - 9, ...severe('critical') }),
+        alert('error', severe('error')),
+        alert('pending', { state: 'pending' }),
+      ]);
       const firing = ['critical', 'error', 'newer warning', 'warning', 'info'];
       expect(await shown()).toEqual([...firing, 'resolved', 'resolved earlier']);
       expect(await shown({ state: 'firing' })).toEqual(firing);
@@ -69,10 +68,10 @@ export function describeAlertPages(subject: () => Subject, run: Run): void {
 
     test('follow each other without a gap, even if what was shown disappears', async () => {
       const all = Array.from({ length: 7 }, (_, index) => alert(`a${index}`));
-      await run((tx) => tx.alerts.put(all));
+      await run.alerts.put(all);
       const first = await page({ limit: 3 });
       expect(ids(first.alerts)).toEqual(['a0', 'a1', 'a2']);
-      await run((tx) => tx.alerts.delete(['a0', 'a2']));
+      await run.alerts.delete(['a0', 'a2']);
       const second = await page({ limit: 3, cursor: first.next });
       expect(ids(second.alerts)).toEqual(['a3', 'a4', 'a5']);
       const third = await page({ limit: 3, cursor: second.next });
@@ -82,13 +81,11 @@ export function describeAlertPages(subject: () => Subject, run: Run): void {
 
     test('are filtered by place, content, and words of any case', async () => {
       const place = { nest_id: '682', nest: 'Marketing', bird_id: '7', bird: 'Überseezug "A"' };
-      await run((tx) =>
-        tx.alerts.put([
-          alert('a', severe('critical', place)),
-          alert('b', { scope: 'us', ...severe('warning', { region: 'us', alertname: 'RegionDown' }) }),
-          alert('c', { alertname: 'RegionDown', ...severe('info') }),
-        ]),
-      );
+      await run.alerts.put([
+        alert('a', severe('critical', place)),
+        alert('b', { scope: 'us', ...severe('warning', { region: 'us', alertname: 'RegionDown' }) }),
+        alert('c', { alertname: 'RegionDown', ...severe('info') }),
+      ]);
       const each: [Partial<AlertQuery>, string[]][] = [
         [{ region: 'us' }, ['b']],
         [{ nest: 'mark' }, ['a']],
@@ -109,12 +106,10 @@ export function describeAlertPages(subject: () => Subject, run: Run): void {
     });
 
     test('are filtered by what was true within a time', async () => {
-      await run((tx) =>
-        tx.alerts.put([
-          alert('open', { startsAtUs: NOW_US - 10 }),
-          alert('over', { state: 'resolved', startsAtUs: NOW_US - 10, endsAtUs: NOW_US - 5 }),
-        ]),
-      );
+      await run.alerts.put([
+        alert('open', { startsAtUs: NOW_US - 10 }),
+        alert('over', { state: 'resolved', startsAtUs: NOW_US - 10, endsAtUs: NOW_US - 5 }),
+      ]);
       expect(await shown({ sinceUs: NOW_US - 4 })).toEqual(['open']);
       expect(await shown({ sinceUs: NOW_US - 5 })).toEqual(['open', 'over']);
       expect(await shown({ untilUs: NOW_US - 10 })).toEqual([]);
@@ -156,16 +151,14 @@ export function describeAlertPages(subject: () => Subject, run: Run): void {
       alert(id, { annotations: { summary: `Flight of ${id} failed`, description }, ...change });
 
     test('are shared by texts that differ only in ids, numbers and names', async () => {
-      await run((tx) =>
-        tx.alerts.put([
-          failing('a', 'Request 8314 timed out\nat line 7'),
-          failing('b', 'Request 9 timed out', { startsAtUs: NOW_US + 1 }),
-          failing('c', 'The quota is used up'),
-          failing('d', 'The quota is used up', severe('critical')),
-          failing('e', 'The quota is used up', { state: 'resolved' }),
-          failing('f', '', severe('warning', { error: 'its own' })),
-        ]),
-      );
+      await run.alerts.put([
+        failing('a', 'Request 8314 timed out\nat line 7'),
+        failing('b', 'Request 9 timed out', { startsAtUs: NOW_US + 1 }),
+        failing('c', 'The quota is used up'),
+        failing('d', 'The quota is used up', severe('critical')),
+        failing('e', 'The quota is used up', { state: 'resolved' }),
+        failing('f', '', severe('warning', { error: 'its own' })),
+      ]);
       const { causes: found } = await causes();
       expect(found.map(({ severity, cause, alerts }) => [severity, cause, alerts])).toEqual([
         ['critical', 'The quota is used up', 1],
@@ -199,20 +192,18 @@ export function describeAlertPages(subject: () => Subject, run: Run): void {
           labels: { region },
           ...{ state: 'resolved', startsAtUs, endsAtUs: startsAtUs + 1, updatedAtUs: startsAtUs + 1 },
         });
-      await run((tx) =>
-        tx.alerts.put([
-          ...[over('Off/1', 'eu', NOW_US), over('Off/2', 'eu', NOW_US), over('Off/3', 'us', NOW_US)],
-          ...[over('Off', 'eu', NOW_US), over('Offline/1', 'eu', NOW_US), over('Of/1', 'eu', NOW_US)],
-        ]),
-      );
-      await run((tx) => tx.alerts.put([over('Off/2', 'eu', NOW_US + 5)]));
-      await run((tx) => tx.alerts.put([over('Off/2', 'eu', NOW_US + 2)]));
-      const since = (us: number) => run((tx) => tx.alerts.episodesSince('Off', 'eu', us));
+      await run.alerts.put([
+        ...[over('Off/1', 'eu', NOW_US), over('Off/2', 'eu', NOW_US), over('Off/3', 'us', NOW_US)],
+        ...[over('Off', 'eu', NOW_US), over('Offline/1', 'eu', NOW_US), over('Of/1', 'eu', NOW_US)],
+      ]);
+      await run.alerts.put([over('Off/2', 'eu', NOW_US + 5)]);
+      await run.alerts.put([over('Off/2', 'eu', NOW_US + 2)]);
+      const since = (us: number) => run.alerts.episodesSince('Off', 'eu', us);
       expect((await since(NOW_US)).map((one) => one.alertId)).toContain('Off/1');
       expect(await since(NOW_US + 1_000_000_000)).toEqual([]);
-      expect(await run((tx) => tx.alerts.episodesSince('O', 'eu', 0))).toEqual([]);
-      expect(await run((tx) => tx.alerts.episodesSince('Off', 'nowhere', 0))).toEqual([]);
-      const found = await run((tx) => tx.alerts.lastEpisodes('Off', 'eu'));
+      expect(await run.alerts.episodesSince('O', 'eu', 0)).toEqual([]);
+      expect(await run.alerts.episodesSince('Off', 'nowhere', 0)).toEqual([]);
+      const found = await run.alerts.lastEpisodes('Off', 'eu');
       expect(found.map((one) => [one.alertId, one.startsAtUs]).toSorted()).toEqual([
         ['Off/1', NOW_US],
         ['Off/2', NOW_US + 5],
@@ -223,16 +214,16 @@ export function describeAlertPages(subject: () => Subject, run: Run): void {
       const over = (startsAtUs: number) =>
         alert('a', { state: 'resolved', startsAtUs, endsAtUs: startsAtUs + 1, updatedAtUs: startsAtUs + 2 });
       for (const startsAtUs of [NOW_US, NOW_US + 10, NOW_US + 20]) {
-        await run((tx) => tx.alerts.put([over(startsAtUs)]));
+        await run.alerts.put([over(startsAtUs)]);
       }
-      await run((tx) => tx.alerts.delete(['a']));
+      await run.alerts.delete(['a']);
       const starts = [NOW_US + 20, NOW_US + 10, NOW_US];
-      const found = await run((tx) => tx.alerts.episodes('a', 10));
+      const found = await run.alerts.episodes('a', 10);
       expect(found.map((one) => one.startsAtUs)).toEqual(starts);
-      expect(await run((tx) => tx.alerts.episodes('a', 1))).toHaveLength(1);
-      const ended = await run((tx) => tx.alerts.endedBefore({ resolvedAtUs: NOW_US + 22, alertId: 'a' }, 10));
+      expect(await run.alerts.episodes('a', 1)).toHaveLength(1);
+      const ended = await run.alerts.endedBefore({ resolvedAtUs: NOW_US + 22, alertId: 'a' }, 10);
       expect(ended.map(({ resolvedAtUs }) => resolvedAtUs)).toEqual([NOW_US + 12, NOW_US + 2]);
-      const all = await run((tx) => tx.alerts.endedBefore(undefined, 10));
+      const all = await run.alerts.endedBefore(undefined, 10);
       expect(all.map(({ episode }) => episode.startsAtUs)).toEqual(starts);
     });
   });

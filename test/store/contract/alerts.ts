@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import type { Alert } from '../../../src/domain/alert/alert.ts';
-import { alert, event, group, HOSTILE_TEXTS, NOW_US, SECOND_US } from './sample-records.ts';
-import type { Run } from './subject.ts';
+import type { Run } from '../run-in.ts';
+import { alert, event, group, HOSTILE_TEXTS, insert, links, NOW_US, SECOND_US } from './sample-records.ts';
 
 export function describeAlerts(run: Run): void {
   const ids = (alerts: readonly Alert[]) => alerts.map((one) => one.id);
-  const changed = async (limit = 100) => ids(await run((tx) => tx.alerts.changed(limit)));
+  const changed = async (limit = 100) => ids(await run.alerts.changed(limit));
 
   describe('alerts', () => {
     test('are found by their ids, in any state', async () => {
-      await run((tx) => tx.alerts.put([alert('a'), alert('b', { state: 'resolved' })]));
-      expect(await run((tx) => tx.alerts.find('b'))).toMatchObject({ id: 'b', state: 'resolved' });
-      expect(await run((tx) => tx.alerts.find('c'))).toBeUndefined();
+      await run.alerts.put([alert('a'), alert('b', { state: 'resolved' })]);
+      expect(await run.alerts.find('b')).toMatchObject({ id: 'b', state: 'resolved' });
+      expect(await run.alerts.find('c')).toBeUndefined();
     });
 
     test('are found by their scopes, in every state, complete', async () => {
@@ -21,78 +21,72 @@ export function describeAlerts(run: Run): void {
         alert('c', { scope: 'eu/entity/Connection/9', dueAtUs: NOW_US + 5, memory: [1, { x: 'y' }] }),
         alert('d', { scope: 'eu' }),
       ];
-      await run((tx) => tx.alerts.put(stored));
+      await run.alerts.put(stored);
       const scopes = ['eu/entity/Connection/9', 'eu/bird/148890', 'eu/bird/148890', 'eu/bird/1'];
-      expect(await run((tx) => tx.alerts.ofScopes(scopes))).toEqual(stored.slice(0, 3));
-      expect(await run((tx) => tx.alerts.ofScopes([]))).toEqual([]);
+      expect(await run.alerts.ofScopes(scopes)).toEqual(stored.slice(0, 3));
+      expect(await run.alerts.ofScopes([])).toEqual([]);
     });
 
     test('keep every text exactly and distinct', async () => {
       const stored = HOSTILE_TEXTS.map((text) =>
         alert(`A/${text}`, { scope: `eu/entity/${text}`, labels: { severity: text, nest: text } }),
       );
-      await run((tx) => tx.alerts.put(stored));
+      await run.alerts.put(stored);
       for (const one of stored) {
-        expect(await run((tx) => tx.alerts.ofScopes([one.scope]))).toEqual([one]);
+        expect(await run.alerts.ofScopes([one.scope])).toEqual([one]);
       }
-      expect(new Set(await run((tx) => tx.alerts.scopes('eu')))).toEqual(
-        new Set(stored.map((one) => one.scope)),
-      );
-      await run((tx) => tx.alerts.markRouted(ids(stored)));
+      expect(new Set(await run.alerts.scopes('eu'))).toEqual(new Set(stored.map((one) => one.scope)));
+      await run.alerts.markRouted(ids(stored));
       expect(await changed()).toEqual([]);
     });
 
     test('have regions, and scopes in each, each once', async () => {
-      await run((tx) =>
-        tx.alerts.put([
-          alert('a'),
-          alert('b', { state: 'resolved' }),
-          alert('c', { scope: 'eu' }),
-          alert('d', { scope: 'eu-2/bird/1' }),
-          alert('e', { scope: 'us/bird/1', state: 'pending' }),
-        ]),
-      );
-      expect(await run((tx) => tx.alerts.regions())).toEqual(['eu', 'eu-2', 'us']);
-      expect((await run((tx) => tx.alerts.scopes('eu'))).sort()).toEqual(['eu', 'eu/bird/148890']);
-      expect(await run((tx) => tx.alerts.scopes('us'))).toEqual(['us/bird/1']);
-      expect(await run((tx) => tx.alerts.scopes('ap'))).toEqual([]);
+      await run.alerts.put([
+        alert('a'),
+        alert('b', { state: 'resolved' }),
+        alert('c', { scope: 'eu' }),
+        alert('d', { scope: 'eu-2/bird/1' }),
+        alert('e', { scope: 'us/bird/1', state: 'pending' }),
+      ]);
+      expect(await run.alerts.regions()).toEqual(['eu', 'eu-2', 'us']);
+      expect((await run.alerts.scopes('eu')).sort()).toEqual(['eu', 'eu/bird/148890']);
+      expect(await run.alerts.scopes('us')).toEqual(['us/bird/1']);
+      expect(await run.alerts.scopes('ap')).toEqual([]);
     });
 
     test('are due when their time has come, the oldest first', async () => {
-      await run((tx) =>
-        tx.alerts.put([
-          alert('late', { dueAtUs: NOW_US }),
-          alert('never'),
-          alert('first', { dueAtUs: NOW_US - 5 }),
-          alert('not yet', { dueAtUs: NOW_US + 1 }),
-        ]),
-      );
-      const due = async (limit: number) => ids(await run((tx) => tx.alerts.due(NOW_US, limit)));
+      await run.alerts.put([
+        alert('late', { dueAtUs: NOW_US }),
+        alert('never'),
+        alert('first', { dueAtUs: NOW_US - 5 }),
+        alert('not yet', { dueAtUs: NOW_US + 1 }),
+      ]);
+      const due = async (limit: number) => ids(await run.alerts.due(NOW_US, limit));
       expect(await due(10)).toEqual(['first', 'late']);
       expect(await due(1)).toEqual(['first']);
-      await run((tx) => tx.alerts.put([alert('first', { dueAtUs: null })]));
+      await run.alerts.put([alert('first', { dueAtUs: null })]);
       expect(await due(10)).toEqual(['late']);
     });
 
     test('count as changed from each write until they are routed, the oldest change first', async () => {
-      await run((tx) => tx.alerts.put([alert('b'), alert('a')]));
-      await run((tx) => tx.alerts.put([alert('c')]));
+      await run.alerts.put([alert('b'), alert('a')]);
+      await run.alerts.put([alert('c')]);
       expect(await changed()).toEqual(['b', 'a', 'c']);
       expect(await changed(2)).toEqual(['b', 'a']);
-      await run((tx) => tx.alerts.put([alert('b', { eventsTotal: 2 })]));
+      await run.alerts.put([alert('b', { eventsTotal: 2 })]);
       expect(await changed()).toEqual(['b', 'a', 'c']);
-      await run((tx) => tx.alerts.markRouted(['b', 'c', 'unknown']));
+      await run.alerts.markRouted(['b', 'c', 'unknown']);
       expect(await changed()).toEqual(['a']);
-      await run((tx) => tx.alerts.put([alert('b', { state: 'resolved' })]));
+      await run.alerts.put([alert('b', { state: 'resolved' })]);
       expect(await changed()).toEqual(['a', 'b']);
-      await run((tx) => tx.alerts.markRouted([]));
-      await run((tx) => tx.alerts.put([]));
+      await run.alerts.markRouted([]);
+      await run.alerts.put([]);
       expect(await changed()).toEqual(['a', 'b']);
     });
 
     test('do not count as changed by a write that was rolled back', async () => {
-      await run((tx) => tx.alerts.put([alert('a')]));
-      await run((tx) => tx.alerts.markRouted(['a']));
+      await run.alerts.put([alert('a')]);
+      await run.alerts.markRouted(['a']);
       const failed = run(async (tx) => {
         await tx.alerts.put([alert('a', { state: 'resolved' })]);
         throw new Error('no');
@@ -102,16 +96,14 @@ export function describeAlerts(run: Run): void {
     });
 
     test('are listed for people, the newest first, without those that nobody is notified of', async () => {
-      await run((tx) =>
-        tx.alerts.put([
-          alert('a', { startsAtUs: NOW_US - 2 }),
-          alert('b', { startsAtUs: NOW_US, state: 'resolved', endsAtUs: NOW_US + 1 }),
-          alert('c', { startsAtUs: NOW_US - 1 }),
-          alert('d', { startsAtUs: 0, state: 'pending' }),
-        ]),
-      );
+      await run.alerts.put([
+        alert('a', { startsAtUs: NOW_US - 2 }),
+        alert('b', { startsAtUs: NOW_US, state: 'resolved', endsAtUs: NOW_US + 1 }),
+        alert('c', { startsAtUs: NOW_US - 1 }),
+        alert('d', { startsAtUs: 0, state: 'pending' }),
+      ]);
       const list = async (state: Alert['state'] | undefined, limit: number) =>
-        ids(await run((tx) => tx.alerts.list({ state, limit })));
+        ids(await run.alerts.list({ state, limit }));
       expect(await list(undefined, 10)).toEqual(['b', 'c', 'a']);
       expect(await list(undefined, 2)).toEqual(['b', 'c']);
       expect(await list('firing', 10)).toEqual(['c', 'a']);
@@ -121,71 +113,62 @@ export function describeAlerts(run: Run): void {
 
     test('that fire are returned in steps, the newest first', async () => {
       const at = { e: 3, d: 2, c: 2, b: 2, a: 1 };
-      await run((tx) =>
-        tx.alerts.put([
-          ...Object.entries(at).map(([id, later]) => alert(id, { startsAtUs: NOW_US + later })),
-          alert('x', { startsAtUs: NOW_US + 2, state: 'resolved', endsAtUs: NOW_US + 5 }),
-        ]),
-      );
+      await run.alerts.put([
+        ...Object.entries(at).map(([id, later]) => alert(id, { startsAtUs: NOW_US + later })),
+        alert('x', { startsAtUs: NOW_US + 2, state: 'resolved', endsAtUs: NOW_US + 5 }),
+      ]);
       for (const limit of [1, 2, 3, 5, 6]) {
         const found: Alert[] = [];
-        for (let step = await run((tx) => tx.alerts.firing(undefined, limit)); step.length > 0; ) {
+        for (let step = await run.alerts.firing(undefined, limit); step.length > 0; ) {
           expect(step.length).toBeLessThanOrEqual(limit);
           found.push(...step);
-          step = await run((tx) => tx.alerts.firing(found.at(-1), limit));
+          step = await run.alerts.firing(found.at(-1), limit);
         }
         expect(ids(found)).toEqual(['e', 'b', 'c', 'd', 'a']);
       }
     });
 
     test('return the labels of those that fire, of all or by name', async () => {
-      await run((tx) =>
-        tx.alerts.put([
-          alert('a'),
-          alert('b', { alertname: 'RegionDown', labels: { nest: '"x' } }),
-          alert('c', { alertname: 'RegionDown', state: 'resolved' }),
-        ]),
-      );
-      const labels = async (names: string[] | null) =>
-        (await run((tx) => tx.alerts.firingLabels(names, 0, 10))).labels;
+      await run.alerts.put([
+        alert('a'),
+        alert('b', { alertname: 'RegionDown', labels: { nest: '"x' } }),
+        alert('c', { alertname: 'RegionDown', state: 'resolved' }),
+      ]);
+      const labels = async (names: string[] | null) => (await run.alerts.firingLabels(names, 0, 10)).labels;
       expect(await labels(null)).toEqual([alert('a').labels, { nest: '"x' }]);
       expect(await labels(['RegionDown', 'other'])).toEqual([{ nest: '"x' }]);
       expect(await labels([])).toEqual([]);
       for (const names of [null, ['RegionDown', alert('a').alertname]]) {
-        const first = await run((tx) => tx.alerts.firingLabels(names, 0, 1));
+        const first = await run.alerts.firingLabels(names, 0, 1);
         expect(first).toEqual({ labels: [alert('a').labels], next: expect.any(Number) });
-        const second = await run((tx) => tx.alerts.firingLabels(names, first.next!, 1));
+        const second = await run.alerts.firingLabels(names, first.next!, 1);
         expect(second).toEqual({ labels: [{ nest: '"x' }], next: expect.any(Number) });
-        expect(await run((tx) => tx.alerts.firingLabels(names, second.next!, 1))).toEqual({ labels: [] });
+        expect(await run.alerts.firingLabels(names, second.next!, 1)).toEqual({ labels: [] });
       }
     });
 
     test('return no labels of those that are over and keep firing because they flap', async () => {
       const held = { endsAtUs: NOW_US, by: '', ending: 'over', untilUs: NOW_US + 1, dueAtUs: null } as const;
-      await run((tx) =>
-        tx.alerts.put([
-          alert('a', { labels: { is: 'held' }, flapping: { changesUs: [], held } }),
-          alert('b', { labels: { is: 'flapping' }, flapping: { changesUs: [], isFlapping: true } }),
-          alert('c', { labels: { is: 'both' }, flapping: { changesUs: [], held, isFlapping: true } }),
-        ]),
-      );
+      await run.alerts.put([
+        alert('a', { labels: { is: 'held' }, flapping: { changesUs: [], held } }),
+        alert('b', { labels: { is: 'flapping' }, flapping: { changesUs: [], isFlapping: true } }),
+        alert('c', { labels: { is: 'both' }, flapping: { changesUs: [], held, isFlapping: true } }),
+      ]);
       const labels = [{ is: 'held' }, { is: 'flapping' }];
-      expect(await run((tx) => tx.alerts.firingLabels(null, 0, 10))).toEqual({ labels });
-      expect(await run((tx) => tx.alerts.firingLabels([alert('a').alertname], 0, 10))).toEqual({ labels });
+      expect(await run.alerts.firingLabels(null, 0, 10)).toEqual({ labels });
+      expect(await run.alerts.firingLabels([alert('a').alertname], 0, 10)).toEqual({ labels });
     });
 
     test('are counted by name, severity and state', async () => {
-      expect(await run((tx) => tx.alerts.count())).toEqual([]);
-      await run((tx) =>
-        tx.alerts.put([
-          alert('a'),
-          alert('b'),
-          alert('c', { state: 'pending' }),
-          alert('d', { alertname: 'RegionDown', labels: { severity: 'critical' } }),
-          alert('e', { alertname: 'RegionDown', labels: {} }),
-        ]),
-      );
-      const counts = await run((tx) => tx.alerts.count());
+      expect(await run.alerts.count()).toEqual([]);
+      await run.alerts.put([
+        alert('a'),
+        alert('b'),
+        alert('c', { state: 'pending' }),
+        alert('d', { alertname: 'RegionDown', labels: { severity: 'critical' } }),
+        alert('e', { alertname: 'RegionDown', labels: {} }),
+      ]);
+      const counts = await run.alerts.count();
       expect(counts).toHaveLength(4);
       expect(counts).toEqual(
         expect.arrayContaining([
@@ -199,21 +182,19 @@ export function describeAlerts(run: Run): void {
   });
 
   test('those that fire are counted by name, severity, region and Nest', async () => {
-    expect(await run((tx) => tx.alerts.countFiring())).toEqual([]);
+    expect(await run.alerts.countFiring()).toEqual([]);
     const inNest = (nest_id: string) => ({ labels: { severity: 'warning', nest_id } });
-    await run((tx) =>
-      tx.alerts.put([
-        alert('a', inNest('7')),
-        alert('b', inNest('7')),
-        alert('c', inNest('8')),
-        alert('d', { ...inNest('7'), state: 'resolved' }),
-        alert('e', { alertname: 'RegionDown', labels: { severity: 'critical' } }),
-      ]),
-    );
-    await run((tx) => tx.alerts.put([alert('c', inNest('9'))]));
+    await run.alerts.put([
+      alert('a', inNest('7')),
+      alert('b', inNest('7')),
+      alert('c', inNest('8')),
+      alert('d', { ...inNest('7'), state: 'resolved' }),
+      alert('e', { alertname: 'RegionDown', labels: { severity: 'critical' } }),
+    ]);
+    await run.alerts.put([alert('c', inNest('9'))]);
     const { scope } = alert('a');
     const region = scope.split('/', 1)[0]!;
-    expect(await run((tx) => tx.alerts.countFiring())).toEqual([
+    expect(await run.alerts.countFiring()).toEqual([
       { alertname: 'FlightFailed', severity: 'warning', region, nestId: '7', count: 2 },
       { alertname: 'FlightFailed', severity: 'warning', region, nestId: '9', count: 1 },
       { alertname: 'RegionDown', severity: 'critical', region, nestId: '', count: 1 },
@@ -225,17 +206,16 @@ export function describeAlerts(run: Run): void {
     const link = (alertId: string, seqs: readonly number[]) =>
       seqs.map((seq) => ({ alertId, seq, event: events[seq - 1]! }));
     const seqs = async (alertId: string, after: number, limit: number, last?: number) =>
-      (await run((tx) => tx.alerts.events(alertId, after, limit, last))).map((one) => one.seq);
+      (await run.alerts.events(alertId, after, limit, last)).map((one) => one.seq);
 
     test('are linked in the transaction that inserts them, and later', async () => {
       await run(async (tx) => {
-        const { stream } = await tx.streams.open('eu', 'notification', '');
-        await tx.events.insert(stream, events);
+        await insert(tx, events);
         await tx.alerts.put([alert('a'), alert('b')]);
         await tx.alerts.linkEvents([...link('a', [1, 2, 3]), ...link('b', [2])]);
       });
-      await run((tx) => tx.alerts.linkEvents(link('a', [4])));
-      expect(await run((tx) => tx.alerts.events('a', 2, 10))).toEqual([
+      await run.alerts.linkEvents(link('a', [4]));
+      expect(await run.alerts.events('a', 2, 10)).toEqual([
         { alertId: 'a', seq: 4, event: events[3] },
         { alertId: 'a', seq: 3, event: events[2] },
       ]);
@@ -250,7 +230,7 @@ export function describeAlerts(run: Run): void {
         { alertId: 'unknown', afterSeq: 0, lastSeq: 9 },
         { alertId: 'a', afterSeq: 1, lastSeq: 3 },
       ];
-      const ofSpans = async (limit: number) => run((tx) => tx.alerts.eventsOf(spans, limit));
+      const ofSpans = async (limit: number) => run.alerts.eventsOf(spans, limit);
       expect(await ofSpans(2)).toEqual(
         new Map([
           ['b', [events[1]]],
@@ -258,22 +238,21 @@ export function describeAlerts(run: Run): void {
         ]),
       );
       expect((await ofSpans(1)).get('a')).toEqual([events[2]]);
-      const ofOne = (at: number) => run((tx) => tx.alerts.eventsOf([spans[at]!], 9));
+      const ofOne = (at: number) => run.alerts.eventsOf([spans[at]!], 9);
       expect(await ofOne(2)).toEqual(new Map([['a', [events[2], events[1]]]]));
       expect(await ofOne(1)).toEqual(new Map());
-      expect(await run((tx) => tx.alerts.eventsOf([], 1))).toEqual(new Map());
-      await run((tx) => tx.alerts.linkEvents([]));
+      expect(await run.alerts.eventsOf([], 1)).toEqual(new Map());
+      await run.alerts.linkEvents([]);
     });
 
     test('are the right ones even if a call named some twice', async () => {
       const [first, second] = events;
       await run(async (tx) => {
-        const { stream } = await tx.streams.open('eu', 'notification', '');
-        await tx.events.insert(stream, [first!, second!, first!, { ...second!, message: 'again' }]);
+        await insert(tx, [first!, second!, first!, { ...second!, message: 'again' }]);
         await tx.alerts.put([alert('a')]);
         await tx.alerts.linkEvents(link('a', [1, 2]));
       });
-      const linked = await run((tx) => tx.alerts.events('a', 0, 10));
+      const linked = await run.alerts.events('a', 0, 10);
       expect(linked.map((one) => one.event)).toEqual([second, first]);
     });
 
@@ -284,29 +263,23 @@ export function describeAlerts(run: Run): void {
       const unnamed = of('', { key: 'eu/bird_log/unnamed', message: 'unnamed' });
       await run(async (tx) => {
         for (const birdId of ['1', '2']) {
-          const { stream } = await tx.streams.open('eu', 'bird_log', birdId);
-          await tx.events.insert(stream, birdId === '2' ? [of(birdId), unnamed] : [of(birdId)]);
+          await insert(tx, birdId === '2' ? [of(birdId), unnamed] : [of(birdId)], birdId);
         }
         await tx.alerts.put([alert('a')]);
       });
-      await run((tx) =>
-        tx.alerts.linkEvents(
-          [of('1'), of('2'), unnamed].map((one, index) => ({ alertId: 'a', seq: index + 1, event: one })),
-        ),
-      );
-      const linked = await run((tx) => tx.alerts.events('a', 0, 10));
+      await run.alerts.linkEvents(links('a', [of('1'), of('2'), unnamed]));
+      const linked = await run.alerts.events('a', 0, 10);
       expect(linked.map((one) => one.event.message)).toEqual(['unnamed', '2', '1']);
     });
 
     test('give their places to those that come with the same `seq`, even in one call', async () => {
       await run(async (tx) => {
-        const { stream } = await tx.streams.open('eu', 'notification', '');
-        await tx.events.insert(stream, events);
+        await insert(tx, events);
         await tx.alerts.put([alert('a')]);
         await tx.alerts.linkEvents([1, 2].map((seq) => ({ alertId: 'a', seq, event: events[0]! })));
         await tx.alerts.linkEvents(events.map((event) => ({ alertId: 'a', seq: 1, event })));
       });
-      const linked = await run((tx) => tx.alerts.events('a', 0, 10));
+      const linked = await run.alerts.events('a', 0, 10);
       expect(linked.map(({ seq, event }) => [seq, event])).toEqual([
         [2, events[0]],
         [1, events.at(-1)],
@@ -314,21 +287,20 @@ export function describeAlerts(run: Run): void {
     });
 
     test('must be in the store', async () => {
-      await run((tx) => tx.alerts.put([alert('a')]));
-      await expect(run((tx) => tx.alerts.linkEvents(link('a', [1])))).rejects.toThrow('not in the store');
+      await run.alerts.put([alert('a')]);
+      await expect(run.alerts.linkEvents(link('a', [1]))).rejects.toThrow('not in the store');
       const undone = run(async (tx) => {
-        const { stream } = await tx.streams.open('eu', 'notification', '');
-        await tx.events.insert(stream, events);
+        await insert(tx, events);
         throw new Error('no');
       });
       await expect(undone).rejects.toThrow('no');
-      await expect(run((tx) => tx.alerts.linkEvents(link('a', [1])))).rejects.toThrow('not in the store');
+      await expect(run.alerts.linkEvents(link('a', [1]))).rejects.toThrow('not in the store');
       expect(await seqs('a', 0, 10)).toEqual([]);
     });
 
     test('are not confused with those of a stream that was never committed', async () => {
       const here = event('same', { feed: 'flight', birdId: '2' });
-      await run((tx) => tx.events.page({ limit: 1 }));
+      await run.events.page({ limit: 1 });
       const undone = run(async (tx) => {
         await tx.streams.open('eu', 'flight', '2');
         await tx.events.find(here.key);
@@ -340,7 +312,7 @@ export function describeAlerts(run: Run): void {
         await tx.events.insert(stream, [event('same', { region: 'us', feed: 'flight', birdId: '3' })]);
         await tx.alerts.put([alert('a')]);
       });
-      const linked = run((tx) => tx.alerts.linkEvents([{ alertId: 'a', seq: 1, event: here }]));
+      const linked = run.alerts.linkEvents([{ alertId: 'a', seq: 1, event: here }]);
       await expect(linked).rejects.toThrow('not in the store');
     });
 
@@ -354,14 +326,13 @@ export function describeAlerts(run: Run): void {
       await run(async (tx) => {
         await tx.events.insert((await tx.streams.open('eu', 'notification', '')).stream, aged);
         await tx.alerts.put([alert('a')]);
-        await tx.alerts.linkEvents(aged.map((one, index) => ({ alertId: 'a', seq: index + 1, event: one })));
+        await tx.alerts.linkEvents(links('a', aged));
       });
       const of = (afterSeq: number, hours: number, lastSeq = 6, alertId = 'a') => ({
         ...{ alertId, afterSeq, lastSeq },
         maxAgeUs: hours * HOUR_US,
       });
-      const old = async (...span: Parameters<typeof of>) =>
-        (await run((tx) => tx.alerts.oldEvents([of(...span)])))[0];
+      const old = async (...span: Parameters<typeof of>) => (await run.alerts.oldEvents([of(...span)]))[0];
       const span = (lastSeq: number, from: number, to: number) => ({
         lastSeq,
         fromUs: NOW_US - from * HOUR_US,
@@ -380,11 +351,11 @@ export function describeAlerts(run: Run): void {
       expect(await old(2, 5, 2)).toBeUndefined();
       expect(await old(0, 1, 6, 'unknown')).toBeUndefined();
       const several = [of(4, 5), of(0, 5), of(0, 1, 6, 'unknown'), of(5, 5), of(0, 6)];
-      expect(await run((tx) => tx.alerts.oldEvents(several))).toEqual([
+      expect(await run.alerts.oldEvents(several)).toEqual([
         ...[undefined, span(4, 9, 6), undefined],
         ...[span(6, 7, 7), span(2, 9, 7)],
       ]);
-      expect(await run((tx) => tx.alerts.oldEvents([]))).toEqual([]);
+      expect(await run.alerts.oldEvents([])).toEqual([]);
     });
 
     test('are deleted with the alert, which may come again with others', async () => {
@@ -397,14 +368,14 @@ export function describeAlerts(run: Run): void {
           { groupKey: 'g', sort: 'route', alertId: 'a', notifiedSeq: 0, notifiedState: 'none' },
         ]);
       });
-      await run((tx) => tx.alerts.delete(['a', 'unknown']));
-      await run((tx) => tx.alerts.delete([]));
-      expect(ids(await run((tx) => tx.alerts.ofScopes(['eu/bird/148890'])))).toEqual(['b']);
-      expect(await run((tx) => tx.groups.membersOfAlerts(['a']))).toEqual([]);
-      await run((tx) => tx.alerts.put([alert('a')]));
+      await run.alerts.delete(['a', 'unknown']);
+      await run.alerts.delete([]);
+      expect(ids(await run.alerts.ofScopes(['eu/bird/148890']))).toEqual(['b']);
+      expect(await run.groups.membersOfAlerts(['a'])).toEqual([]);
+      await run.alerts.put([alert('a')]);
       expect(await seqs('a', 0, 10)).toEqual([]);
       expect(await seqs('b', 0, 10)).toEqual([1]);
-      expect(await run((tx) => tx.events.find(events[0]!.key))).toEqual(events[0]);
+      expect(await run.events.find(events[0]!.key)).toEqual(events[0]);
     });
   });
 }

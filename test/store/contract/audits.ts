@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { AuditRecord } from '../../../src/store/sql/watched/audits.ts';
+import type { Run } from '../run-in.ts';
 import { event, NOW_US } from './sample-records.ts';
-import type { Run } from './subject.ts';
 
 export function describeAudits(run: Run): void {
   const record = (stream: number, changes: Partial<AuditRecord> = {}): AuditRecord => ({

@@ -3,29 +3,28 @@ import type { BirdQuery, FlightQuery, NestQuery } from '../../../src/store/bird-
 import type { BirdRecord } from '../../../src/store/sql/watched/nests-and-birds.ts';
 import type { Transaction } from '../../../src/store/store.ts';
 import { periodsOf } from '../../../src/time/zone-format.ts';
-import { alert, event, flight, HOSTILE_TEXTS, NOW_US, SECOND_US } from './sample-records.ts';
-import type { Run } from './subject.ts';
+import type { Run } from '../run-in.ts';
+import {
+  alert,
+  event,
+  everyPage,
+  flight,
+  HOSTILE_TEXTS,
+  insert,
+  links,
+  NOW_US,
+  nest,
+  bird as ofNest,
+  SECOND_US,
+} from './sample-records.ts';
 
 const HOUR_US = 3600 * SECOND_US;
 const REGIONS = ['eu', 'us'];
 
-function bird(birdId: string, changes: Partial<BirdRecord> = {}): BirdRecord {
-  return {
-    region: 'eu',
-    birdId,
-    nestId: '1',
-    name: `Bird ${birdId}`,
-    status: 'active',
-    triggerType: 'manual',
-    present: true,
-    statusSinceUs: NOW_US,
-    ...changes,
-  };
-}
+const bird = (birdId: string, changes: Partial<BirdRecord> = {}) =>
+  ofNest(birdId, { nestId: '1', ...changes });
 
 const ofSeverity = (severity: string) => ({ alertname: 'FlightFailed', region: 'eu', severity });
-
-const nest = (nestId: string, name: string, region = 'eu') => ({ region, nestId, name, present: true });
 
 /** An ended Flight of a Bird, with its event, as a poll commits it. */
 async function flew(
@@ -54,16 +53,14 @@ async function flies(tx: Transaction, birdId: string, flightId: string, startedA
 
 export function describeBirds(run: Run): void {
   const page = async (query: Partial<BirdQuery> = {}) =>
-    run((tx) => tx.birds.page({ regions: REGIONS, limit: 100, ...query }));
+    run.birds.page({ regions: REGIONS, limit: 100, ...query });
   const ids = async (query: Partial<BirdQuery> = {}) => (await page(query)).birds.map((one) => one.birdId);
   const flightPage = async (query: Partial<FlightQuery> = {}) =>
-    run((tx) => tx.birds.flightPage({ regions: REGIONS, limit: 100, ...query }));
+    run.birds.flightPage({ regions: REGIONS, limit: 100, ...query });
   const flightIds = async (query: Partial<FlightQuery> = {}) =>
     (await flightPage(query)).flights.map((one) => one.flightId);
   const nests = async (query: Partial<NestQuery> = {}) =>
-    run((tx) =>
-      tx.birds.nestPage({ regions: REGIONS, limit: 100, countedSinceUs: NOW_US - HOUR_US, ...query }),
-    );
+    run.birds.nestPage({ regions: REGIONS, limit: 100, countedSinceUs: NOW_US - HOUR_US, ...query });
 
   /**
    * In Marketing, `Blog` had Flights at three instants, and its critical alert is resolved. In Sales, `News` had one
@@ -113,15 +110,15 @@ export function describeBirds(run: Run): void {
 
     test('an alert counts while it fires, even one that existed before its Bird', async () => {
       const firing = async () => (await page()).birds.map((one) => one.firing);
-      await run((tx) => tx.alerts.put([alert('a', { scope: 'eu/bird/x/y' })]));
-      await run((tx) => tx.inventory.putBirds([bird('x/y')]));
+      await run.alerts.put([alert('a', { scope: 'eu/bird/x/y' })]);
+      await run.inventory.putBirds([bird('x/y')]);
       expect(await firing()).toEqual([1]);
-      await run((tx) => tx.alerts.put([alert('b', { scope: 'eu/bird/x/y' })]));
+      await run.alerts.put([alert('b', { scope: 'eu/bird/x/y' })]);
       expect(await firing()).toEqual([2]);
-      await run((tx) => tx.inventory.putBirds([bird('x/y', { name: 'Another' })]));
-      await run((tx) => tx.alerts.put([alert('a', { scope: 'eu/bird/x/y', state: 'resolved' })]));
+      await run.inventory.putBirds([bird('x/y', { name: 'Another' })]);
+      await run.alerts.put([alert('a', { scope: 'eu/bird/x/y', state: 'resolved' })]);
       expect(await firing()).toEqual([1]);
-      await run((tx) => tx.alerts.delete(['b', 'a']));
+      await run.alerts.delete(['b', 'a']);
       expect(await firing()).toEqual([0]);
     });
 
@@ -130,9 +127,8 @@ export function describeBirds(run: Run): void {
         await tx.inventory.putNests([nest('1', 'Marketing')]);
         await tx.inventory.putBirds([bird('7', { name: 'Translate blog' })]);
         for (let index = 0; index < 12; index += 1) {
-          await flew(tx, '7', `f${index}`, index === 11 ? 'failed' : 'succeeded', {
-            startedAtUs: NOW_US + index,
-          });
+          const status = index === 11 ? 'failed' : 'succeeded';
+          await flew(tx, '7', `f${index}`, status, { startedAtUs: NOW_US + index });
         }
         // An old one that is found late.
         await flew(tx, '7', 'old', 'succeeded', { startedAtUs: NOW_US - HOUR_US });
@@ -146,8 +142,8 @@ export function describeBirds(run: Run): void {
         latest: [...Array(9).fill('succeeded'), 'failed'],
       };
       expect(await page()).toEqual({ birds: [shown] });
-      expect(await run((tx) => tx.birds.find('eu', '7'))).toEqual(shown);
-      expect(await run((tx) => tx.birds.find('us', '7'))).toBeUndefined();
+      expect(await run.birds.find('eu', '7')).toEqual(shown);
+      expect(await run.birds.find('us', '7')).toBeUndefined();
     });
 
     test('are filtered by region, id, and parts of names in any case', async () => {
@@ -169,12 +165,13 @@ export function describeBirds(run: Run): void {
       expect(await ids({ nest: 'sales' })).toEqual(['30', '20']);
       expect(await ids({ nest: '2' })).toEqual(['20']);
       // An id means only that record, even if it also occurs in the names of others.
-      await run((tx) =>
-        tx.inventory.putBirds([bird('40', { name: 'Copy of 10 and 4711' }), bird('50', { name: '4711' })]),
-      );
+      await run.inventory.putBirds([
+        bird('40', { name: 'Copy of 10 and 4711' }),
+        bird('50', { name: '4711' }),
+      ]);
       expect(await ids({ bird: '10' })).toEqual(['10']);
       expect(await ids({ bird: '4711' })).toEqual(['50', '40']);
-      await run((tx) => tx.inventory.putBirds([40, 50].map((id) => bird(String(id), { present: false }))));
+      await run.inventory.putBirds([40, 50].map((id) => bird(String(id), { present: false })));
       expect(await ids({ text: 'sales' })).toEqual(['30', '20']);
       expect(await ids({ text: 'news' })).toEqual(['30']);
       expect(await ids({ text: 'nothing' })).toEqual([]);
@@ -196,26 +193,19 @@ export function describeBirds(run: Run): void {
 
     test('come in pages that neither repeat nor omit', async () => {
       const all = Array.from({ length: 25 }, (_, index) => bird(String(index)));
-      await run((tx) => tx.inventory.putBirds(all));
+      await run.inventory.putBirds(all);
       await run((tx) => flew(tx, '3', 'f', 'failed'));
-      const seen: string[] = [];
-      let cursor: string | undefined;
-      do {
-        const { birds, next } = await page({ limit: 10, cursor });
-        seen.push(...birds.map((one) => one.birdId));
-        cursor = next;
-      } while (cursor !== undefined);
+      const pages = await everyPage((cursor) => page({ limit: 10, cursor }));
+      const seen = pages.flatMap(({ birds }) => birds.map((one) => one.birdId));
       expect(seen[0]).toBe('3');
       expect(seen.toSorted()).toEqual(all.map((one) => one.birdId).toSorted());
-      await expect(page({ cursor: 'x' })).rejects.toMatchObject({ code: 'usage' });
-      await expect(page({ cursor: Buffer.from('[1,2,3,4]').toString('base64url') })).rejects.toMatchObject({
-        code: 'usage',
-      });
+      for (const cursor of ['x', Buffer.from('[1,2,3,4]').toString('base64url')])
+        await expect(page({ cursor })).rejects.toMatchObject({ code: 'usage' });
     });
 
     test('may have any name', async () => {
       const named = HOSTILE_TEXTS.map((name, index) => bird(`b${index}`, { name }));
-      await run((tx) => tx.inventory.putBirds(named));
+      await run.inventory.putBirds(named);
       const { birds } = await page();
       expect(new Set(birds.map((one) => one.name))).toEqual(new Set(HOSTILE_TEXTS));
       for (const text of HOSTILE_TEXTS.filter((one) => one.isWellFormed() && one !== '')) {
@@ -242,7 +232,7 @@ export function describeBirds(run: Run): void {
       });
       await run((tx) => ended(tx, 'later', 'succeeded', beganUs + HOUR_US - 61 * SECOND_US));
       const ends = (sinceUs: number, nestId?: string, regions = REGIONS) =>
-        run((tx) => tx.birds.flightEnds({ regions, sinceUs, ...(nestId && { nestId }) }));
+        run.birds.flightEnds({ regions, sinceUs, ...(nestId && { nestId }) });
       const late = { sinceUs: beganUs + halfUs, succeeded: 1, failed: 1 };
       expect(await ends(beganUs)).toEqual([{ sinceUs: beganUs, succeeded: 1, failed: 1 }, late]);
       expect(await ends(beganUs - 1)).toHaveLength(3);
@@ -250,9 +240,7 @@ export function describeBirds(run: Run): void {
       expect(await ends(beganUs, '2')).toEqual([{ sinceUs: beganUs, succeeded: 0, failed: 1 }]);
       expect(await ends(beganUs, undefined, ['us'])).toEqual([]);
       const nests = ['2', 'none', '1'].map((nestId) => ({ region: 'eu', nestId }));
-      expect(
-        await run((tx) => tx.birds.nestEnds([...nests, { region: 'us', nestId: '1' }], beganUs)),
-      ).toEqual([
+      expect(await run.birds.nestEnds([...nests, { region: 'us', nestId: '1' }], beganUs)).toEqual([
         [{ sinceUs: beganUs, succeeded: 0, failed: 1 }],
         [],
         [{ sinceUs: beganUs, succeeded: 1, failed: 0 }, late],
@@ -274,16 +262,14 @@ export function describeBirds(run: Run): void {
         for (let us = beginUs - HOUR_US, at = 0; us < endUs + HOUR_US; us += halfUs, at += 1)
           await ended(tx, `${at}`, at % 3 === 0 ? 'failed' : 'succeeded', us);
       });
-      const halves = await run((tx) =>
-        tx.birds.flightEnds({ regions: ['eu'], nestId: '1', sinceUs: beginUs - HOUR_US }),
-      );
+      const halves = await run.birds.flightEnds({ regions: ['eu'], nestId: '1', sinceUs: beginUs - HOUR_US });
       const expected = days.map(({ fromUs, untilUs }) => {
         const own = halves.filter(({ sinceUs }) => sinceUs >= fromUs && sinceUs < untilUs);
         const failed = own.reduce((sum, one) => sum + one.failed, 0);
         return { succeeded: own.length - failed, failed };
       });
       const nest = { region: 'eu', nestId: '1' };
-      expect(await run((tx) => tx.birds.nestDays(nest, days))).toEqual(expected);
+      expect(await run.birds.nestDays(nest, days)).toEqual(expected);
     });
 
     test('are kept for 90 days, even if events are not', async () => {
@@ -292,8 +278,8 @@ export function describeBirds(run: Run): void {
         await ended(tx, 'kept', 'failed', beganUs - 89 * 24 * HOUR_US);
         await ended(tx, 'new', 'failed', beganUs);
       });
-      await run((tx) => tx.upkeep.prune(NOW_US, 1000));
-      const ends = await run((tx) => tx.birds.flightEnds({ regions: REGIONS, sinceUs: 0 }));
+      await run.upkeep.prune(NOW_US, 1000);
+      const ends = await run.birds.flightEnds({ regions: REGIONS, sinceUs: 0 });
       expect(ends.map(({ sinceUs }) => (beganUs - sinceUs) / HOUR_US)).toEqual([89 * 24, 0]);
     });
   });
@@ -301,13 +287,8 @@ export function describeBirds(run: Run): void {
   describe('nests for people', () => {
     test('the worst come first, with how their Flights ended in the last hour', async () => {
       await run(async (tx) => {
-        await tx.inventory.putNests([
-          nest('1', 'B'),
-          nest('2', 'a'),
-          nest('3', 'Failing'),
-          nest('4', 'Empty', 'us'),
-        ]);
-        await tx.inventory.putNests([{ ...nest('5', 'Gone'), present: false }]);
+        await tx.inventory.putNests([nest('1', 'B'), nest('2', 'a'), nest('3', 'Failing')]);
+        await tx.inventory.putNests([nest('4', 'Empty', 'us'), { ...nest('5', 'Gone'), present: false }]);
         await tx.inventory.putBirds([bird('10'), bird('11', { nestId: '3' }), bird('12', { nestId: '3' })]);
         await tx.inventory.putBirds([bird('13', { nestId: '2', status: 'suspended' })]);
         await flew(tx, '10', 'long ago', 'failed', { startedAtUs: NOW_US - 3 * HOUR_US });
@@ -315,14 +296,10 @@ export function describeBirds(run: Run): void {
         await flew(tx, '10', 'stopped', 'cancelled', { startedAtUs: NOW_US + 1 });
         await flew(tx, '11', 'f', 'failed', { nestId: '3' });
         await tx.alerts.put([alert('a', { scope: 'eu/bird/11' }), alert('b', { scope: 'eu/bird/11' })]);
-        const lost = {
-          alertname: 'ConnectionDisconnected',
-          severity: 'critical',
-          region: 'eu',
-          nest_id: '1',
-        };
-        const ofNest = { scope: 'eu/entity/connection/7', alertname: lost.alertname, labels: lost };
-        await tx.alerts.put([alert('c', ofNest), alert('d', { ...ofNest, state: 'resolved' })]);
+        const alertname = 'ConnectionDisconnected';
+        const labels = { alertname, severity: 'critical', region: 'eu', nest_id: '1' };
+        const lost = { scope: 'eu/entity/connection/7', alertname, labels };
+        await tx.alerts.put([alert('c', lost), alert('d', { ...lost, state: 'resolved' })]);
       });
       const zero = { birds: 1, alerting: 0, failing: 0, off: 0, firing: 0, succeeded: 0, failed: 0 };
       expect(await nests()).toEqual({
@@ -392,17 +369,17 @@ export function describeBirds(run: Run): void {
         ...{ eventKey: '', message: '', step: '', scope: '' },
       };
       expect(await flightPage()).toEqual({ flights: [active, failed] });
-      expect(await run((tx) => tx.birds.findFlight('eu', 'f'))).toEqual(failed);
-      expect(await run((tx) => tx.birds.findFlight('us', 'f'))).toBeUndefined();
-      expect(await run((tx) => tx.birds.failures('eu', '7', 5))).toEqual([failed]);
-      expect(await run((tx) => tx.birds.latestFlights('eu', '7', 5))).toEqual([active, failed]);
-      expect(await run((tx) => tx.birds.latestFlights('eu', '7', 1))).toEqual([active]);
-      expect(await run((tx) => tx.birds.latestFlights('eu', '7', 5, NOW_US + 1))).toEqual([failed]);
-      expect(await run((tx) => tx.birds.latestFlights('eu', '7', 5, NOW_US))).toEqual([]);
-      expect(await run((tx) => tx.birds.nextFlight('eu', '7', NOW_US))).toEqual(active);
-      expect(await run((tx) => tx.birds.nextFlight('eu', '7', NOW_US + 1))).toBeUndefined();
+      expect(await run.birds.findFlight('eu', 'f')).toEqual(failed);
+      expect(await run.birds.findFlight('us', 'f')).toBeUndefined();
+      expect(await run.birds.failures('eu', '7', 5)).toEqual([failed]);
+      expect(await run.birds.latestFlights('eu', '7', 5)).toEqual([active, failed]);
+      expect(await run.birds.latestFlights('eu', '7', 1)).toEqual([active]);
+      expect(await run.birds.latestFlights('eu', '7', 5, NOW_US + 1)).toEqual([failed]);
+      expect(await run.birds.latestFlights('eu', '7', 5, NOW_US)).toEqual([]);
+      expect(await run.birds.nextFlight('eu', '7', NOW_US)).toEqual(active);
+      expect(await run.birds.nextFlight('eu', '7', NOW_US + 1)).toBeUndefined();
       await run((tx) => flew(tx, '7', 'f', 'failed', { message: 'At first', startedAtUs: NOW_US - 1 }));
-      const messageOf = async (key: string) => (await run((tx) => tx.events.find(key)))?.message;
+      const messageOf = async (key: string) => (await run.events.find(key))?.message;
       expect(await messageOf('eu/flight/f/failed#2')).toBe('Provider answered 429');
       expect(await messageOf('eu/flight/f/failed')).toBe('At first');
       expect(await messageOf('us/flight/f/failed')).toBeUndefined();
@@ -414,10 +391,8 @@ export function describeBirds(run: Run): void {
         await tx.inventory.putBirds([bird('7', { name: 'Blog' }), bird('8', { name: 'News', nestId: '2' })]);
         for (let index = 0; index < 6; index += 1) {
           const status = index % 3 === 0 ? 'failed' : 'succeeded';
-          await flew(tx, '7', `a${index}`, status, {
-            startedAtUs: NOW_US + index,
-            message: `Error ${index}`,
-          });
+          const changes = { startedAtUs: NOW_US + index, message: `Error ${index}` };
+          await flew(tx, '7', `a${index}`, status, changes);
         }
         await flew(tx, '8', 'b', 'succeeded', { startedAtUs: NOW_US + 2, nestId: '2' });
         await flies(tx, '8', 'c', NOW_US + 3);
@@ -433,13 +408,8 @@ export function describeBirds(run: Run): void {
       expect(await flightIds({ sinceUs: NOW_US + 1, untilUs: NOW_US + 3 })).toEqual(['b', 'a2', 'a1']);
       expect(await flightIds({ bird: 'unknown' })).toEqual([]);
       for (const query of [{}, { bird: '7' }, { status: 'succeeded' }]) {
-        const seen: string[] = [];
-        let cursor: string | undefined;
-        do {
-          const { flights, next } = await flightPage({ ...query, limit: 2, cursor });
-          seen.push(...flights.map((one) => one.flightId));
-          cursor = next;
-        } while (cursor !== undefined);
+        const pages = await everyPage((cursor) => flightPage({ ...query, limit: 2, cursor }));
+        const seen = pages.flatMap(({ flights }) => flights.map((one) => one.flightId));
         expect(seen).toEqual(await flightIds(query));
       }
     });
@@ -458,14 +428,14 @@ export function describeBirds(run: Run): void {
         ['f-1', []],
       ] as const) {
         expect(await flightIds({ flight: asked })).toEqual(found);
-        expect((await run((tx) => tx.birds.findFlight('eu', asked)))?.flightId).toBe(found[0]);
+        expect((await run.birds.findFlight('eu', asked))?.flightId).toBe(found[0]);
         expect(await ids({ flight: asked })).toEqual(found.map(() => '7'));
-        const { events } = await run((tx) => tx.events.page({ flight: asked, limit: 9 }));
+        const { events } = await run.events.page({ flight: asked, limit: 9 });
         expect(events).toHaveLength(found.length);
       }
       // As messages show it.
-      expect((await run((tx) => tx.birds.findFlight('eu', '0190a1b2')))?.flightId).toBe(guid);
-      expect(await run((tx) => tx.birds.findFlight('eu', '0190a1b3'))).toBeUndefined();
+      expect((await run.birds.findFlight('eu', '0190a1b2'))?.flightId).toBe(guid);
+      expect(await run.birds.findFlight('eu', '0190a1b3')).toBeUndefined();
     });
 
     test('are filtered by the severity of an alert that contains their end', async () => {
@@ -476,12 +446,8 @@ export function describeBirds(run: Run): void {
           alert('a', { scope: 'eu/bird/7', labels: ofSeverity('critical') }),
           alert('b', { scope: 'eu/bird/7', labels: ofSeverity('warning'), state: 'resolved' }),
         ]);
-        for (const [alertId, key] of [
-          ['a', 'eu/flight/f/failed'],
-          ['b', 'eu/flight/g/failed'],
-        ] as const) {
-          await tx.alerts.linkEvents([{ alertId, seq: 1, event: (await tx.events.find(key))! }]);
-        }
+        await tx.alerts.linkEvents(links('a', [(await tx.events.find('eu/flight/f/failed'))!]));
+        await tx.alerts.linkEvents(links('b', [(await tx.events.find('eu/flight/g/failed'))!]));
       });
       expect(await flightIds({ severity: 'critical' })).toEqual(['f']);
       expect(await flightIds({ severity: 'warning', bird: '7' })).toEqual(['g']);
@@ -499,15 +465,10 @@ export function describeBirds(run: Run): void {
           await flew(tx, '7', `a${index}`, 'failed', { startedAtUs: NOW_US + index, message });
         }
       });
-      const seen: string[] = [];
-      let pages = 0;
-      for (let cursor: string | undefined; pages === 0 || cursor !== undefined; pages += 1) {
-        const { flights, next } = await flightPage({ ...asked, text: 'needle', limit: 10, cursor });
-        seen.push(...flights.map((one) => one.flightId));
-        cursor = next;
-      }
-      expect(seen).toEqual(['a0']);
-      expect(pages).toBeGreaterThan(1);
+      const query = { ...asked, text: 'needle', limit: 10 };
+      const pages = await everyPage((cursor) => flightPage({ ...query, cursor }));
+      expect(pages.flatMap(({ flights }) => flights.map((one) => one.flightId))).toEqual(['a0']);
+      expect(pages.length).toBeGreaterThan(1);
     });
 
     test('are counted by how they ended since several instants', async () => {
@@ -522,14 +483,12 @@ export function describeBirds(run: Run): void {
         await tx.flights.put([flight('long', { ...long, status: 'failed', open: false, ends: 1 })]);
       });
       const none = { succeeded: 0, failed: 0, cancelled: 0 };
-      expect(
-        await run((tx) => tx.birds.countFlights('eu', '7', [NOW_US + HOUR_US, NOW_US - HOUR_US, 0])),
-      ).toEqual([
+      expect(await run.birds.countFlights('eu', '7', [NOW_US + HOUR_US, NOW_US - HOUR_US, 0])).toEqual([
         { sinceUs: NOW_US + HOUR_US, ...none },
         { sinceUs: NOW_US - HOUR_US, succeeded: 1, failed: 2, cancelled: 0 },
         { sinceUs: 0, succeeded: 2, failed: 2, cancelled: 1 },
       ]);
-      expect(await run((tx) => tx.birds.countFlights('eu', 'none', [0]))).toEqual([{ sinceUs: 0, ...none }]);
+      expect(await run.birds.countFlights('eu', 'none', [0])).toEqual([{ sinceUs: 0, ...none }]);
     });
 
     test("a Bird's own log is separate, the newest first", async () => {
@@ -537,15 +496,14 @@ export function describeBirds(run: Run): void {
         event(id, { feed: 'bird_log', type: `bird_log.${type}`, birdId: '7', occurredAtUs });
       const [off, saved] = [entry('1', 'Suspended', NOW_US), entry('2', 'Saved', NOW_US + 1)];
       await run(async (tx) => {
-        const { stream } = await tx.streams.open('eu', 'bird_log', '7');
-        await tx.events.insert(stream, [off, saved]);
+        await insert(tx, [off, saved], '7');
         await flew(tx, '7', 'f', 'failed');
       });
-      expect(await run((tx) => tx.birds.log('eu', '7', 10))).toEqual([saved, off]);
-      expect(await run((tx) => tx.birds.log('eu', '7', 1))).toEqual([saved]);
+      expect(await run.birds.log('eu', '7', 10)).toEqual([saved, off]);
+      expect(await run.birds.log('eu', '7', 1)).toEqual([saved]);
       const types = ['bird_log.Suspended', 'bird_log.Deactivated'];
-      expect(await run((tx) => tx.birds.lastOfTypes('eu', '7', types))).toEqual(off);
-      expect(await run((tx) => tx.birds.lastOfTypes('us', '7', types))).toBeUndefined();
+      expect(await run.birds.lastOfTypes('eu', '7', types)).toEqual(off);
+      expect(await run.birds.lastOfTypes('us', '7', types)).toBeUndefined();
     });
   });
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { SubscribedBrowser } from '../../../src/domain/grouping/subscribed-browser.ts';
+import type { Run } from '../run-in.ts';
 import { HOSTILE_TEXTS, NOW_US } from './sample-records.ts';
-import type { Run } from './subject.ts';
 
 const browser = (changes: Partial<SubscribedBrowser> = {}): SubscribedBrowser => ({
   ...{ id: 'a', receiver: 'ops', person: 'anna', name: 'Firefox on Linux', subscribedAtUs: NOW_US },
@@ -15,7 +15,7 @@ export function describeBrowsers(run: Run): void {
       run(async (tx) => {
         for (const one of all) await tx.browsers.put(one);
       });
-    const list = () => run((tx) => tx.browsers.list());
+    const list = () => run.browsers.list();
 
     test('are returned exactly, the oldest first', async () => {
       const [person = '', name = '', receiver = ''] = HOSTILE_TEXTS;
@@ -27,7 +27,7 @@ export function describeBrowsers(run: Run): void {
     test('are subscribed once to each receiver, and removed from one', async () => {
       await put(browser(), browser({ receiver: 'pager' }), browser({ auth: 'bb' }));
       expect(await list()).toEqual([browser({ auth: 'bb' }), browser({ receiver: 'pager' })]);
-      await run((tx) => tx.browsers.delete('ops', ['a', 'unknown']));
+      await run.browsers.delete('ops', ['a', 'unknown']);
       expect(await list()).toEqual([browser({ receiver: 'pager' })]);
     });
   });

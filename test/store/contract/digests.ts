@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { alert, event, giveUpThree, HOSTILE_TEXTS, NOW_US, SECOND_US } from './sample-records.ts';
-import type { Run } from './subject.ts';
+import type { Run } from '../run-in.ts';
+import { alert, event, giveUpThree, HOSTILE_TEXTS, insert, NOW_US, SECOND_US } from './sample-records.ts';
 
 export function describeDigests(run: Run): void {
   const flightEvent = (id: string, status: string, occurredAtUs: number, changes = {}) =>
@@ -14,26 +14,29 @@ export function describeDigests(run: Run): void {
 
   describe('digests', () => {
     test('how far a name has come is stored, and can be changed', async () => {
-      expect(await run((tx) => tx.digests.find('daily'))).toBeUndefined();
-      await run((tx) => tx.digests.put({ name: 'daily', lastUs: 1 }));
-      await run((tx) => tx.digests.put({ name: 'weekly', lastUs: 2 }));
-      await run((tx) => tx.digests.put({ name: 'daily', lastUs: 3, lastEvent: 9 }));
-      expect(await run((tx) => tx.digests.find('daily'))).toEqual({ name: 'daily', lastUs: 3, lastEvent: 9 });
-      expect(await run((tx) => tx.digests.find('weekly'))).toEqual({ name: 'weekly', lastUs: 2 });
+      expect(await run.digests.find('daily')).toBeUndefined();
+      await run.digests.put({ name: 'daily', lastUs: 1 });
+      await run.digests.put({ name: 'weekly', lastUs: 2 });
+      await run.digests.put({ name: 'daily', lastUs: 3, lastEvent: 9 });
+      expect(await run.digests.find('daily')).toEqual({ name: 'daily', lastUs: 3, lastEvent: 9 });
+      expect(await run.digests.find('weekly')).toEqual({ name: 'weekly', lastUs: 2 });
     });
 
     test('ended Flights come in the order of their arrival, with what a digest needs of them', async () => {
       const message = HOSTILE_TEXTS.join(' ');
       await run(async (tx) => {
-        const { stream } = await tx.streams.open('eu', 'flight', '148890');
-        await tx.events.insert(stream, [
-          flightEvent('late', 'succeeded', NOW_US),
-          flightEvent('early', 'failed', NOW_US - SECOND_US, { message, attributes: {} }),
-          flightEvent('stopped', 'cancelled', NOW_US),
-        ]);
+        await insert(
+          tx,
+          [
+            flightEvent('late', 'succeeded', NOW_US),
+            flightEvent('early', 'failed', NOW_US - SECOND_US, { message, attributes: {} }),
+            flightEvent('stopped', 'cancelled', NOW_US),
+          ],
+          '148890',
+        );
       });
-      const { before, last } = await run((tx) => tx.digests.arrivals(0));
-      expect(await run((tx) => tx.digests.endedFlights(before, last))).toEqual([
+      const { before, last } = await run.digests.arrivals(0);
+      expect(await run.digests.endedFlights(before, last)).toEqual([
         expect.objectContaining({
           occurredAtUs: NOW_US,
           status: 'succeeded',
@@ -54,24 +57,27 @@ export function describeDigests(run: Run): void {
         },
         expect.objectContaining({ status: 'cancelled', message: '' }),
       ]);
-      const [first] = await run((tx) => tx.digests.endedFlights(before, last));
-      expect(await run((tx) => tx.digests.endedFlights(first!.number, last))).toHaveLength(2);
-      expect(await run((tx) => tx.digests.endedFlights(before, first!.number))).toHaveLength(1);
+      const [first] = await run.digests.endedFlights(before, last);
+      expect(await run.digests.endedFlights(first!.number, last)).toHaveLength(2);
+      expect(await run.digests.endedFlights(before, first!.number)).toHaveLength(1);
     });
 
     test('the numbers of arrivals limit what occurred since an instant', async () => {
-      expect(await run((tx) => tx.digests.arrivals(0))).toEqual({ before: 0, last: 0 });
+      expect(await run.digests.arrivals(0)).toEqual({ before: 0, last: 0 });
       await run(async (tx) => {
-        const { stream } = await tx.streams.open('eu', 'flight', '148890');
-        await tx.events.insert(stream, [
-          flightEvent('a', 'failed', NOW_US - 2),
-          flightEvent('b', 'failed', NOW_US),
-          flightEvent('c', 'failed', NOW_US - 1),
-        ]);
+        await insert(
+          tx,
+          [
+            flightEvent('a', 'failed', NOW_US - 2),
+            flightEvent('b', 'failed', NOW_US),
+            flightEvent('c', 'failed', NOW_US - 1),
+          ],
+          '148890',
+        );
       });
       const since = async (us: number) => {
-        const { before, last } = await run((tx) => tx.digests.arrivals(us));
-        return (await run((tx) => tx.digests.endedFlights(before, last))).map(
+        const { before, last } = await run.digests.arrivals(us);
+        return (await run.digests.endedFlights(before, last)).map(
           ({ occurredAtUs }) => NOW_US - occurredAtUs,
         );
       };
@@ -89,14 +95,11 @@ export function describeDigests(run: Run): void {
           updatedAtUs: NOW_US + 2,
           ...changes,
         });
-      await run((tx) => tx.alerts.put([alert('a'), alert('p', { state: 'pending' }), over('b')]));
-      await run((tx) => tx.alerts.put([over('b', { updatedAtUs: NOW_US + 9 })]));
-      await run((tx) =>
-        tx.alerts.put([over('a', { updatedAtUs: NOW_US + 5, ending: 'quiet', eventsTotal: 7 })]),
-      );
-      await run((tx) => tx.alerts.delete(['a', 'b', 'p']));
-      const between = (from: number, to: number) =>
-        run((tx) => tx.digests.episodes(NOW_US + from, NOW_US + to, 10));
+      await run.alerts.put([alert('a'), alert('p', { state: 'pending' }), over('b')]);
+      await run.alerts.put([over('b', { updatedAtUs: NOW_US + 9 })]);
+      await run.alerts.put([over('a', { updatedAtUs: NOW_US + 5, ending: 'quiet', eventsTotal: 7 })]);
+      await run.alerts.delete(['a', 'b', 'p']);
+      const between = (from: number, to: number) => run.digests.episodes(NOW_US + from, NOW_US + to, 10);
       expect(await between(0, 10)).toEqual([
         expect.objectContaining({ alertId: 'b', ending: 'over' }),
         {
@@ -110,8 +113,8 @@ export function describeDigests(run: Run): void {
         },
       ]);
       expect((await between(2, 5)).map((one) => one.alertId)).toEqual(['a']);
-      expect(await run((tx) => tx.digests.episodes(NOW_US, NOW_US + 10, 1))).toHaveLength(1);
-      expect(await run((tx) => tx.upkeep.prune(NOW_US + 5, 10))).toBe(1);
+      expect(await run.digests.episodes(NOW_US, NOW_US + 10, 1)).toHaveLength(1);
+      expect(await run.upkeep.prune(NOW_US + 5, 10)).toBe(1);
       expect((await between(0, 10)).map((one) => one.alertId)).toEqual(['a']);
     });
 
@@ -139,7 +142,7 @@ export function describeDigests(run: Run): void {
         await tx.alerts.delete(['a', 'b']);
       });
       const { alertname, labels } = alert('c');
-      const { list, total } = await run((tx) => tx.digests.endedSilenced(NOW_US, NOW_US + 3, 10));
+      const { list, total } = await run.digests.endedSilenced(NOW_US, NOW_US + 3, 10);
       expect([list, total]).toEqual([
         [
           {
@@ -159,11 +162,11 @@ export function describeDigests(run: Run): void {
         ],
         4,
       ]);
-      expect(await run((tx) => tx.digests.endedSilenced(NOW_US, NOW_US + 3, 1))).toEqual({
+      expect(await run.digests.endedSilenced(NOW_US, NOW_US + 3, 1)).toEqual({
         list: [list[0]],
         total: 4,
       });
-      expect(await run((tx) => tx.digests.endedSilenced(0, NOW_US - 1, 1))).toEqual({ list: [], total: 0 });
+      expect(await run.digests.endedSilenced(0, NOW_US - 1, 1)).toEqual({ list: [], total: 0 });
     });
 
     test('what was suppressed for a receiver is counted by its reason, and so is what was given up', async () => {
@@ -181,12 +184,12 @@ export function describeDigests(run: Run): void {
         ]);
         await giveUpThree(tx);
       });
-      expect(await run((tx) => tx.digests.countSuppressed('ops', NOW_US, NOW_US + 3))).toEqual([
+      expect(await run.digests.countSuppressed('ops', NOW_US, NOW_US + 3)).toEqual([
         { reason: 'silenced', count: 2 },
         { reason: 'too_old', count: 1 },
       ]);
-      expect(await run((tx) => tx.digests.countDead('ops', NOW_US, NOW_US + 2))).toBe(1);
-      expect(await run((tx) => tx.digests.countDead('ops', NOW_US, NOW_US + 3))).toBe(2);
+      expect(await run.digests.countDead('ops', NOW_US, NOW_US + 2)).toBe(1);
+      expect(await run.digests.countDead('ops', NOW_US, NOW_US + 3)).toBe(2);
     });
   });
 }

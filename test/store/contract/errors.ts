@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import type { Alert } from '../../../src/domain/alert/alert.ts';
 import { ERRORS_KEPT_US } from '../../../src/domain/context/findings.ts';
 import { flightFailed } from '../../../src/domain/kinds/failures/flight-failed.ts';
-import { alert, event, flight, NOW_US, SECOND_US } from './sample-records.ts';
-import type { Run } from './subject.ts';
+import type { Run } from '../run-in.ts';
+import { alert, event, flight, insert, NOW_US, SECOND_US } from './sample-records.ts';
 
 const failure = (hash: string, atUs: number, flightId: string) => ({ hash, atUs, flightId, birdId: '7' });
 
@@ -11,11 +11,9 @@ export function describeErrors(run: Run): void {
   describe('errors', () => {
     test('what was known before is returned, whatever the order of the failures', async () => {
       const note = (...failures: Parameters<typeof failure>[]) =>
-        run((tx) =>
-          tx.errors.note(
-            'eu',
-            failures.map((one) => failure(...one)),
-          ),
+        run.errors.note(
+          'eu',
+          failures.map((one) => failure(...one)),
         );
       expect(await note(['a', NOW_US, 'f2'], ['a', NOW_US - SECOND_US, 'f1'])).toEqual(new Map());
       const seen = { lastUs: NOW_US, flightId: 'f2', bird: 'Bird 7' };
@@ -23,56 +21,42 @@ export function describeErrors(run: Run): void {
         new Map([['a', seen]]),
       );
       expect((await note(['a', NOW_US, 'f4'])).get('a')).toEqual(seen);
-      expect(await run((tx) => tx.errors.note('us', [failure('a', NOW_US, 'f5')]))).toEqual(new Map());
+      expect(await run.errors.note('us', [failure('a', NOW_US, 'f5')])).toEqual(new Map());
     });
 
     test('they are noted since the region is watched, and forgotten after their time', async () => {
-      expect(await run((tx) => tx.errors.remembered('eu'))).toBeUndefined();
+      expect(await run.errors.remembered('eu')).toBeUndefined();
       await run(async (tx) => {
         await tx.inventory.regionSince('eu', NOW_US);
         await tx.errors.note('eu', [failure('old', NOW_US - ERRORS_KEPT_US - SECOND_US, 'f1')]);
         await tx.errors.note('eu', [failure('new', NOW_US, 'f2'), failure('aged', NOW_US - SECOND_US, 'f3')]);
       });
-      expect(await run((tx) => tx.errors.remembered('eu'))).toEqual({ sinceUs: NOW_US });
-      await run((tx) => tx.upkeep.prune(NOW_US - SECOND_US, 100));
-      const left = await run((tx) =>
-        tx.errors.note('eu', [failure('old', NOW_US, 'f'), failure('aged', NOW_US, 'f')]),
-      );
+      expect(await run.errors.remembered('eu')).toEqual({ sinceUs: NOW_US });
+      await run.upkeep.prune(NOW_US - SECOND_US, 100);
+      const left = await run.errors.note('eu', [failure('old', NOW_US, 'f'), failure('aged', NOW_US, 'f')]);
       expect([...left.keys()]).toEqual(['aged']);
     });
 
     test('the changes of a Bird are those that put it into production', async () => {
       const keys = await run(async (tx) => {
-        const { stream } = await tx.streams.open('eu', 'bird_log', '7');
-        const entry = (type: string, atUs: number) =>
-          event(`${type}-${atUs}`, {
-            feed: 'bird_log',
-            type: `bird_log.${type}`,
-            occurredAtUs: atUs,
-            birdId: '7',
-          });
-        await tx.events.insert(stream, [
-          ...[entry('Published', NOW_US - 5), entry('Saved', NOW_US - 4), entry('Activated', NOW_US - 3)],
-          ...[entry('Published', NOW_US - 2), entry('Suspended', NOW_US - 1), entry('Published', NOW_US)],
-        ]);
+        const types = ['Published', 'Saved', 'Activated', 'Published', 'Suspended', 'Published'];
+        const entries = types.map((type, at) => {
+          const about = { feed: 'bird_log', type: `bird_log.${type}`, birdId: '7' } as const;
+          return event(`${at}`, { ...about, occurredAtUs: NOW_US - 5 + at });
+        });
+        await insert(tx, entries, '7');
         return (await tx.birds.changes('eu', '7', NOW_US - 5, NOW_US - 2, 2)).map(({ type }) => type);
       });
       expect(keys).toEqual(['bird_log.Published', 'bird_log.Activated']);
-      expect(await run((tx) => tx.birds.publishesSince(NOW_US - 2))).toEqual([NOW_US, NOW_US - 2]);
+      expect(await run.birds.publishesSince(NOW_US - 2)).toEqual([NOW_US, NOW_US - 2]);
     });
 
     test('the last ends of a Bird are in order of the starts', async () => {
       const ends = await run(async (tx) => {
         const { stream } = await tx.streams.open('eu', 'flight', '7');
+        const over = { stream, open: false, endedAtUs: NOW_US };
         const ended = (id: string, startedAtUs: number, status: string) =>
-          flight(id, {
-            stream,
-            startedAtUs,
-            status,
-            open: false,
-            endedAtUs: NOW_US,
-            ends: id === 'b' ? 2 : 1,
-          });
+          flight(id, { ...over, startedAtUs, status, ends: id === 'b' ? 2 : 1 });
         await tx.flights.put([
           ended('a', NOW_US - 9, 'succeeded'),
           ended('b', NOW_US - 8, 'failed'),
@@ -135,9 +119,8 @@ export function describeErrors(run: Run): void {
 
     test('alerts that have events of another one are found, with their own last of these', async () => {
       const found = await run(async (tx) => {
-        const { stream } = await tx.streams.open('eu', 'flight', '7');
         const events = ['e1', 'e2', 'e3'].map((id) => event(id));
-        await tx.events.insert(stream, events);
+        await insert(tx, events);
         await tx.alerts.put([alert('cause'), alert('a'), alert('b'), alert('c')]);
         const link = (alertId: string, seq: number, at: number) => ({ alertId, seq, event: events[at]! });
         await tx.alerts.linkEvents([

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { groupKey } from '../../../src/domain/routing/route.ts';
 import { countTurns } from '../../count-turns.ts';
 import { node, tree } from '../../domain/route-tree.ts';
+import type { Run } from '../run-in.ts';
 import {
   alert,
   delivery,
@@ -12,7 +13,7 @@ import {
   NOW_US,
   notification,
 } from './sample-records.ts';
-import type { Run, Subject } from './subject.ts';
+import type { Subject } from './subject.ts';
 
 export function describeGroups(subject: () => Subject, run: Run): void {
   describe('groups', () => {
@@ -40,7 +41,7 @@ export function describeGroups(subject: () => Subject, run: Run): void {
 
     test('are stored completely, updated and found by their keys', async () => {
       const [a, b] = [group('{}:{a="1"}'), group('{}:{b="2"}', { labels: {}, notifications: 3 })];
-      await run((tx) => tx.groups.put([a!, b!]));
+      await run.groups.put([a!, b!]);
       const notified = {
         ...a!,
         notifiedAtUs: NOW_US,
@@ -48,15 +49,15 @@ export function describeGroups(subject: () => Subject, run: Run): void {
         notifications: 1,
         nextFlushAtUs: NOW_US + 9,
       };
-      await run((tx) => tx.groups.put([notified]));
-      expect(await run((tx) => tx.groups.list([b!.key, a!.key, a!.key, 'unknown']))).toEqual([notified, b]);
-      expect(await run((tx) => tx.groups.list([]))).toEqual([]);
+      await run.groups.put([notified]);
+      expect(await run.groups.list([b!.key, a!.key, a!.key, 'unknown'])).toEqual([notified, b]);
+      expect(await run.groups.list([])).toEqual([]);
     });
 
     test('keep every text exactly and distinct', async () => {
       const groups = HOSTILE_TEXTS.map((text) => group(`{}:${text}`, { labels: { nest: text } }));
-      await run((tx) => tx.groups.put(groups));
-      for (const one of groups) expect(await run((tx) => tx.groups.list([one.key]))).toEqual([one]);
+      await run.groups.put(groups);
+      for (const one of groups) expect(await run.groups.list([one.key])).toEqual([one]);
     });
 
     test.each([660, 1_000, 3_000])(
@@ -71,51 +72,46 @@ export function describeGroups(subject: () => Subject, run: Run): void {
           await tx.outbox.enqueue(notification('n'), [delivery('d', { lane: `0 ${one.key}` })]);
           await tx.faults.note([{ sort: 'group', name: one.key, reason: 'r' }], NOW_US, NOW_US);
         });
-        expect(await run((tx) => tx.groups.list([one.key]))).toEqual([one]);
-        expect(await run((tx) => tx.faults.names('group'))).toEqual([one.key]);
+        expect(await run.groups.list([one.key])).toEqual([one]);
+        expect(await run.faults.names('group')).toEqual([one.key]);
       },
     );
 
     test('are due when their time has come, the oldest first', async () => {
-      await run((tx) =>
-        tx.groups.put([
-          group('now'),
-          group('first', { nextFlushAtUs: NOW_US - 1 }),
-          group('later', { nextFlushAtUs: NOW_US + 1 }),
-        ]),
-      );
-      const due = async (limit: number) =>
-        (await run((tx) => tx.groups.due(NOW_US, limit))).map((one) => one.key);
+      await run.groups.put([
+        group('now'),
+        group('first', { nextFlushAtUs: NOW_US - 1 }),
+        group('later', { nextFlushAtUs: NOW_US + 1 }),
+      ]);
+      const due = async (limit: number) => (await run.groups.due(NOW_US, limit)).map((one) => one.key);
       expect(await due(10)).toEqual(['first', 'now']);
       expect(await due(1)).toEqual(['first']);
-      await run((tx) => tx.groups.delete(['first', 'unknown']));
+      await run.groups.delete(['first', 'unknown']);
       expect(await due(10)).toEqual(['now']);
     });
 
     test('are due apart from those with an alert that is to join anew', async () => {
-      await run((tx) => tx.groups.put([group('waits'), group('goes'), group('empty')]));
-      await run((tx) => tx.alerts.put([alert('a'), alert('b')]));
-      await run((tx) =>
-        tx.groups.putMembers([member('waits', 'a'), member('waits', 'b'), member('goes', 'b')]),
-      );
-      await run((tx) => tx.alerts.markRouted(['b']));
-      const due = () => run((tx) => tx.groups.due(NOW_US, 9, true));
+      await run.groups.put([group('waits'), group('goes'), group('empty')]);
+      await run.alerts.put([alert('a'), alert('b')]);
+      await run.groups.putMembers([member('waits', 'a'), member('waits', 'b'), member('goes', 'b')]);
+      await run.alerts.markRouted(['b']);
+      const due = () => run.groups.due(NOW_US, 9, true);
       expect((await due()).map(({ key }) => key)).toEqual(['empty', 'goes']);
-      await run((tx) => tx.alerts.markRouted(['a']));
+      await run.alerts.markRouted(['a']);
       expect((await due()).map(({ key }) => key)).toEqual(['empty', 'goes', 'waits']);
     });
 
-    const work = () => run((tx) => tx.groups.work(NOW_US, 'DeliveryFailing'));
+    const work = () => run.groups.work(NOW_US, 'DeliveryFailing');
 
     test('and alerts say when something is due next', async () => {
       expect(await work()).toMatchObject({ alertUs: null, groupUs: null, fallbackUs: null });
-      await run((tx) => tx.alerts.put([alert('never')]));
+      await run.alerts.put([alert('never')]);
       expect(await work()).toMatchObject({ alertUs: null, groupUs: null });
-      await run((tx) => tx.groups.put([group('g', { nextFlushAtUs: NOW_US + 7 })]));
-      await run((tx) => tx.alerts.put([alert('soon', { dueAtUs: NOW_US + 3 })]));
+      await run.groups.put([group('g', { nextFlushAtUs: NOW_US + 7 })]);
+      await run.alerts.put([alert('soon', { dueAtUs: NOW_US + 3 })]);
       expect(await work()).toMatchObject({ alertUs: NOW_US + 3, groupUs: NOW_US + 7 });
-      await run((tx) => tx.groups.delete(['g']));
-      await run((tx) => tx.alerts.delete(['soon']));
+      await run.groups.delete(['g']);
+      await run.alerts.delete(['soon']);
       expect(await work()).toMatchObject({ alertUs: null, groupUs: null });
     });
 
@@ -123,22 +119,22 @@ export function describeGroups(subject: () => Subject, run: Run): void {
       const waiting = async () =>
         Object.entries(await work()).flatMap(([what, is]) => (is === true ? [what] : []));
       expect(await waiting()).toEqual([]);
-      await run((tx) => tx.alerts.put([alert('a')]));
+      await run.alerts.put([alert('a')]);
       expect(await waiting()).toEqual(['isJoining']);
-      await run((tx) => tx.alerts.markRouted(['a']));
+      await run.alerts.markRouted(['a']);
       expect(await waiting()).toEqual([]);
 
-      await run((tx) => tx.forwards.queue([{ receiver: 'lake', event: event('e') }]));
+      await run.forwards.queue([{ receiver: 'lake', event: event('e') }]);
       expect(await waiting()).toEqual(['isForwarding']);
-      await run((tx) => tx.forwards.take('lake', 1));
+      await run.forwards.take('lake', 1);
       expect(await waiting()).toEqual([]);
 
       const fault = { sort: 'alert', name: 'a', reason: 'why' } as const;
-      await run((tx) => tx.faults.note([fault], NOW_US, NOW_US + 1));
+      await run.faults.note([fault], NOW_US, NOW_US + 1);
       expect(await waiting()).toEqual([]);
-      await run((tx) => tx.faults.note([fault], NOW_US, NOW_US));
+      await run.faults.note([fault], NOW_US, NOW_US);
       expect(await waiting()).toEqual(['isRetrying']);
-      await run((tx) => tx.faults.mend('alert', ['a']));
+      await run.faults.mend('alert', ['a']);
       expect(await waiting()).toEqual([]);
 
       const failing = alert('b', { alertname: 'DeliveryFailing', state: 'firing' });
@@ -170,18 +166,15 @@ export function describeGroups(subject: () => Subject, run: Run): void {
         await tx.groups.putMembers([member('g', 'b'), member('g', 'a'), member('h', 'a')]);
       });
       const notified = member('g', 'a', { notifiedSeq: 4, notifiedState: 'firing' });
-      await run((tx) => tx.groups.putMembers([notified]));
-      await run((tx) => tx.alerts.put([alert('a', { state: 'resolved' })]));
-      expect(await run((tx) => tx.groups.members('g'))).toEqual([
+      await run.groups.putMembers([notified]);
+      await run.alerts.put([alert('a', { state: 'resolved' })]);
+      expect(await run.groups.members('g')).toEqual([
         { member: notified, alert: alert('a', { state: 'resolved' }) },
         { member: member('g', 'b'), alert: alert('b') },
       ]);
-      expect(await run((tx) => tx.groups.membersOfAlerts(['a', 'c', 'unknown']))).toEqual([
-        notified,
-        member('h', 'a'),
-      ]);
-      expect(await run((tx) => tx.groups.members('unknown'))).toEqual([]);
-      expect(await run((tx) => tx.groups.membersOfAlerts([]))).toEqual([]);
+      expect(await run.groups.membersOfAlerts(['a', 'c', 'unknown'])).toEqual([notified, member('h', 'a')]);
+      expect(await run.groups.members('unknown')).toEqual([]);
+      expect(await run.groups.membersOfAlerts([])).toEqual([]);
     });
 
     test('are deleted one by one, with their group and with their alert', async () => {
@@ -191,19 +184,17 @@ export function describeGroups(subject: () => Subject, run: Run): void {
         await tx.groups.putMembers([member('g', 'a'), member('g', 'b'), member('g', 'c'), member('h', 'a')]);
       });
       const left = async () =>
-        (await run((tx) => tx.groups.membersOfAlerts(['a', 'b', 'c']))).map(
-          (one) => one.groupKey + one.alertId,
-        );
-      await run((tx) => tx.groups.deleteMembers([{ groupKey: 'g', alertId: 'b' }]));
-      await run((tx) => tx.groups.deleteMembers([]));
+        (await run.groups.membersOfAlerts(['a', 'b', 'c'])).map((one) => one.groupKey + one.alertId);
+      await run.groups.deleteMembers([{ groupKey: 'g', alertId: 'b' }]);
+      await run.groups.deleteMembers([]);
       expect(await left()).toEqual(['ga', 'gc', 'ha']);
-      await run((tx) => tx.alerts.delete(['c']));
+      await run.alerts.delete(['c']);
       expect(await left()).toEqual(['ga', 'ha']);
-      await run((tx) => tx.groups.delete(['h']));
-      await run((tx) => tx.groups.delete([]));
+      await run.groups.delete(['h']);
+      await run.groups.delete([]);
       expect(await left()).toEqual(['ga']);
-      await run((tx) => tx.groups.put([]));
-      await run((tx) => tx.groups.putMembers([]));
+      await run.groups.put([]);
+      await run.groups.putMembers([]);
     });
 
     test('say of which firing alerts a receiver was notified, by id and in pages', async () => {
@@ -218,14 +209,11 @@ export function describeGroups(subject: () => Subject, run: Run): void {
           member('other', 'f', { notifiedState: 'firing' }),
         ]);
       });
-      const page = (afterId: string, limit: number) =>
-        run((tx) => tx.groups.notifiedFiring('ops', afterId, limit));
+      const page = (afterId: string, limit: number) => run.groups.notifiedFiring('ops', afterId, limit);
       expect((await page('', 10)).map(({ id }) => id)).toEqual(['a', 'b', 'c']);
       expect(await page('', 2)).toEqual([alert('a'), alert('b')]);
       expect((await page('b', 2)).map(({ id }) => id)).toEqual(['c']);
-      expect((await run((tx) => tx.groups.notifiedFiring('pager', '', 9))).map(({ id }) => id)).toEqual([
-        'f',
-      ]);
+      expect((await run.groups.notifiedFiring('pager', '', 9)).map(({ id }) => id)).toEqual(['f']);
     });
   });
 }

@@ -7,8 +7,8 @@ import {
   type NestRecord,
   NO_NEWS_US,
 } from '../../../src/store/sql/watched/nests-and-birds.ts';
+import type { Run } from '../run-in.ts';
 import { event, HOSTILE_TEXTS, NOW_US } from './sample-records.ts';
-import type { Run } from './subject.ts';
 
 export function describeInventory(run: Run): void {
   describe('inventory', () => {
@@ -27,36 +27,36 @@ export function describeInventory(run: Run): void {
     };
 
     test('stores since when a region is watched', async () => {
-      expect(await run((tx) => tx.inventory.knownSince('eu'))).toBeUndefined();
-      expect(await run((tx) => tx.inventory.regionSince('eu', NOW_US))).toBe(NOW_US);
-      expect(await run((tx) => tx.inventory.regionSince('eu', NOW_US + 5))).toBe(NOW_US);
-      expect(await run((tx) => tx.inventory.regionSince('us', NOW_US + 5))).toBe(NOW_US + 5);
-      expect(await run((tx) => tx.inventory.knownSince('eu'))).toBe(NOW_US);
+      expect(await run.inventory.knownSince('eu')).toBeUndefined();
+      expect(await run.inventory.regionSince('eu', NOW_US)).toBe(NOW_US);
+      expect(await run.inventory.regionSince('eu', NOW_US + 5)).toBe(NOW_US);
+      expect(await run.inventory.regionSince('us', NOW_US + 5)).toBe(NOW_US + 5);
+      expect(await run.inventory.knownSince('eu')).toBe(NOW_US);
       for (const sinceUs of [NOW_US + 1, NOW_US - 1]) {
-        await run((tx) => tx.inventory.began('eu', sinceUs));
-        expect(await run((tx) => tx.inventory.knownSince('eu'))).toBe(sinceUs);
+        await run.inventory.began('eu', sinceUs);
+        expect(await run.inventory.knownSince('eu')).toBe(sinceUs);
       }
-      expect(await run((tx) => tx.inventory.knownSince('us'))).toBe(NOW_US + 5);
-      expect(await run((tx) => tx.inventory.firstStart('eu', NOW_US + 7))).toBe(NOW_US + 7);
-      expect(await run((tx) => tx.inventory.firstStart('eu', NOW_US + 9))).toBe(NOW_US + 7);
+      expect(await run.inventory.knownSince('us')).toBe(NOW_US + 5);
+      expect(await run.inventory.firstStart('eu', NOW_US + 7)).toBe(NOW_US + 7);
+      expect(await run.inventory.firstStart('eu', NOW_US + 9)).toBe(NOW_US + 7);
     });
 
     test('stores the rate that each region accepts', async () => {
-      expect(await run((tx) => tx.inventory.rate('eu'))).toBeUndefined();
-      await run((tx) => tx.inventory.putRate('eu', { perSecond: 4.25, keptUs: NOW_US }));
-      await run((tx) => tx.inventory.putRate('us', { perSecond: 50, keptUs: NOW_US }));
-      await run((tx) => tx.inventory.putRate('eu', { perSecond: 3.5, keptUs: NOW_US + 1 }));
-      expect(await run((tx) => tx.inventory.rate('eu'))).toEqual({ perSecond: 3.5, keptUs: NOW_US + 1 });
+      expect(await run.inventory.rate('eu')).toBeUndefined();
+      await run.inventory.putRate('eu', { perSecond: 4.25, keptUs: NOW_US });
+      await run.inventory.putRate('us', { perSecond: 50, keptUs: NOW_US });
+      await run.inventory.putRate('eu', { perSecond: 3.5, keptUs: NOW_US + 1 });
+      expect(await run.inventory.rate('eu')).toEqual({ perSecond: 3.5, keptUs: NOW_US + 1 });
     });
 
     test('stores the members of each Nest', async () => {
       const sales = { region: 'eu', nestId: '1', addresses: ['a@example.com', 'b@example.com'] };
       const docs = { region: 'eu', nestId: '2', addresses: [] };
       const us = { region: 'us', nestId: '1', addresses: ['c@example.com'] };
-      await run((tx) => tx.inventory.putNestMembers([docs, sales, us]));
-      expect(await run((tx) => tx.inventory.nestMembers('eu'))).toEqual([sales, docs]);
-      await run((tx) => tx.inventory.putNestMembers([{ ...sales, addresses: ['b@example.com'] }]));
-      expect(await run((tx) => tx.inventory.nestMembers('eu'))).toEqual([
+      await run.inventory.putNestMembers([docs, sales, us]);
+      expect(await run.inventory.nestMembers('eu')).toEqual([sales, docs]);
+      await run.inventory.putNestMembers([{ ...sales, addresses: ['b@example.com'] }]);
+      expect(await run.inventory.nestMembers('eu')).toEqual([
         { ...sales, addresses: ['b@example.com'] },
         docs,
       ]);
@@ -65,12 +65,12 @@ export function describeInventory(run: Run): void {
     test('keeps what was listed last of each region, and deletes that of which nothing is said', async () => {
       const nest: ListedRecord = { region: 'eu', sort: 'nest', id: '1', said: 'read' };
       const user: ListedRecord = { region: 'eu', sort: 'user', id: '1', said: HOSTILE_TEXTS.join('') };
-      await run((tx) => tx.inventory.putListed([nest, user, { ...nest, region: 'us' }]));
-      expect(await run((tx) => tx.inventory.listed('eu'))).toEqual([nest, user]);
+      await run.inventory.putListed([nest, user, { ...nest, region: 'us' }]);
+      expect(await run.inventory.listed('eu')).toEqual([nest, user]);
       const changed = { ...user, said: 'active' };
-      await run((tx) => tx.inventory.putListed([{ ...nest, said: undefined }, changed]));
-      expect(await run((tx) => tx.inventory.listed('eu'))).toEqual([changed]);
-      expect(await run((tx) => tx.inventory.listed('us'))).toEqual([{ ...nest, region: 'us' }]);
+      await run.inventory.putListed([{ ...nest, said: undefined }, changed]);
+      expect(await run.inventory.listed('eu')).toEqual([changed]);
+      expect(await run.inventory.listed('us')).toEqual([{ ...nest, region: 'us' }]);
     });
 
     test('finds the events of the inventory by their Bird, their Nest and their key, each once', async () => {
@@ -79,13 +79,13 @@ export function describeInventory(run: Run): void {
       const ofBird = noticed('a', { nestId: '9', birdId: '70' });
       const ofNest = noticed('b', { nestId: '9', birdId: '' });
       const ofUser = noticed('c', { nestId: '', birdId: '' });
-      await run((tx) => tx.inventory.putNests([{ region: 'eu', nestId: '9', name: 'N', present: true }]));
-      await run((tx) => tx.inventory.putBirds([{ ...bird, birdId: '70', nestId: '9' }]));
+      await run.inventory.putNests([{ region: 'eu', nestId: '9', name: 'N', present: true }]);
+      await run.inventory.putBirds([{ ...bird, birdId: '70', nestId: '9' }]);
       const all = [ofBird, ofNest, ofUser];
-      expect(await run((tx) => tx.events.insertNoticed('eu', all))).toEqual(all);
-      expect(await run((tx) => tx.events.insertNoticed('eu', all))).toEqual([]);
+      expect(await run.events.insertNoticed('eu', all)).toEqual(all);
+      expect(await run.events.insertNoticed('eu', all)).toEqual([]);
       const found = async (query: Partial<EventQuery>) =>
-        (await run((tx) => tx.events.page({ ...query, feed: 'inventory', limit: 10 }))).events
+        (await run.events.page({ ...query, feed: 'inventory', limit: 10 })).events
           .map(({ key }) => key.at(-1))
           .sort();
       expect(await found({})).toEqual(['a', 'b', 'c']);
@@ -93,46 +93,46 @@ export function describeInventory(run: Run): void {
       expect(await found({ nest: '9' })).toEqual(['a', 'b']);
       expect(await found({ nest: '9', bird: '70' })).toEqual(['a']);
       expect(await found({ nest: '9', region: 'us' })).toEqual([]);
-      expect(await run((tx) => tx.events.find('eu/inventory/b'))).toEqual(ofNest);
-      expect(await run((tx) => tx.birds.log('eu', '70', 5))).toEqual([ofBird]);
+      expect(await run.events.find('eu/inventory/b')).toEqual(ofNest);
+      expect(await run.birds.log('eu', '70', 5)).toEqual([ofBird]);
     });
 
     test('keeps the Nests of each region separate and updates them', async () => {
       const eu: NestRecord = { region: 'eu', nestId: '1', name: 'Marketing', present: true };
       const us: NestRecord = { region: 'us', nestId: '1', name: 'Sales', present: true };
-      await run((tx) => tx.inventory.putNests([eu, us]));
-      await run((tx) => tx.inventory.putNests([{ ...eu, name: 'Brand', present: false }]));
-      expect(await run((tx) => tx.inventory.nests('eu'))).toEqual([{ ...eu, name: 'Brand', present: false }]);
-      expect(await run((tx) => tx.inventory.nests('us'))).toEqual([us]);
-      expect(await run((tx) => tx.inventory.nests('ap'))).toEqual([]);
+      await run.inventory.putNests([eu, us]);
+      await run.inventory.putNests([{ ...eu, name: 'Brand', present: false }]);
+      expect(await run.inventory.nests('eu')).toEqual([{ ...eu, name: 'Brand', present: false }]);
+      expect(await run.inventory.nests('us')).toEqual([us]);
+      expect(await run.inventory.nests('ap')).toEqual([]);
     });
 
     test('stores Birds completely and updates them', async () => {
       const other = { ...bird, region: 'us' };
-      await run((tx) => tx.inventory.putBirds([bird, other]));
+      await run.inventory.putBirds([bird, other]);
       const moved = { ...bird, nestId: '7', name: 'Renamed', status: 'a new status', triggerType: 'manual' };
       const { hasFirstStatus: _, newsSinceUs: __, ...seen } = moved;
       const gone = { ...seen, present: false, statusSinceUs: NOW_US + 1 };
-      await run((tx) => tx.inventory.putBirds([moved, gone]));
-      expect(await run((tx) => tx.inventory.birds('eu'))).toEqual([gone]);
-      expect(await run((tx) => tx.inventory.birds('us'))).toEqual([other]);
+      await run.inventory.putBirds([moved, gone]);
+      expect(await run.inventory.birds('eu')).toEqual([gone]);
+      expect(await run.inventory.birds('us')).toEqual([other]);
       const excluded = { ...other, present: false, newsSinceUs: NO_NEWS_US };
-      await run((tx) => tx.inventory.putBirds([excluded]));
-      expect(await run((tx) => tx.inventory.birds('us'))).toEqual([excluded]);
+      await run.inventory.putBirds([excluded]);
+      expect(await run.inventory.birds('us')).toEqual([excluded]);
     });
 
     test('keeps ids that differ only a little apart', async () => {
       const birds = HOSTILE_TEXTS.map((text) => ({ ...bird, birdId: text, name: text }));
-      await run((tx) => tx.inventory.putBirds(birds));
-      const stored = await run((tx) => tx.inventory.birds('eu'));
+      await run.inventory.putBirds(birds);
+      const stored = await run.inventory.birds('eu');
       expect(new Set(stored.map((one) => one.birdId))).toEqual(new Set(HOSTILE_TEXTS));
       expect(stored.every((one) => one.birdId === one.name)).toBe(true);
     });
 
     test('accepts empty lists', async () => {
-      await run((tx) => tx.inventory.putNests([]));
-      await run((tx) => tx.inventory.putBirds([]));
-      expect(await run((tx) => tx.inventory.birds('eu'))).toEqual([]);
+      await run.inventory.putNests([]);
+      await run.inventory.putBirds([]);
+      expect(await run.inventory.birds('eu')).toEqual([]);
     });
   });
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Event } from '../../../src/domain/alert/event.ts';
+import type { Run } from '../run-in.ts';
 import { delivery, event, flight, groupNotification, NOW_US } from './sample-records.ts';
-import type { Run } from './subject.ts';
 
 const SAID: Readonly<Record<string, string>> = {
   inside: 'The job "Blog" failed',

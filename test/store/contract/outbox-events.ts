@@ -2,11 +2,21 @@ import { describe, expect, test } from 'vitest';
 import type { Event } from '../../../src/domain/alert/event.ts';
 import type { Digest } from '../../../src/domain/digest/digest.ts';
 import type { Notification } from '../../../src/domain/grouping/notification.ts';
-import type { DeliveryQuery, LinkedSpan } from '../../../src/store/outbox-store.ts';
+import type { Delivery, DeliveryQuery, LinkedSpan } from '../../../src/store/outbox-store.ts';
 import type { Transaction } from '../../../src/store/store.ts';
 import { countTurns } from '../../count-turns.ts';
-import { alert, delivery, event, flight, groupNotification, NOW_US } from './sample-records.ts';
-import type { Run, Subject } from './subject.ts';
+import { type Run, runIn } from '../run-in.ts';
+import {
+  alert,
+  delivery,
+  event,
+  flight,
+  groupNotification,
+  insert,
+  links,
+  NOW_US,
+} from './sample-records.ts';
+import type { Subject } from './subject.ts';
 
 export function describeOutboxEvents(subject: () => Subject, run: Run): void {
   const forwarded = (id: string, receiver: string, events: readonly Event[]): Notification => ({
@@ -21,8 +31,7 @@ export function describeOutboxEvents(subject: () => Subject, run: Run): void {
   );
   const key = (index: number) => events[index]!.key;
   const keep = async (tx: Transaction) => {
-    const { stream } = await tx.streams.open('eu', 'notification', '');
-    await tx.events.insert(stream, events);
+    await insert(tx, events);
   };
   const queue = (tx: Transaction, notification: Notification, covers?: readonly LinkedSpan[]) =>
     tx.outbox.enqueue(
@@ -35,8 +44,9 @@ export function describeOutboxEvents(subject: () => Subject, run: Run): void {
       ],
       covers,
     );
-  const notificationsOf = async (tx: Transaction, index: number) =>
-    (await tx.outbox.notificationsOfEvent(key(index))).map(({ notification }) => notification.id);
+  const notificationsOf = async (index: number) =>
+    (await run.outbox.notificationsOfEvent(key(index))).map(({ notification }) => notification.id);
+  const notificationsOfAll = () => Promise.all(events.map((_, index) => notificationsOf(index)));
 
   describe('the notifications of an alert', () => {
     test('are those that list it, the newest first, until their deliveries are deleted', async () => {
@@ -48,13 +58,13 @@ export function describeOutboxEvents(subject: () => Subject, run: Run): void {
         }
         await queue(tx, forwarded('f', 'lake', events));
       });
-      const notified = (limit: number) => run((tx) => tx.outbox.notificationsOfAlert('a', limit));
+      const notified = (limit: number) => run.outbox.notificationsOfAlert('a', limit);
       const [newest, first] = await notified(10);
       expect(newest).toMatchObject({ id: 'n2', receiver: 'ops', reason: 'first', createdAtUs: NOW_US });
       expect(first!.deliveries).toMatchObject([{ id: 'n1-0', state: 'delivered' }]);
       expect(await notified(1)).toEqual([newest]);
-      expect(await run((tx) => tx.outbox.notificationsOfAlert('b', 10))).toEqual([]);
-      await run((tx) => tx.upkeep.prune(NOW_US + 1, 100));
+      expect(await run.outbox.notificationsOfAlert('b', 10)).toEqual([]);
+      await run.upkeep.prune(NOW_US + 1, 100);
       expect(await notified(10)).toEqual([]);
     });
 
@@ -73,17 +83,17 @@ export function describeOutboxEvents(subject: () => Subject, run: Run): void {
 
     test('are known while the alert is deleted, and when it comes back, and are never those of another', async () => {
       const notified = async (id: string) =>
-        (await run((tx) => tx.outbox.notificationsOfAlert(id, 10))).map((one) => one.id);
+        (await run.outbox.notificationsOfAlert(id, 10)).map((one) => one.id);
       await run(async (tx) => {
         await tx.alerts.put([alert('a')]);
         await tx.outbox.enqueue(groupNotification('n1'), [delivery('n1-0')]);
       });
-      await run((tx) => tx.alerts.delete(['a']));
+      await run.alerts.delete(['a']);
       expect(await notified('a')).toEqual(['n1']);
-      await run((tx) => tx.outbox.enqueue(groupNotification('n2'), [delivery('n2-0')]));
-      await run((tx) => tx.alerts.put([alert('b')]));
+      await run.outbox.enqueue(groupNotification('n2'), [delivery('n2-0')]);
+      await run.alerts.put([alert('b')]);
       expect(await notified('b')).toEqual([]);
-      await run((tx) => tx.alerts.put([alert('a')]));
+      await run.alerts.put([alert('a')]);
       expect(await notified('a')).toEqual(['n2', 'n1']);
       expect(await notified('b')).toEqual([]);
     });
@@ -94,9 +104,8 @@ export function describeOutboxEvents(subject: () => Subject, run: Run): void {
       const bird = { region: 'eu', nest_id: '682', nest: 'Marketing', bird_id: '7', bird: 'Blog' };
       const failed = event('f1/failed', { feed: 'flight' });
       await run(async (tx) => {
-        const { stream } = await tx.streams.open('eu', 'flight', '7');
+        const stream = await insert(tx, [failed], '7');
         await tx.flights.put([flight('f1', { stream })]);
-        await tx.events.insert(stream, [failed]);
         await tx.alerts.put([alert('a', { labels: { ...bird, severity: 'critical' } })]);
         await tx.outbox.enqueue(groupNotification('n1', [failed]), [
           delivery('1', { createdAtUs: NOW_US, lastError: 'HTTP 503 Busy' }),
@@ -105,7 +114,8 @@ export function describeOutboxEvents(subject: () => Subject, run: Run): void {
           delivery('2', { receiver: 'lake', createdAtUs: NOW_US + 5, state: 'dead', settledAtUs: NOW_US }),
         ]);
       });
-      const page = (query: Partial<DeliveryQuery>) => run((tx) => tx.outbox.page({ limit: 10, ...query }));
+      const idsOf = (deliveries: readonly Delivery[]) => deliveries.map(({ id }) => id);
+      const page = (query: Partial<DeliveryQuery>) => run.outbox.page({ limit: 10, ...query });
       const each: [Partial<DeliveryQuery>, string[]][] = [
         [{}, ['2', '1']],
         [{ receiver: 'lake' }, ['2']],
@@ -122,10 +132,7 @@ export function describeOutboxEvents(subject: () => Subject, run: Run): void {
       ];
       for (const [query, expected] of each) {
         const { deliveries } = await page(query);
-        expect(
-          deliveries.map(({ id }) => id),
-          JSON.stringify(query),
-        ).toEqual(expected);
+        expect(idsOf(deliveries), JSON.stringify(query)).toEqual(expected);
       }
       const all = await page({});
       expect(all.deliveries.map(({ about, aboutMore }) => [about, aboutMore])).toEqual([
@@ -134,11 +141,11 @@ export function describeOutboxEvents(subject: () => Subject, run: Run): void {
       ]);
       const first = await page({ limit: 1 });
       const second = await page({ limit: 1, cursor: first.next });
-      expect(second.deliveries.map(({ id }) => id)).toEqual(['1']);
+      expect(idsOf(second.deliveries)).toEqual(['1']);
       expect(second.next).toBeUndefined();
       const digest = { name: 'the "night"', fromUs: 0, toUs: 1 } as unknown as Digest;
       const report = { kind: 'digest', id: 'n3', receiver: 'r', createdAtUs: 1, digest } as const;
-      await run((tx) => tx.outbox.enqueue(report, [delivery('3', { receiver: 'boss' })]));
+      await run.outbox.enqueue(report, [delivery('3', { receiver: 'boss' })]);
       expect((await page({ receiver: 'boss' })).deliveries[0]!.about).toBe('Report the "night"');
       await expect(page({ cursor: 'x' })).rejects.toMatchObject({ code: 'usage' });
     });
@@ -149,20 +156,16 @@ export function describeOutboxEvents(subject: () => Subject, run: Run): void {
       await run(async (tx) => {
         await keep(tx);
         await tx.alerts.put([alert('a', { lastSeq: 4 })]);
-        await tx.alerts.linkEvents(
-          events.slice(0, 4).map((one, index) => ({ alertId: 'a', seq: index + 1, event: one })),
-        );
+        await tx.alerts.linkEvents(links('a', events.slice(0, 4)));
         await queue(tx, groupNotification('n1', [events[1]!]), [{ alertId: 'a', afterSeq: 0, lastSeq: 2 }]);
         await queue(tx, groupNotification('n2'), [{ alertId: 'a', afterSeq: 2, lastSeq: 4 }]);
         await queue(tx, groupNotification('repeat'), []);
       });
-      expect(
-        await run((tx) => Promise.all([0, 1, 2, 3, 4].map((index) => notificationsOf(tx, index)))),
-      ).toEqual([['n1'], ['n1'], ['n2'], ['n2'], []]);
-      const [found] = await run((tx) => tx.outbox.notificationsOfEvent(key(0)));
+      expect(await notificationsOfAll()).toEqual([['n1'], ['n1'], ['n2'], ['n2'], []]);
+      const [found] = await run.outbox.notificationsOfEvent(key(0));
       expect(found!.deliveries).toMatchObject([{ id: 'n1-0', state: 'pending', receiver: 'ops' }]);
-      expect(await run((tx) => tx.alerts.ofEvent(key(2)))).toMatchObject([{ alert: { id: 'a' }, seq: 3 }]);
-      expect(await run((tx) => tx.alerts.ofEvent(key(4)))).toEqual([]);
+      expect(await run.alerts.ofEvent(key(2))).toMatchObject([{ alert: { id: 'a' }, seq: 3 }]);
+      expect(await run.alerts.ofEvent(key(4))).toEqual([]);
     });
 
     test('are read one after another, while other work continues: each may be large', async () => {
@@ -172,9 +175,11 @@ export function describeOutboxEvents(subject: () => Subject, run: Run): void {
       });
       const { found, turned } = await run(async (tx) => {
         const turns = countTurns();
-        return { found: await notificationsOf(tx, 0), turned: turns() };
+        return { found: await tx.outbox.notificationsOfEvent(key(0)), turned: turns() };
       });
-      expect(found).toEqual(Array.from({ length: 20 }, (_, at) => `n${at}`));
+      expect(found.map(({ notification }) => notification.id)).toEqual(
+        Array.from({ length: 20 }, (_, at) => `n${at}`),
+      );
       expect(turned).toBeGreaterThanOrEqual(subject().reopen ? 19 : 0);
     });
 
@@ -183,23 +188,19 @@ export function describeOutboxEvents(subject: () => Subject, run: Run): void {
         await keep(tx);
         await queue(tx, groupNotification('copy', [events[3]!, events[0]!]));
       });
-      expect(await run((tx) => Promise.all([0, 1, 3].map((index) => notificationsOf(tx, index))))).toEqual([
-        ['copy'],
-        [],
-        ['copy'],
-      ]);
+      expect(await notificationsOfAll()).toEqual([['copy'], [], [], ['copy'], []]);
     });
 
     test('outlive the alert', async () => {
       await run(async (tx) => {
         await keep(tx);
         await tx.alerts.put([alert('a')]);
-        await tx.alerts.linkEvents([{ alertId: 'a', seq: 1, event: events[0]! }]);
+        await tx.alerts.linkEvents(links('a', [events[0]!]));
         await queue(tx, groupNotification('n1'), [{ alertId: 'a', afterSeq: 0, lastSeq: 1 }]);
         await tx.alerts.delete(['a']);
       });
-      expect(await run((tx) => notificationsOf(tx, 0))).toEqual(['n1']);
-      expect(await run((tx) => tx.alerts.ofEvent(key(0)))).toEqual([]);
+      expect(await notificationsOf(0)).toEqual(['n1']);
+      expect(await run.alerts.ofEvent(key(0))).toEqual([]);
     });
 
     test('include the halves of a batch that was not accepted as a whole', async () => {
@@ -213,8 +214,7 @@ export function describeOutboxEvents(subject: () => Subject, run: Run): void {
         await half('h2', events.slice(2, 4));
         await half('h21', events.slice(2, 3));
       });
-      const ofEach = await run((tx) => Promise.all(events.map((_, index) => notificationsOf(tx, index))));
-      expect(ofEach.map((ids) => ids.toSorted())).toEqual([
+      expect((await notificationsOfAll()).map((ids) => ids.toSorted())).toEqual([
         ['f1', 'h1'],
         ['f1', 'h1'],
         ['f1', 'h2', 'h21'],
@@ -230,14 +230,12 @@ export function describeOutboxEvents(subject: () => Subject, run: Run): void {
         await queue(tx, forwarded('f2', 'lake', events.slice(2, 4)));
         await queue(tx, forwarded('g1', 'siem', [events[1]!, events[3]!]));
       });
-      expect(
-        await run((tx) => Promise.all([0, 1, 2, 3, 4].map((index) => notificationsOf(tx, index)))),
-      ).toEqual([['f1'], ['f1', 'g1'], ['f2'], ['f2', 'g1'], []]);
+      expect(await notificationsOfAll()).toEqual([['f1'], ['f1', 'g1'], ['f2'], ['f2', 'g1'], []]);
     });
 
     test('do not exist for an event that is not stored', async () => {
-      expect(await run((tx) => tx.outbox.notificationsOfEvent('eu/notification/none'))).toEqual([]);
-      expect(await run((tx) => tx.alerts.ofEvent('none'))).toEqual([]);
+      expect(await run.outbox.notificationsOfEvent('eu/notification/none')).toEqual([]);
+      expect(await run.alerts.ofEvent('none')).toEqual([]);
     });
 
     test('are never later ones, after those that covered it were deleted', async () => {
@@ -246,11 +244,12 @@ export function describeOutboxEvents(subject: () => Subject, run: Run): void {
         await keep(tx);
         await tx.outbox.enqueue(groupNotification('n1', [events[4]!]), [delivery('n1-0', settled)]);
       });
-      await run((tx) => tx.upkeep.prune(NOW_US + 1, 100));
-      expect(await run((tx) => notificationsOf(tx, 4))).toEqual([]);
+      await run.upkeep.prune(NOW_US + 1, 100);
+      expect(await notificationsOf(4)).toEqual([]);
       const store = (await subject().reopen?.()) ?? subject().store;
-      await store.transaction((tx) => queue(tx, groupNotification('n2')));
-      expect(await store.transaction((tx) => notificationsOf(tx, 4))).toEqual([]);
+      const again = runIn(() => store);
+      await again((tx) => queue(tx, groupNotification('n2')));
+      expect(await again.outbox.notificationsOfEvent(key(4))).toEqual([]);
     });
 
     test('are deleted with the event when it is old', async () => {
@@ -260,9 +259,9 @@ export function describeOutboxEvents(subject: () => Subject, run: Run): void {
         await queue(tx, forwarded('f1', 'lake', events.slice(0, 2)));
       });
       // Only the five events: notifications that wait to be sent stay.
-      expect(await run((tx) => tx.upkeep.prune(NOW_US + 1_000, 100))).toBe(5);
+      expect(await run.upkeep.prune(NOW_US + 1_000, 100)).toBe(5);
       await run(keep);
-      expect(await run((tx) => notificationsOf(tx, 0))).toEqual([]);
+      expect(await notificationsOf(0)).toEqual([]);
     });
   });
 }

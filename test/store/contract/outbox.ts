@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ClaimedDelivery, Delivery, Lane, Settlement } from '../../../src/store/outbox-store.ts';
 import type { Transaction } from '../../../src/store/store.ts';
+import type { Run } from '../run-in.ts';
 import { describeOutboxEvents } from './outbox-events.ts';
 import {
   alert,
@@ -10,8 +11,9 @@ import {
   NOW_US,
   notification,
   SECOND_US,
+  settlement,
 } from './sample-records.ts';
-import type { Run, Subject } from './subject.ts';
+import type { Subject } from './subject.ts';
 
 export function describeOutbox(subject: () => Subject, run: Run): void {
   /** Queues a separate notification for each delivery. */
@@ -22,20 +24,29 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
     });
   const ids = (claimed: readonly ClaimedDelivery[]) => claimed.map((one) => one.delivery.id);
   const claim = async ({ receiver = 'ops', position = 0, nowUs = NOW_US, limit = 10 } = {}) =>
-    ids(await run((tx) => tx.outbox.claim(receiver, position, nowUs, limit)));
-  const settle = (id: string, state: Settlement['state'], nextAttemptAtUs = NOW_US) =>
-    run((tx) => tx.outbox.settle([{ id, state, nextAttemptAtUs, lastError: state }], NOW_US));
-  const stateOf = async (id: string) => (await run((tx) => tx.outbox.find(id)))?.delivery.state;
+    ids(await run.outbox.claim(receiver, position, nowUs, limit));
+  const settle = (
+    id: string,
+    state: Settlement['state'],
+    changes: Partial<Settlement> = {},
+    nowUs = NOW_US,
+  ) => run.outbox.settle([settlement(id, state, changes)], nowUs);
+  const fails = (id: string, changes: Partial<Settlement> = {}, nowUs = NOW_US) =>
+    settle(id, 'retry', { failed: true, ...changes }, nowUs);
+  const inLane = (id: string, changes: Partial<Delivery> = {}) => delivery(id, { lane: 'l', ...changes });
+  const deliveryOf = async (id: string) => (await run.outbox.find(id))!.delivery;
+  const stateOf = async (id: string) => (await deliveryOf(id)).state;
+  const failing = () => run.outbox.failingIntegrations();
 
   describe('the outbox', () => {
     test('leases what is due once, records the attempt and returns its content', async () => {
-      await run((tx) => tx.outbox.enqueue(notification('n'), [delivery('d', { notificationId: 'n' })]));
-      const claimed = await run((tx) => tx.outbox.claim('ops', 0, NOW_US, 10));
+      await run.outbox.enqueue(notification('n'), [delivery('d', { notificationId: 'n' })]);
+      const claimed = await run.outbox.claim('ops', 0, NOW_US, 10);
       const leased = delivery('d', { notificationId: 'n', state: 'leased', attempts: 1 });
       expect(claimed).toEqual([{ delivery: leased, notification: notification('n') }]);
-      expect(await run((tx) => tx.outbox.find('d'))).toEqual(claimed[0]);
+      expect(await run.outbox.find('d')).toEqual(claimed[0]);
       expect(await claim()).toEqual([]);
-      expect(await run((tx) => tx.outbox.find('unknown'))).toBeUndefined();
+      expect(await run.outbox.find('unknown')).toBeUndefined();
     });
 
     test('knows whether there is an id that begins in the same way', async () => {
@@ -88,200 +99,135 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
     test('remembers which recipients are left, until it is delivered', async () => {
       await enqueue(delivery('d'), delivery('other'));
       const remainingOf = async (id: string) => {
-        const claimed = await run((tx) => tx.outbox.claim('ops', 0, NOW_US, 10));
+        const claimed = await run.outbox.claim('ops', 0, NOW_US, 10);
         return claimed.find((one) => one.delivery.id === id)?.delivery.remaining;
       };
-      const settleWith = (state: Settlement['state'], remaining?: readonly string[]) =>
-        run((tx) =>
-          tx.outbox.settle(
-            [{ id: 'd', state, nextAttemptAtUs: NOW_US, lastError: 'x', ...(remaining && { remaining }) }],
-            NOW_US,
-          ),
-        );
       expect(await remainingOf('d')).toBeUndefined();
-      await settleWith('retry', ['b@x', 'c@x']);
+      await settle('d', 'retry', { remaining: ['b@x', 'c@x'] });
       expect(await remainingOf('d')).toEqual(['b@x', 'c@x']);
       // An attempt that reached nobody says nothing about them.
-      await settleWith('ambiguous');
+      await settle('d', 'ambiguous');
       expect(await remainingOf('d')).toEqual(['b@x', 'c@x']);
-      await settleWith('retry', ['c@x']);
+      await settle('d', 'retry', { remaining: ['c@x'] });
       expect(await remainingOf('d')).toEqual(['c@x']);
-      await settleWith('dead');
-      await run((tx) => tx.outbox.redrive(['d'], NOW_US));
+      await settle('d', 'dead');
+      await run.outbox.redrive(['d'], NOW_US);
       expect(await remainingOf('d')).toEqual(['c@x']);
-      await settleWith('delivered');
-      expect((await run((tx) => tx.outbox.find('d')))?.delivery).not.toHaveProperty('remaining');
-      expect((await run((tx) => tx.outbox.find('other')))?.delivery).not.toHaveProperty('remaining');
+      await settle('d', 'delivered');
+      expect(await deliveryOf('d')).not.toHaveProperty('remaining');
+      expect(await deliveryOf('other')).not.toHaveProperty('remaining');
     });
 
     test('one that leaves its lane continues by itself, and the next has the turn', async () => {
       await enqueue(delivery('first', { lane: 'L' }), delivery('second', { lane: 'L' }));
       expect(await claim()).toEqual(['first']);
-      const retry = {
-        id: 'first',
-        state: 'retry',
-        nextAttemptAtUs: NOW_US,
-        lastError: 'x',
-        failed: true,
-      } as const;
-      await run((tx) => tx.outbox.settle([retry], NOW_US));
+      await fails('first');
       expect(await claim()).toEqual(['first']);
-      await run((tx) => tx.outbox.settle([{ ...retry, leavesLane: true }], NOW_US));
+      await fails('first', { leavesLane: true });
       expect((await claim()).toSorted()).toEqual(['first', 'second']);
-      expect((await run((tx) => tx.outbox.find('first')))?.delivery.lane).toBe('');
+      expect((await deliveryOf('first')).lane).toBe('');
     });
 
     test('remembers how often it was refused in a row, and by whom, until an attempt has another result', async () => {
       await enqueue(delivery('d'));
       const facts = async () => {
-        const { refusals, refusedBy } = (await run((tx) => tx.outbox.find('d')))!.delivery;
+        const { refusals, refusedBy } = await deliveryOf('d');
         return { refusals, refusedBy };
       };
-      const retry = {
-        id: 'd',
-        state: 'retry',
-        nextAttemptAtUs: NOW_US,
-        lastError: 'no',
-        failed: true,
-      } as const;
-      const end = (changes: Partial<Settlement> = {}) =>
-        run((tx) => tx.outbox.settle([{ ...retry, ...changes }], NOW_US));
       const none = { refusals: undefined, refusedBy: undefined };
       const refused = { refusals: 2, refusedBy: 'bob@x: 550 "no"' };
       expect(await facts()).toEqual(none);
 
       await claim();
-      await end(refused);
+      await fails('d', refused);
       expect(await facts()).toEqual(refused);
-      const [claimed] = await run((tx) => tx.outbox.claim('ops', 0, NOW_US, 10));
+      const [claimed] = await run.outbox.claim('ops', 0, NOW_US, 10);
       expect(claimed!.delivery).toMatchObject(refused);
-      await run((tx) => tx.outbox.recoverLeases(NOW_US));
+      await run.outbox.recoverLeases(NOW_US);
       expect(await facts()).toEqual(refused);
 
       await claim();
-      await end();
+      await fails('d');
       expect(await facts()).toEqual(none);
 
       await claim();
-      await end({ ...refused, state: 'dead' });
+      await settle('d', 'dead', { failed: true, ...refused });
       expect(await facts()).toEqual(refused);
-      await run((tx) => tx.outbox.redrive(['d'], NOW_US));
+      await run.outbox.redrive(['d'], NOW_US);
       expect(await facts()).toEqual(none);
 
       await claim();
-      await end(refused);
+      await fails('d', refused);
       await claim();
-      await run((tx) =>
-        tx.outbox.settle([{ id: 'd', state: 'delivered', nextAttemptAtUs: NOW_US, lastError: '' }], NOW_US),
-      );
+      await settle('d', 'delivered');
       expect(await facts()).toEqual(none);
     });
 
     test('holds up no other of its lane while only some recipients are left', async () => {
-      await enqueue(delivery('a', { lane: 'l' }), delivery('b', { lane: 'l' }), delivery('c', { lane: 'l' }));
-      const later = (id: string, remaining?: readonly string[]) =>
-        run((tx) =>
-          tx.outbox.settle(
-            [
-              {
-                id,
-                state: 'retry',
-                nextAttemptAtUs: NOW_US + SECOND_US,
-                lastError: '452',
-                failed: true,
-                ...(remaining && { remaining }),
-              },
-            ],
-            NOW_US,
-          ),
-        );
+      await enqueue(inLane('a'), inLane('b'), inLane('c'));
+      const later = { nextAttemptAtUs: NOW_US + SECOND_US };
       expect(await claim()).toEqual(['a']);
-      await later('a', ['full@x']);
+      await fails('a', { ...later, remaining: ['full@x'] });
       expect(await claim()).toEqual(['b']);
-      await later('b');
+      await fails('b', later);
       expect(await claim()).toEqual([]);
       expect(await claim({ nowUs: NOW_US + SECOND_US })).toEqual(['a', 'b']);
       await settle('a', 'dead');
       await settle('b', 'delivered');
-      await run((tx) => tx.outbox.redrive(['a'], NOW_US));
+      await run.outbox.redrive(['a'], NOW_US);
       expect((await claim()).toSorted()).toEqual(['a', 'c']);
     });
 
     test('counts one accepted for some as accepted, and the failure for the rest not at all', async () => {
       await enqueue(delivery('a'), delivery('b'));
-      const fail = (id: string, remaining?: readonly string[]) => {
-        const settlement = {
-          id,
-          state: 'retry',
-          nextAttemptAtUs: NOW_US,
-          lastError: '452',
-          failed: true,
-        } as const;
-        return run((tx) => tx.outbox.settle([{ ...settlement, ...(remaining && { remaining }) }], NOW_US));
-      };
-      const failing = async () =>
-        (await run((tx) => tx.outbox.failingIntegrations())).map(({ failures }) => failures);
+      const failures = async () => (await failing()).map((one) => one.failures);
       await claim();
-      await fail('b');
-      expect(await failing()).toEqual([1]);
-      await fail('a', ['c@x', 'd@x']);
-      expect(await failing()).toEqual([]);
+      await fails('b');
+      expect(await failures()).toEqual([1]);
+      await fails('a', { remaining: ['c@x', 'd@x'] });
+      expect(await failures()).toEqual([]);
       await claim();
-      await fail('a');
-      expect(await failing()).toEqual([]);
-      await fail('b');
+      await fails('a');
+      expect(await failures()).toEqual([]);
+      await fails('b');
       await claim();
-      await fail('a');
-      expect(await failing()).toEqual([1]);
+      await fails('a');
+      expect(await failures()).toEqual([1]);
       await claim();
-      await fail('a', ['d@x']);
-      expect(await failing()).toEqual([]);
+      await fails('a', { remaining: ['d@x'] });
+      expect(await failures()).toEqual([]);
     });
 
     test('settles many at once, each with its result', async () => {
       await enqueue(delivery('a'), delivery('b'), delivery('c'), delivery('d'));
       await claim();
-      const ended = (id: string, state: Settlement['state'], lastError: string, failed: boolean) => ({
-        id,
-        state,
-        lastError,
-        failed,
-        nextAttemptAtUs: NOW_US + 5,
-      });
-      await run((tx) =>
-        tx.outbox.settle(
-          [
-            ended('a', 'delivered', '', false),
-            ended('b', 'retry', 'HTTP 503', true),
-            ended('c', 'delivered', '', false),
-            ended('d', 'dead', 'HTTP 410', true),
-          ],
-          NOW_US + 1,
-        ),
-      );
-      const stored = await Promise.all(['a', 'b', 'c', 'd'].map((id) => run((tx) => tx.outbox.find(id))));
-      expect(stored.map((one) => [one?.delivery.state, one?.delivery.settledAtUs])).toEqual([
+      const settlements = [
+        settlement('a', 'delivered'),
+        settlement('b', 'retry', { lastError: 'HTTP 503', failed: true }),
+        settlement('c', 'delivered'),
+        settlement('d', 'dead', { lastError: 'HTTP 410', failed: true }),
+      ];
+      await run.outbox.settle(settlements, NOW_US + 1);
+      const stored = await Promise.all(['a', 'b', 'c', 'd'].map(deliveryOf));
+      expect(stored.map((one) => [one.state, one.settledAtUs])).toEqual([
         ['delivered', NOW_US + 1],
         ['retry', 0],
         ['delivered', NOW_US + 1],
         ['dead', NOW_US + 1],
       ]);
       // The delivery accepted before the last one ended the earlier series of failures.
-      expect(await run((tx) => tx.outbox.failingIntegrations())).toMatchObject([
-        { failures: 1, lastError: 'HTTP 410' },
-      ]);
+      expect(await failing()).toMatchObject([{ failures: 1, lastError: 'HTTP 410' }]);
     });
 
     test('returns a refused and an ambiguous one again when its time has come, and counts every attempt', async () => {
       await enqueue(delivery('r'), delivery('x'));
       await claim();
-      await settle('r', 'retry', NOW_US + SECOND_US);
-      await settle('x', 'ambiguous', NOW_US + SECOND_US);
+      await settle('r', 'retry', { nextAttemptAtUs: NOW_US + SECOND_US });
+      await settle('x', 'ambiguous', { nextAttemptAtUs: NOW_US + SECOND_US });
       expect(await claim({ nowUs: NOW_US + SECOND_US - 1 })).toEqual([]);
       expect(await claim({ nowUs: NOW_US + SECOND_US })).toEqual(['r', 'x']);
-      expect(await run((tx) => tx.outbox.find('r'))).toMatchObject({
-        delivery: { state: 'leased', attempts: 2, lastError: 'retry', settledAtUs: 0 },
-      });
+      const returned = { state: 'leased', attempts: 2, lastError: 'retry', settledAtUs: 0 };
+      expect(await deliveryOf('r')).toMatchObject(returned);
     });
 
     test.each(['delivered', 'dead', 'suppressed'] as const)(
@@ -291,57 +237,54 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
         await claim();
         await settle('d', state);
         expect(await claim({ nowUs: NOW_US * 2 })).toEqual([]);
-        expect(await run((tx) => tx.outbox.find('d'))).toMatchObject({
-          delivery: { state, settledAtUs: NOW_US, lastError: state, attempts: 1 },
-        });
+        const ended = { state, settledAtUs: NOW_US, lastError: state, attempts: 1 };
+        expect(await deliveryOf('d')).toMatchObject(ended);
       },
     );
 
     test('queues all deliveries of a notification or none', async () => {
       await enqueue(delivery('taken'));
-      const twice = run((tx) => tx.outbox.enqueue(notification('n'), [delivery('new'), delivery('taken')]));
+      const twice = run.outbox.enqueue(notification('n'), [delivery('new'), delivery('taken')]);
       await expect(twice).rejects.toThrow();
-      expect(await run((tx) => tx.outbox.find('new'))).toBeUndefined();
-      await run((tx) => tx.outbox.enqueue(notification('n2'), []));
+      expect(await run.outbox.find('new')).toBeUndefined();
+      await run.outbox.enqueue(notification('n2'), []);
       expect(await claim()).toEqual(['taken']);
     });
 
     test('keeps every text exactly', async () => {
       for (const [index, text] of HOSTILE_TEXTS.entries()) {
         const one = delivery(`${index}${text}`, { lane: text, lastError: text, receiver: `r${text}` });
-        await run((tx) => tx.outbox.enqueue(notification(text), [one]));
-        expect((await run((tx) => tx.outbox.find(one.id)))?.delivery).toEqual(one);
+        await run.outbox.enqueue(notification(text), [one]);
+        expect((await run.outbox.find(one.id))?.delivery).toEqual(one);
         expect(await claim({ receiver: one.receiver })).toEqual([one.id]);
       }
     });
 
     test('leaves what is in flight when the process ends ambiguous and due at once', async () => {
-      await enqueue(delivery('a', { lane: 'l' }), delivery('b', { lane: 'l' }), delivery('c'), delivery('d'));
+      await enqueue(inLane('a'), inLane('b'), delivery('c'), delivery('d'));
       await claim();
       await settle('d', 'delivered');
-      expect(await run((tx) => tx.outbox.recoverLeases(NOW_US + 5))).toBe(2);
-      expect(await run((tx) => tx.outbox.recoverLeases(NOW_US + 6))).toBe(0);
-      expect(await run((tx) => tx.outbox.find('a'))).toMatchObject({
-        delivery: { state: 'ambiguous', nextAttemptAtUs: NOW_US + 5, attempts: 1 },
-      });
+      expect(await run.outbox.recoverLeases(NOW_US + 5)).toBe(2);
+      expect(await run.outbox.recoverLeases(NOW_US + 6)).toBe(0);
+      const left = { state: 'ambiguous', nextAttemptAtUs: NOW_US + 5, attempts: 1 };
+      expect(await deliveryOf('a')).toMatchObject(left);
       expect(await claim({ nowUs: NOW_US + 4 })).toEqual([]);
       expect(await claim({ nowUs: NOW_US + 5 })).toEqual(['a', 'c']);
     });
   });
 
   describe('among several replicas, the outbox', () => {
-    const claimAs = async (holder: number) =>
-      ids(await run((tx) => tx.outbox.claim('ops', 0, NOW_US, 10, holder)));
+    const claimAs = async (holder: number) => ids(await run.outbox.claim('ops', 0, NOW_US, 10, holder));
 
     test('leaves to others for a while what it has attempted itself, and what nobody has', async () => {
       const claimLeaving = async (holder: number, atUs: number) => {
-        return ids(await run((tx) => tx.outbox.claim('ops', 0, atUs, 10, holder, { leftUs: 5 })));
+        return ids(await run.outbox.claim('ops', 0, atUs, 10, holder, { leftUs: 5 }));
       };
       await enqueue(delivery('a'));
       expect(await claimLeaving(1, NOW_US + 4)).toEqual([]);
       expect(await claimLeaving(1, NOW_US + 5)).toEqual(['a']);
       await settle('a', 'retry');
-      const { nextAttemptAtUs } = (await run((tx) => tx.outbox.find('a')))!.delivery;
+      const { nextAttemptAtUs } = await deliveryOf('a');
       expect(await claimLeaving(1, nextAttemptAtUs + 4)).toEqual([]);
       expect(await claimLeaving(2, nextAttemptAtUs)).toEqual(['a']);
       await settle('a', 'ambiguous');
@@ -353,72 +296,63 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       await enqueue(delivery('a'));
       await claimAs(1);
       await settle('a', 'retry');
-      const { nextAttemptAtUs } = (await run((tx) => tx.outbox.find('a')))!.delivery;
+      const { nextAttemptAtUs } = await deliveryOf('a');
       await enqueue(delivery('b'));
-      const claim = (isFresh: boolean) =>
-        run((tx) => tx.outbox.claim('ops', 0, nextAttemptAtUs, 10, 1, { isFresh }));
+      const claim = (isFresh: boolean) => run.outbox.claim('ops', 0, nextAttemptAtUs, 10, 1, { isFresh });
       expect(ids(await claim(true))).toEqual(['b']);
       expect(ids(await claim(false))).toEqual(['a']);
     });
 
     test('leaves what living replicas hold in flight', async () => {
-      await enqueue(delivery('a', { lane: 'l' }), delivery('b', { lane: 'l' }));
+      await enqueue(inLane('a'), inLane('b'));
       expect(await claimAs(1)).toEqual(['a']);
       await enqueue(delivery('c'));
       expect(await claimAs(2)).toEqual(['c']);
-      expect(await run((tx) => tx.outbox.recoverLeases(NOW_US, [1, 2]))).toBe(0);
-      expect(await run((tx) => tx.outbox.recoverLeases(NOW_US, [2]))).toBe(1);
+      expect(await run.outbox.recoverLeases(NOW_US, [1, 2])).toBe(0);
+      expect(await run.outbox.recoverLeases(NOW_US, [2])).toBe(1);
       expect([await stateOf('a'), await stateOf('c')]).toEqual(['ambiguous', 'leased']);
       // The next one in its lane waits for the next attempt.
       expect(await claimAs(2)).toEqual(['a']);
     });
 
     test('ignores the result of an attempt after which another was begun', async () => {
-      const end = (id: string, state: Settlement['state'], attempt: number) =>
-        run((tx) =>
-          tx.outbox.settle([{ id, state, attempt, nextAttemptAtUs: NOW_US, lastError: '' }], NOW_US),
-        );
       await enqueue(delivery('a'), delivery('b'));
       await claimAs(1);
-      await run((tx) => tx.outbox.recoverLeases(NOW_US, []));
+      await run.outbox.recoverLeases(NOW_US, []);
       // Nobody attempts it any more, because its outcome is now known.
-      await end('b', 'delivered', 1);
+      await settle('b', 'delivered', { attempt: 1 });
       expect(await stateOf('b')).toBe('delivered');
       expect(await claimAs(2)).toEqual(['a']);
-      await end('a', 'retry', 1);
+      await settle('a', 'retry', { attempt: 1 });
       expect(await stateOf('a')).toBe('leased');
-      await end('a', 'delivered', 1);
+      await settle('a', 'delivered', { attempt: 1 });
       expect(await stateOf('a')).toBe('leased');
-      await end('a', 'delivered', 2);
+      await settle('a', 'delivered', { attempt: 2 });
       expect(await stateOf('a')).toBe('delivered');
     });
 
     test('uses the result of an earlier attempt once no other is in flight', async () => {
-      const end = (id: string, state: Settlement['state'], attempt: number, nextAttemptAtUs: number) =>
-        run((tx) => tx.outbox.settle([{ id, state, attempt, nextAttemptAtUs, lastError: '' }], NOW_US));
-      const nextOf = async (id: string) => (await run((tx) => tx.outbox.find(id)))!.delivery.nextAttemptAtUs;
       await enqueue(delivery('a'));
       await claimAs(1);
-      await run((tx) => tx.outbox.recoverLeases(NOW_US, []));
+      await run.outbox.recoverLeases(NOW_US, []);
       await claimAs(2);
-      await end('a', 'retry', 2, NOW_US + 8);
+      await settle('a', 'retry', { attempt: 2, nextAttemptAtUs: NOW_US + 8 });
       // The receiver asked the first one to wait longer; a shorter wait changes nothing.
-      await end('a', 'retry', 1, NOW_US + 20);
-      expect(await nextOf('a')).toBe(NOW_US + 20);
-      await end('a', 'ambiguous', 1, NOW_US + 10);
-      expect(await nextOf('a')).toBe(NOW_US + 20);
-      await end('a', 'dead', 1, NOW_US);
+      await settle('a', 'retry', { attempt: 1, nextAttemptAtUs: NOW_US + 20 });
+      expect((await deliveryOf('a')).nextAttemptAtUs).toBe(NOW_US + 20);
+      await settle('a', 'ambiguous', { attempt: 1, nextAttemptAtUs: NOW_US + 10 });
+      expect((await deliveryOf('a')).nextAttemptAtUs).toBe(NOW_US + 20);
+      await settle('a', 'dead', { attempt: 1 });
       expect(await stateOf('a')).toBe('ambiguous');
-      await end('a', 'delivered', 1, NOW_US);
+      await settle('a', 'delivered', { attempt: 1 });
       expect(await stateOf('a')).toBe('delivered');
-      await end('a', 'retry', 1, NOW_US);
+      await settle('a', 'retry', { attempt: 1 });
       expect(await stateOf('a')).toBe('delivered');
     });
   });
 
   describe('the id that a service gives a message', () => {
     test('is known to later ones in its lane, only to this integration', async () => {
-      const inLane = (id: string, changes: Partial<Delivery> = {}) => delivery(id, { lane: 'l', ...changes });
       await enqueue(
         inLane('a'),
         inLane('b'),
@@ -428,25 +362,11 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
         inLane('mail', { position: 1 }),
       );
       const claimed = async (position = 0) =>
-        (await run((tx) => tx.outbox.claim('ops', position, NOW_US, 10))).map(({ delivery: one }) => [
+        (await run.outbox.claim('ops', position, NOW_US, 10)).map(({ delivery: one }) => [
           one.id,
           one.reference,
         ]);
-      const accept = (id: string, reference?: string) =>
-        run((tx) =>
-          tx.outbox.settle(
-            [
-              {
-                id,
-                state: 'delivered',
-                nextAttemptAtUs: NOW_US,
-                lastError: '',
-                ...(reference && { reference }),
-              },
-            ],
-            NOW_US,
-          ),
-        );
+      const accept = (id: string, reference: string) => settle(id, 'delivered', { reference });
       expect(await claimed()).toEqual([
         ['a', undefined],
         ['elsewhere', undefined],
@@ -467,8 +387,6 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
   });
 
   describe('a lane', () => {
-    const inLane = (id: string, changes: Partial<Delivery> = {}) => delivery(id, { lane: 'l', ...changes });
-
     test('returns one at a time, in the order of creation', async () => {
       await enqueue(
         inLane('1', { nextAttemptAtUs: NOW_US }),
@@ -491,11 +409,11 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
     test('waits for one that is to be retried', async () => {
       await enqueue(inLane('1'), inLane('2'));
       await claim();
-      await settle('1', 'retry', NOW_US + SECOND_US);
+      await settle('1', 'retry', { nextAttemptAtUs: NOW_US + SECOND_US });
       expect(await claim()).toEqual([]);
-      expect(await run((tx) => tx.outbox.due(NOW_US))).toEqual({ due: [], nextAtUs: NOW_US + SECOND_US });
+      expect(await run.outbox.due(NOW_US)).toEqual({ due: [], nextAtUs: NOW_US + SECOND_US });
       expect(await claim({ nowUs: NOW_US + SECOND_US })).toEqual(['1']);
-      await settle('1', 'ambiguous', NOW_US);
+      await settle('1', 'ambiguous');
       expect(await claim()).toEqual(['1']);
     });
 
@@ -527,7 +445,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       await settle('1', 'dead');
       await claim();
       await settle('1', 'retry');
-      expect(await run((tx) => tx.outbox.recoverLeases(NOW_US))).toBe(1);
+      expect(await run.outbox.recoverLeases(NOW_US)).toBe(1);
       for (const id of ['1', '2', '3']) {
         expect(await claim()).toEqual([id]);
         await settle(id, 'delivered');
@@ -572,13 +490,13 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
         lane('of mail', { position: 1 }),
         lane('queued', { receiver: 'pager' }),
       ];
-      expect(await run((tx) => tx.outbox.unsettledLanes(all))).toEqual([
+      expect(await run.outbox.unsettledLanes(all)).toEqual([
         lane('retried'),
         lane('leased'),
         lane('queued'),
         lane('of mail', { position: 1 }),
       ]);
-      expect(await run((tx) => tx.outbox.unsettledLanes([]))).toEqual([]);
+      expect(await run.outbox.unsettledLanes([])).toEqual([]);
     });
 
     test('can be asked for those that list one of some alerts', async () => {
@@ -587,8 +505,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
         await tx.outbox.enqueue(groupNotification('of-a'), [delivery('1', { lane: 'l' })]);
         await tx.outbox.enqueue(notification('of-none'), [delivery('2', { lane: 'm' })]);
       });
-      const listing = (...alertIds: string[]) =>
-        run((tx) => tx.outbox.unsettledLanes([lane('m'), lane('l')], alertIds));
+      const listing = (...alertIds: string[]) => run.outbox.unsettledLanes([lane('m'), lane('l')], alertIds);
       expect(await listing('b', 'a')).toEqual([lane('l')]);
       expect(await listing('b', 'unknown')).toEqual([]);
       expect(await listing()).toEqual([]);
@@ -606,8 +523,8 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
         delivery('mail', { lane: 'a', position: 1 }),
       );
       expect(await claim({ limit: 1 })).toEqual(['1']);
-      await run((tx) => tx.outbox.joinLanes([lane('a'), lane('b')], 'c'));
-      await run((tx) => tx.outbox.joinLanes([], 'c'));
+      await run.outbox.joinLanes([lane('a'), lane('b')], 'c');
+      await run.outbox.joinLanes([], 'c');
       // What is in flight keeps the turn, and what was first in its lane loses it.
       expect(await claim()).toEqual([]);
       await settle('1', 'retry');
@@ -617,30 +534,29 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
         await settle(id, 'delivered');
       }
       expect(await claim()).toEqual([]);
-      expect((await run((tx) => tx.outbox.find('4')))?.delivery.lane).toBe('c');
+      expect((await deliveryOf('4')).lane).toBe('c');
     });
 
     test('that are joined leave what is settled where it was', async () => {
       await enqueue(delivery('1', { lane: 'a' }), delivery('2', { lane: 'a' }));
       await claim();
       await settle('1', 'dead');
-      await run((tx) => tx.outbox.joinLanes([lane('a')], 'c'));
-      expect((await run((tx) => tx.outbox.find('1')))?.delivery.lane).toBe('a');
+      await run.outbox.joinLanes([lane('a')], 'c');
+      expect((await deliveryOf('1')).lane).toBe('a');
       expect(await claim()).toEqual(['2']);
     });
   });
 
   describe('a dead delivery', () => {
     test('is queued again as if new, in its lane, and nothing else is', async () => {
-      const inLane = (id: string) => delivery(id, { lane: 'l', attempts: 7, fallbackAtUs: NOW_US + 9 });
-      await enqueue(inLane('1'), inLane('2'), delivery('well'));
+      const tried = { attempts: 7, fallbackAtUs: NOW_US + 9 };
+      await enqueue(inLane('1', tried), inLane('2', tried), delivery('well'));
       await claim();
       await settle('1', 'dead');
       await settle('well', 'delivered');
       const laterUs = NOW_US + 100 * SECOND_US;
-      expect(await run((tx) => tx.outbox.redrive(['1', 'well', 'unknown', '2'], laterUs))).toEqual(['1']);
-      const { delivery: again } = (await run((tx) => tx.outbox.find('1')))!;
-      expect(again).toMatchObject({
+      expect(await run.outbox.redrive(['1', 'well', 'unknown', '2'], laterUs)).toEqual(['1']);
+      expect(await deliveryOf('1')).toMatchObject({
         state: 'pending',
         attempts: 0,
         createdAtUs: laterUs,
@@ -651,60 +567,58 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       expect(await claim({ nowUs: laterUs })).toEqual(['1']);
       await settle('1', 'delivered');
       expect(await claim({ nowUs: laterUs })).toEqual(['2']);
-      expect(await run((tx) => tx.outbox.redrive(['1'], laterUs))).toEqual([]);
+      expect(await run.outbox.redrive(['1'], laterUs)).toEqual([]);
     });
   });
 
   describe('a fallback', () => {
     const FIVE_US = 300 * SECOND_US;
     const withFallback = (id: string) => delivery(id, { fallbackAtUs: NOW_US + FIVE_US });
-    const fails = (id: string, state: 'retry' | 'ambiguous' | 'dead' = 'retry') =>
-      run((tx) =>
-        tx.outbox.settle([{ id, state, nextAttemptAtUs: NOW_US, lastError: 'no', failed: true }], NOW_US + 1),
-      );
-    const taken = async (nowUs: number) => ids(await run((tx) => tx.outbox.takeFallbacks(nowUs, 10)));
+    const failsLater = (id: string, state: Settlement['state'] = 'retry') =>
+      settle(id, state, { failed: true }, NOW_US + 1);
+    const taken = async (nowUs: number) => ids(await run.outbox.takeFallbacks(nowUs, 10));
 
-    const fallbackUs = async () => (await run((tx) => tx.groups.work(NOW_US, 'DeliveryFailing'))).fallbackUs;
+    const fallbackUs = async () => (await run.groups.work(NOW_US, 'DeliveryFailing')).fallbackUs;
 
     test('is given once what was not accepted in time, attempted or not', async () => {
       await enqueue(withFallback('a'), withFallback('b'), delivery('without'));
       await claim({ limit: 1 });
-      await fails('a');
+      await failsLater('a');
       expect(await taken(NOW_US + FIVE_US - 1)).toEqual([]);
       expect(await fallbackUs()).toBe(NOW_US + FIVE_US);
       expect(await taken(NOW_US + FIVE_US)).toEqual(['a', 'b']);
       expect(await taken(NOW_US * 2)).toEqual([]);
       expect(await fallbackUs()).toBeNull();
-      expect((await run((tx) => tx.outbox.find('a')))?.delivery).not.toHaveProperty('fallbackAtUs');
+      expect(await deliveryOf('a')).not.toHaveProperty('fallbackAtUs');
     });
 
     test('is given at once what failed three times, or is dead', async () => {
       await enqueue(withFallback('a'), withFallback('b'));
       await claim({ limit: 1 });
-      await fails('a');
+      await failsLater('a');
       await claim({ limit: 1 });
-      await fails('a', 'ambiguous');
+      await failsLater('a', 'ambiguous');
       expect(await taken(NOW_US + 1)).toEqual([]);
       await claim({ limit: 1 });
-      await fails('a');
+      await failsLater('a');
       expect(await taken(NOW_US)).toEqual([]);
       expect(await taken(NOW_US + 1)).toEqual(['a']);
       await claim();
-      await fails('b', 'dead');
+      await failsLater('b', 'dead');
       expect(await taken(NOW_US + 1)).toEqual(['b']);
     });
 
     test('is not given at once what failed twice and was interrupted once', async () => {
       await enqueue(withFallback('a'));
       await claim({ limit: 1 });
-      await run((tx) => tx.outbox.recoverLeases(NOW_US));
+      await run.outbox.recoverLeases(NOW_US);
       for (let tries = 0; tries < 2; tries += 1) {
         await claim({ limit: 1 });
-        await fails('a');
+        await failsLater('a');
       }
       expect(await taken(NOW_US + 1)).toEqual([]);
       await claim({ limit: 1 });
-      await fails('a');
+      await failsLater('a');
       expect(await taken(NOW_US + 1)).toEqual(['a']);
     });
 
@@ -724,19 +638,14 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
 
   describe("an integration's health", () => {
     test('counts the attempts that failed since something was accepted', async () => {
-      const failing = () => run((tx) => tx.outbox.failingIntegrations());
-      const fails = (id: string, lastError: string, nowUs: number) =>
-        run((tx) =>
-          tx.outbox.settle([{ id, state: 'retry', nextAttemptAtUs: NOW_US, lastError, failed: true }], nowUs),
-        );
       await enqueue(delivery('a'), delivery('b', { position: 1, integration: 'email' }), delivery('c'));
       expect(await failing()).toEqual([]);
       await claim({ limit: 1 });
       await settle('a', 'retry');
       expect(await failing()).toEqual([]);
-      await fails('a', 'first', NOW_US + 5);
-      await fails('a', 'second', NOW_US + 9);
-      await fails('b', 'other', NOW_US + 9);
+      await fails('a', { lastError: 'first' }, NOW_US + 5);
+      await fails('a', { lastError: 'second' }, NOW_US + 9);
+      await fails('b', { lastError: 'other' }, NOW_US + 9);
       const web = { receiver: 'ops', integration: 'webhook', position: 0 };
       const mail = { receiver: 'ops', integration: 'email', position: 1 };
       const other = { ...mail, failures: 1, sinceUs: NOW_US + 9, lastError: 'other' };
@@ -753,16 +662,10 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       await enqueue(delivery('a'), delivery('b'), delivery('mail', { position: 1 }), delivery('asked'));
       await claim();
       await claim({ position: 1 });
-      const retry = (id: string, changes: Partial<Settlement> = {}): Settlement => ({
-        id,
-        state: 'retry',
-        nextAttemptAtUs: hourUs,
-        lastError: 'x',
-        failed: true,
-        ...changes,
-      });
-      const settled = [retry('asked', { notBeforeUs: hourUs }), retry('a'), retry('b'), retry('mail')];
-      await run((tx) => tx.outbox.settle(settled, NOW_US));
+      const failed = { nextAttemptAtUs: hourUs, failed: true };
+      const settled = ['a', 'b', 'mail'].map((id) => settlement(id, 'retry', failed));
+      const asked = settlement('asked', 'retry', { ...failed, notBeforeUs: hourUs });
+      await run.outbox.settle([asked, ...settled], NOW_US);
       const soonUs = NOW_US + 60 * SECOND_US;
       expect(await claim({ nowUs: soonUs - 1 })).toEqual([]);
       expect(await claim({ nowUs: soonUs })).toEqual(['a']);
@@ -786,21 +689,20 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       await claim();
       await claim({ position: 1 });
       await claim({ receiver: 'pager' });
-      const settleAt = (nowUs: number, ...settlements: readonly Settlement[]) =>
-        run((tx) => tx.outbox.settle(settlements, nowUs));
-      const failed = { state: 'retry', nextAttemptAtUs: hourUs, lastError: 'x', failed: true } as const;
-      const delivered = { state: 'delivered', nextAttemptAtUs: NOW_US, lastError: '' } as const;
-      await settleAt(
-        NOW_US,
-        { ...failed, id: 'probe', nextAttemptAtUs: NOW_US },
-        { ...failed, id: 'down' },
-        { ...failed, id: 'asked', notBeforeUs: askedUs },
-        { ...failed, id: 'partly', remaining: ['b@x'], failed: false },
-        { ...failed, id: 'probe', nextAttemptAtUs: NOW_US + minuteUs },
-        ...['mail', 'other'].map((id) => ({ ...failed, id, notBeforeUs: hourUs })),
-      );
+      const failed = (id: string, changes: Partial<Settlement> = {}) =>
+        settlement(id, 'retry', { nextAttemptAtUs: hourUs, failed: true, ...changes });
+      const settled = [
+        failed('probe', { nextAttemptAtUs: NOW_US }),
+        failed('down'),
+        failed('asked', { notBeforeUs: askedUs }),
+        failed('partly', { remaining: ['b@x'], failed: false }),
+        failed('probe', { nextAttemptAtUs: NOW_US + minuteUs }),
+        failed('mail', { notBeforeUs: hourUs }),
+        failed('other', { notBeforeUs: hourUs }),
+      ];
+      await run.outbox.settle(settled, NOW_US);
       expect(await claim({ nowUs: NOW_US + minuteUs })).toEqual(['probe']);
-      await settleAt(NOW_US + minuteUs, { ...delivered, id: 'probe' });
+      await settle('probe', 'delivered', {}, NOW_US + minuteUs);
       expect((await claim({ nowUs: NOW_US + minuteUs })).toSorted()).toEqual(['down', 'partly']);
       expect(await claim({ nowUs: askedUs - 1 })).toEqual([]);
       expect(await claim({ nowUs: askedUs })).toEqual(['asked']);
@@ -812,43 +714,28 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       const hourUs = NOW_US + 3_600 * SECOND_US;
       await enqueue(delivery('a'), delivery('b'), delivery('c'));
       await claim();
-      const failed = { state: 'retry', lastError: 'x', failed: true } as const;
-      await run((tx) =>
-        tx.outbox.settle(
-          [
-            { ...failed, id: 'c', nextAttemptAtUs: NOW_US + SECOND_US },
-            { ...failed, id: 'a', nextAttemptAtUs: hourUs },
-          ],
-          NOW_US,
-        ),
-      );
-      await run((tx) =>
-        tx.outbox.settle(
-          [{ id: 'b', state: 'delivered', nextAttemptAtUs: NOW_US, lastError: '' }],
-          NOW_US + 59 * SECOND_US,
-        ),
-      );
+      await fails('c', { nextAttemptAtUs: NOW_US + SECOND_US });
+      await fails('a', { nextAttemptAtUs: hourUs });
+      await settle('b', 'delivered', {}, NOW_US + 59 * SECOND_US);
       expect(await claim({ nowUs: hourUs - 1 })).toEqual(['c']);
     });
 
     test('ends with an integration that is no longer configured', async () => {
-      const failing = async () => (await run((tx) => tx.outbox.failingIntegrations())).length;
-      const ended = { id: 'a', nextAttemptAtUs: NOW_US, lastError: 'x' } as const;
       await enqueue(delivery('a'));
       await claim();
-      await run((tx) => tx.outbox.settle([{ ...ended, state: 'retry', failed: true }], NOW_US));
-      expect(await failing()).toBe(1);
+      await fails('a');
+      expect(await failing()).toHaveLength(1);
       await claim();
-      await run((tx) => tx.outbox.settle([{ ...ended, state: 'suppressed' }], NOW_US));
-      expect(await failing()).toBe(1);
-      await run((tx) => tx.outbox.settle([{ ...ended, state: 'suppressed', isGone: true }], NOW_US));
-      expect(await failing()).toBe(0);
+      await settle('a', 'suppressed');
+      expect(await failing()).toHaveLength(1);
+      await settle('a', 'suppressed', { isGone: true });
+      expect(await failing()).toEqual([]);
     });
   });
 
   describe('looking at the outbox', () => {
     test('says which integrations have something due and when the next thing is', async () => {
-      const due = (nowUs = NOW_US) => run((tx) => tx.outbox.due(nowUs));
+      const due = (nowUs = NOW_US) => run.outbox.due(nowUs);
       expect(await due()).toEqual({ due: [] });
       await enqueue(
         delivery('a'),
@@ -889,7 +776,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       await settle('1', 'delivered');
       await settle('3', 'dead');
       const list = async (query: { state?: Delivery['state']; receiver?: string; limit?: number }) =>
-        (await run((tx) => tx.outbox.list({ limit: 10, ...query }))).map((one) => one.id);
+        (await run.outbox.list({ limit: 10, ...query })).map((one) => one.id);
       expect(await list({})).toEqual(['5', '4', '3', '2', '1']);
       expect(await list({ limit: 2 })).toEqual(['5', '4']);
       expect(await list({ receiver: 'pager' })).toEqual(['2']);
@@ -899,7 +786,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       expect(await list({ state: 'delivered', receiver: 'pager' })).toEqual([]);
       expect(await list({ state: 'dead' })).toEqual(['3']);
       expect(await list({ state: 'leased' })).toEqual(['4']);
-      expect((await run((tx) => tx.outbox.list({ limit: 1, state: 'leased' })))[0]).toEqual(
+      expect((await run.outbox.list({ limit: 1, state: 'leased' }))[0]).toEqual(
         delivery('4', { state: 'leased', attempts: 1 }),
       );
     });
@@ -907,7 +794,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
     test('counts deliveries by receiver and state, through every change', async () => {
       const counts = async () =>
         Object.fromEntries(
-          (await run((tx) => tx.outbox.count())).map((one) => [`${one.receiver} ${one.state}`, one.count]),
+          (await run.outbox.count()).map((one) => [`${one.receiver} ${one.state}`, one.count]),
         );
       expect(await counts()).toEqual({});
       await enqueue(
@@ -925,7 +812,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
         'ops suppressed': 1,
         'pager pending': 1,
       });
-      await run((tx) => tx.outbox.recoverLeases(NOW_US));
+      await run.outbox.recoverLeases(NOW_US);
       await settle('unknown', 'dead');
       const failed = run(async (tx) => {
         await tx.outbox.enqueue(notification('n'), [delivery('undone')]);

@@ -1,25 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { FlightTail } from '../../../src/domain/alert/fact.ts';
-import type { BirdRecord } from '../../../src/store/sql/watched/nests-and-birds.ts';
 import type { Transaction } from '../../../src/store/store.ts';
-import { alert, event, flight, NOW_US, SECOND_US } from './sample-records.ts';
-import type { Run } from './subject.ts';
+import type { Run } from '../run-in.ts';
+import { alert, bird, event, flight, insert, NOW_US, nest, SECOND_US } from './sample-records.ts';
 
 const MINUTE_US = 60 * SECOND_US;
 
-function bird(birdId: string, changes: Partial<BirdRecord> = {}): BirdRecord {
-  return {
-    region: 'eu',
-    birdId,
-    nestId: '682',
-    name: `Bird ${birdId}`,
-    status: 'active',
-    triggerType: 'scheduled',
-    present: true,
-    statusSinceUs: NOW_US,
-    ...changes,
-  };
-}
+const MARKETING = nest('682', 'Marketing');
+const PLACE = { region: 'eu', nestId: '682', nest: 'Marketing', birdId: '1', bird: 'Bird 1' };
 
 const openFlightsOf = async (tx: Transaction, birdId: string) =>
   (await tx.streams.open('eu', 'flight', birdId)).stream;
@@ -29,7 +17,7 @@ export function describeOverdue(run: Run): void {
     test('open Flights are judged when they are old enough, the oldest first, with their place', async () => {
       const found = await run(async (tx) => {
         const stream = await openFlightsOf(tx, '1');
-        await tx.inventory.putNests([{ region: 'eu', nestId: '682', name: 'Marketing', present: true }]);
+        await tx.inventory.putNests([MARKETING]);
         await tx.inventory.putBirds([bird('1')]);
         await tx.flights.put([
           flight('young', { stream }),
@@ -43,9 +31,9 @@ export function describeOverdue(run: Run): void {
       expect(found.map((one) => one.flightId)).toEqual(['older', 'old']);
       expect(found[0]).toMatchObject({
         startedAtUs: NOW_US - 2 * MINUTE_US,
-        place: { region: 'eu', nestId: '682', nest: 'Marketing', birdId: '1', bird: 'Bird 1' },
+        place: PLACE,
       });
-      expect(await run((tx) => tx.overdue.flights(NOW_US, NOW_US, 1))).toHaveLength(1);
+      expect(await run.overdue.flights(NOW_US, NOW_US, 1)).toHaveLength(1);
     });
 
     test('a Flight of a Bird that the inventory does not know has no names', async () => {
@@ -60,25 +48,19 @@ export function describeOverdue(run: Run): void {
       const half = (at: number) => (Math.floor(NOW_US / 1_800_000_000) + at) * 1_800_000_000;
       const missed = (nestId: string, atUs: number) => ({ region: 'eu', nestId, atUs });
       await run(async (tx) => {
-        await tx.overdue.countMissed([
-          missed('682', half(0)),
-          missed('682', half(1) - 1),
-          missed('682', half(1)),
-        ]);
-        await tx.overdue.countMissed([
-          missed('682', half(0) + 1),
-          missed('7', half(0)),
-          missed('7', half(-1)),
-        ]);
+        const first = [half(0), half(1) - 1, half(1)].map((atUs) => missed('682', atUs));
+        await tx.overdue.countMissed(first);
+        const second = [missed('682', half(0) + 1), missed('7', half(0)), missed('7', half(-1))];
+        await tx.overdue.countMissed(second);
         await tx.overdue.countMissed([{ ...missed('682', half(0)), region: 'us' }]);
       });
-      expect(await run((tx) => tx.overdue.missedSince('eu', half(0) + 1))).toEqual([
+      expect(await run.overdue.missedSince('eu', half(0) + 1)).toEqual([
         { nestId: '682', sinceUs: half(0), missed: 3 },
         { nestId: '7', sinceUs: half(0), missed: 1 },
         { nestId: '682', sinceUs: half(1), missed: 1 },
       ]);
-      await run((tx) => tx.upkeep.prune(half(1), 100));
-      expect(await run((tx) => tx.overdue.missedSince('eu', 0))).toEqual([
+      await run.upkeep.prune(half(1), 100);
+      expect(await run.overdue.missedSince('eu', 0)).toEqual([
         { nestId: '682', sinceUs: half(1), missed: 1 },
       ]);
     });
@@ -106,7 +88,7 @@ export function describeOverdue(run: Run): void {
 
     test('existing Birds are judged, whatever their status, with their last start', async () => {
       const found = await run(async (tx) => {
-        await tx.inventory.putNests([{ region: 'eu', nestId: '682', name: 'Marketing', present: true }]);
+        await tx.inventory.putNests([MARKETING]);
         await tx.inventory.putBirds([
           bird('1'),
           bird('2', { status: 'suspended' }),
@@ -120,7 +102,7 @@ export function describeOverdue(run: Run): void {
       });
       expect(found.toSorted((a, b) => (a.place.birdId < b.place.birdId ? -1 : 1))).toEqual([
         {
-          place: { region: 'eu', nestId: '682', nest: 'Marketing', birdId: '1', bird: 'Bird 1' },
+          place: PLACE,
           status: 'active',
           deadlineUs: 0,
           countedUs: 0,
@@ -143,7 +125,7 @@ export function describeOverdue(run: Run): void {
     });
 
     test('the earliest judgement is known, of Birds and of Flights that are old enough', async () => {
-      const next = (leastMs: number) => run((tx) => tx.overdue.nextUs(leastMs));
+      const next = (leastMs: number) => run.overdue.nextUs(leastMs);
       expect(await next(0)).toBeNull();
       const stream = await run(async (tx) => {
         await tx.inventory.putBirds([bird('1'), bird('2', { present: false })]);
@@ -153,16 +135,10 @@ export function describeOverdue(run: Run): void {
         return openFlightsOf(tx, '1');
       });
       expect(await next(0)).toBe(NOW_US + 9 * MINUTE_US);
-      await run((tx) => tx.flights.put([flight('a', { stream }), flight('b', { stream, open: false })]));
+      await run.flights.put([flight('a', { stream }), flight('b', { stream, open: false })]);
       expect(await next(60_000)).toBe(NOW_US + MINUTE_US);
-      const judged = {
-        stream,
-        flightId: 'a',
-        startedAtUs: NOW_US,
-        nextUs: NOW_US + 2 * MINUTE_US,
-        logDueUs: 0,
-      };
-      await run((tx) => tx.overdue.judgeFlights([judged]));
+      const judged = { stream, flightId: 'a', startedAtUs: NOW_US, logDueUs: 0 };
+      await run.overdue.judgeFlights([{ ...judged, nextUs: NOW_US + 2 * MINUTE_US }]);
       expect(await next(60_000)).toBe(NOW_US + 2 * MINUTE_US);
       expect(await next(600_000)).toBe(NOW_US + 9 * MINUTE_US);
     });
@@ -178,24 +154,18 @@ export function describeOverdue(run: Run): void {
       });
       expect(await ids(nextUs - 1)).toEqual([]);
       expect(await ids(nextUs)).toEqual(['1']);
-      await run((tx) => tx.inventory.putBirds([bird('1', { status: 'suspended' })]));
-      await run((tx) => tx.inventory.putBirds([bird('1')]));
+      await run.inventory.putBirds([bird('1', { status: 'suspended' })]);
+      await run.inventory.putBirds([bird('1')]);
       expect(await ids(NOW_US)).toEqual(['1']);
     });
 
     test('one Bird is found, and those with a deadline that was judged', async () => {
       const found = await run(async (tx) => {
-        await tx.inventory.putNests([{ region: 'eu', nestId: '682', name: 'Marketing', present: true }]);
+        await tx.inventory.putNests([MARKETING]);
         await tx.inventory.putBirds([bird('1'), bird('2'), bird('3', { present: false })]);
-        await tx.overdue.judgeBirds(
-          ['1', '2', '3'].map((birdId) => ({
-            region: 'eu',
-            birdId,
-            nextUs: 9,
-            deadlineUs: 6 + Number(birdId),
-            countedUs: 0,
-          })),
-        );
+        const judged = { region: 'eu', nextUs: 9, countedUs: 0 };
+        const judgements = [1, 2, 3].map((id) => ({ ...judged, birdId: `${id}`, deadlineUs: 6 + id }));
+        await tx.overdue.judgeBirds(judgements);
         return {
           one: await tx.overdue.bird('eu', '3'),
           none: await tx.overdue.bird('us', '3'),
@@ -319,14 +289,9 @@ export function describeOverdue(run: Run): void {
     });
 
     test('Flights that landed are those that succeeded and whose end is known', async () => {
+      const landed = { open: false, status: 'succeeded', ends: 1 };
       const ended = (id: string, seconds: number, changes = {}) =>
-        flight(id, {
-          open: false,
-          status: 'succeeded',
-          ends: 1,
-          endedAtUs: NOW_US + seconds * SECOND_US,
-          ...changes,
-        });
+        flight(id, { ...landed, endedAtUs: NOW_US + seconds * SECOND_US, ...changes });
       const { endedAtUs: _unknown, ...undated } = ended('c', 1);
       const found = await run(async (tx) => {
         await tx.flights.put([
@@ -364,13 +329,13 @@ export function describeOverdue(run: Run): void {
       const ended = (id: string, minutes: number, type: string) =>
         event(id, { feed: 'flight', type, occurredAtUs: NOW_US + minutes * MINUTE_US, birdId: '1' });
       const found = await run(async (tx) => {
-        const stream = await openFlightsOf(tx, '1');
-        await tx.events.insert(stream, [
+        const ends = [
           ended('a/failed', 1, 'flight.failed'),
           ended('b/succeeded', 3, 'flight.succeeded'),
           ended('c/cancelled', 4, 'flight.cancelled'),
           ended('d/failed', 2, 'flight.failed'),
-        ]);
+        ];
+        const stream = await insert(tx, ends, '1');
         return tx.flights.latestEnds(stream, 2);
       });
       expect(found).toEqual([
@@ -380,24 +345,16 @@ export function describeOverdue(run: Run): void {
     });
 
     test("the outcomes of a Bird's last Flights come oldest first, without those of other Birds", async () => {
-      const ended = (birdId: string, minutes: number, outcome: string) =>
-        event(`${birdId}-${minutes}/${outcome}`, {
-          feed: 'flight',
-          type: `flight.${outcome}`,
-          occurredAtUs: NOW_US + minutes * MINUTE_US,
-          birdId,
-        });
+      const ended = (birdId: string, minutes: number, outcome: string) => {
+        const about = { feed: 'flight', type: `flight.${outcome}`, birdId } as const;
+        return event(`${minutes}/${outcome}`, { ...about, occurredAtUs: NOW_US + minutes * MINUTE_US });
+      };
       await run(async (tx) => {
-        await tx.events.insert(await openFlightsOf(tx, '1'), [
-          ended('1', 1, 'failed'),
-          ended('1', 3, 'succeeded'),
-          ended('1', 4, 'cancelled'),
-          ended('1', 2, 'failed'),
-        ]);
-        await tx.events.insert(await openFlightsOf(tx, '2'), [ended('2', 5, 'failed')]);
+        const ends = [ended('1', 1, 'failed'), ended('1', 3, 'succeeded'), ended('1', 4, 'cancelled')];
+        await insert(tx, [...ends, ended('1', 2, 'failed')], '1');
+        await insert(tx, [ended('2', 5, 'failed')], '2');
       });
-      const last = (birdId: string, limit: number) =>
-        run((tx) => tx.flights.lastOutcomes('eu', birdId, limit));
+      const last = (birdId: string, limit: number) => run.flights.lastOutcomes('eu', birdId, limit);
       expect(await last('1', 3)).toEqual(['failed', 'succeeded', 'cancelled']);
       expect(await last('1', 10)).toHaveLength(4);
       expect(await last('3', 10)).toEqual([]);

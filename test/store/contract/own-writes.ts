@@ -1,8 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import type { Suppression } from '../../../src/domain/muting/suppression.ts';
 import type { Transaction } from '../../../src/store/store.ts';
-import { alert, delivery, event, group, groupNotification, member, NOW_US } from './sample-records.ts';
-import type { Run } from './subject.ts';
+import type { Run } from '../run-in.ts';
+import {
+  alert,
+  delivery,
+  event,
+  group,
+  groupNotification,
+  insert,
+  member,
+  NOW_US,
+} from './sample-records.ts';
 
 const suppression = (alertId: string): Suppression => ({
   ...{ alertId, afterSeq: 0, lastSeq: 1, groupKey: 'g', receiver: 'ops' },
@@ -14,8 +23,7 @@ const LATER = group('later', { nextFlushAtUs: NOW_US + 5 });
 
 /** Two alerts with one event each, of which `a` is in a group that is due. */
 async function begin(tx: Transaction): Promise<void> {
-  const { stream } = await tx.streams.open('eu', 'notification', '');
-  await tx.events.insert(stream, [event('1'), event('2')]);
+  await insert(tx, [event('1'), event('2')]);
   await tx.alerts.put([alert('a'), alert('b')]);
   await tx.alerts.linkEvents([
     { alertId: 'a', seq: 1, event: event('1') },
@@ -311,7 +319,7 @@ export function describeOwnWrites(run: Run): void {
       await tx.inventory.nests('eu').catch(() => {});
     });
     await expect(swallowed).rejects.toThrow(missing);
-    expect(await run((tx) => tx.groups.list(['due']))).toEqual([]);
+    expect(await run.groups.list(['due'])).toEqual([]);
     const part = await run(async (tx) => {
       await begin(tx);
       const attempted = await tx.attempt(() => tx.groups.putMembers([stray]));
@@ -319,6 +327,6 @@ export function describeOwnWrites(run: Run): void {
       return attempted;
     });
     expect(part).toMatchObject({ ok: false, error: { message: missing } });
-    expect(await run((tx) => tx.groups.list(['due', 'later']))).toEqual([DUE, LATER]);
+    expect(await run.groups.list(['due', 'later'])).toEqual([DUE, LATER]);
   });
 }

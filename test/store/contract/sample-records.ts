@@ -3,8 +3,9 @@ import type { Event } from '../../../src/domain/alert/event.ts';
 import type { Group, GroupMember } from '../../../src/domain/grouping/group.ts';
 import type { Notification } from '../../../src/domain/grouping/notification.ts';
 import type { FlightRecord } from '../../../src/store/event-store.ts';
-import type { Delivery } from '../../../src/store/outbox-store.ts';
+import type { Delivery, Settlement } from '../../../src/store/outbox-store.ts';
 import type { Renewal } from '../../../src/store/ownership-store.ts';
+import type { BirdRecord, NestRecord } from '../../../src/store/sql/watched/nests-and-birds.ts';
 import type { Transaction } from '../../../src/store/store.ts';
 import { formatInstant } from '../../../src/time/instant.ts';
 import { TEST_START_US } from '../../virtual-clock.ts';
@@ -43,6 +44,50 @@ export function event(id: string, changes: Partial<Event> = {}): Event {
     bird: 'Translate blog',
     message: 'The event has failed 5 times in a row',
     attributes: { entity_id: '148890', retrying: false, attempt: 3 },
+    ...changes,
+  };
+}
+
+/** Stores events in the stream of their region and feed, and of this Bird. */
+export async function insert(tx: Transaction, events: readonly Event[], birdId = ''): Promise<number> {
+  const { region, feed } = events[0]!;
+  const { stream } = await tx.streams.open(region, feed, birdId);
+  await tx.events.insert(stream, events);
+  return stream;
+}
+
+/** Links that give an alert these events, as its first ones. */
+export function links(
+  alertId: string,
+  events: readonly Event[],
+): { alertId: string; seq: number; event: Event }[] {
+  return events.map((one, index) => ({ alertId, seq: index + 1, event: one }));
+}
+
+/** The pages of a list, each of which says where the next one begins. */
+export async function everyPage<P extends { readonly next?: string }>(
+  read: (cursor: string | undefined) => Promise<P>,
+): Promise<P[]> {
+  const pages: P[] = [];
+  do pages.push(await read(pages.at(-1)?.next));
+  while (pages.at(-1)!.next !== undefined);
+  return pages;
+}
+
+export function nest(nestId: string, name = nestId, region = 'eu'): NestRecord {
+  return { region, nestId, name, present: true };
+}
+
+export function bird(birdId: string, changes: Partial<BirdRecord> = {}): BirdRecord {
+  return {
+    region: 'eu',
+    birdId,
+    nestId: '682',
+    name: `Bird ${birdId}`,
+    status: 'active',
+    triggerType: 'scheduled',
+    present: true,
+    statusSinceUs: NOW_US,
     ...changes,
   };
 }
@@ -147,6 +192,15 @@ export function delivery(id: string, changes: Partial<Delivery> = {}): Delivery 
   };
 }
 
+/** How an attempt ended; at once due again, if at all. */
+export function settlement(
+  id: string,
+  state: Settlement['state'],
+  changes: Partial<Settlement> = {},
+): Settlement {
+  return { id, state, nextAttemptAtUs: NOW_US, lastError: state, ...changes };
+}
+
 /**
  * Deliveries that were given up: of `ops` one a microsecond after `NOW_US` and one three after, of `lake` one one
  * after.
@@ -157,15 +211,8 @@ export async function giveUpThree(tx: Transaction): Promise<void> {
     delivery('y', { position: 1 }),
     delivery('z', { receiver: 'lake' }),
   ]);
-  const dead = { state: 'dead', nextAttemptAtUs: 0, lastError: 'no' } as const;
-  await tx.outbox.settle(
-    [
-      { id: 'x', ...dead },
-      { id: 'z', ...dead },
-    ],
-    NOW_US + 1,
-  );
-  await tx.outbox.settle([{ id: 'y', ...dead }], NOW_US + 3);
+  await tx.outbox.settle([settlement('x', 'dead'), settlement('z', 'dead')], NOW_US + 1);
+  await tx.outbox.settle([settlement('y', 'dead')], NOW_US + 3);
 }
 
 /** A replica renews its lease for a minute, and all is well with it. */

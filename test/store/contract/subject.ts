@@ -1,4 +1,4 @@
-import type { Store, Transaction } from '../../../src/store/store.ts';
+import type { Store } from '../../../src/store/store.ts';
 
 /** A fresh and empty store under the contract. */
 export interface Subject {
@@ -8,6 +8,3 @@ export interface Subject {
   /** Closes what is open and removes what is left. */
   close(): Promise<void>;
 }
-
-/** Runs work in a transaction of the test's store. */
-export type Run = <T>(work: (tx: Transaction) => Promise<T>) => Promise<T>;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Suppression } from '../../../src/domain/muting/suppression.ts';
-import { alert, event, NOW_US } from './sample-records.ts';
-import type { Run } from './subject.ts';
+import type { Run } from '../run-in.ts';
+import { alert, event, insert, NOW_US } from './sample-records.ts';
 
 export function describeSuppressions(run: Run): void {
   describe('what is suppressed', () => {
@@ -19,8 +19,7 @@ export function describeSuppressions(run: Run): void {
 
     async function alertWithEvents(): Promise<void> {
       await run(async (tx) => {
-        const { stream } = await tx.streams.open('eu', 'notification', '');
-        await tx.events.insert(stream, [event('1'), event('2'), event('3')]);
+        await insert(tx, [event('1'), event('2'), event('3')]);
         await tx.alerts.put([alert('a', { state: 'resolved' })]);
         await tx.alerts.linkEvents(
           ['1', '2', '3'].map((id, index) => ({ alertId: 'a', seq: index + 1, event: event(id) })),
@@ -32,10 +31,10 @@ export function describeSuppressions(run: Run): void {
       await alertWithEvents();
       const later = suppression({ afterSeq: 1, reason: 'time_interval', atUs: NOW_US + 1 });
       const onlyItsEnd = suppression({ afterSeq: 3, lastSeq: 3 });
-      await run((tx) => tx.suppressions.add([suppression(), later, onlyItsEnd]));
-      expect(await run((tx) => tx.suppressions.ofAlert('a'))).toEqual([suppression(), later, onlyItsEnd]);
-      expect(await run((tx) => tx.suppressions.ofAlert('b'))).toEqual([]);
-      const ofEvent = (id: string) => run((tx) => tx.suppressions.ofEvent(`eu/notification/${id}`));
+      await run.suppressions.add([suppression(), later, onlyItsEnd]);
+      expect(await run.suppressions.ofAlert('a')).toEqual([suppression(), later, onlyItsEnd]);
+      expect(await run.suppressions.ofAlert('b')).toEqual([]);
+      const ofEvent = (id: string) => run.suppressions.ofEvent(`eu/notification/${id}`);
       expect(await ofEvent('1')).toEqual([suppression()]);
       expect(await ofEvent('2')).toEqual([suppression(), later]);
       expect(await ofEvent('3')).toEqual([]);
@@ -52,12 +51,12 @@ export function describeSuppressions(run: Run): void {
         await tx.alerts.delete(['a']);
       });
       const reasons = async () =>
-        (await run((tx) => tx.suppressions.ofEvent('eu/notification/1'))).map(({ reason }) => reason);
+        (await run.suppressions.ofEvent('eu/notification/1')).map(({ reason }) => reason);
       expect(await reasons()).toEqual(['silenced', 'too_old']);
-      expect(await run((tx) => tx.upkeep.prune(NOW_US, 10))).toBe(1);
+      expect(await run.upkeep.prune(NOW_US, 10)).toBe(1);
       expect(await reasons()).toEqual(['too_old']);
       // Three events, the other reason, and the alert's episode.
-      expect(await run((tx) => tx.upkeep.prune(NOW_US + 1, 10))).toBe(5);
+      expect(await run.upkeep.prune(NOW_US + 1, 10)).toBe(5);
       expect(await reasons()).toEqual([]);
     });
   });

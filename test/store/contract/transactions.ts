@@ -2,13 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { NestwatchError } from '../../../src/errors.ts';
 import type { NestRecord } from '../../../src/store/sql/watched/nests-and-birds.ts';
 import { countTurns } from '../../count-turns.ts';
+import type { Run } from '../run-in.ts';
 import { delivery, event, HOSTILE_TEXTS, notification } from './sample-records.ts';
-import type { Run, Subject } from './subject.ts';
+import type { Subject } from './subject.ts';
 
 const nest = (nestId: string, name = nestId): NestRecord => ({ region: 'eu', nestId, name, present: true });
 
 export function describeTransactions(subject: () => Subject, run: Run): void {
-  const names = async () => (await run((tx) => tx.inventory.nests('eu'))).map((one) => one.name);
+  const names = async () => (await run.inventory.nests('eu')).map((one) => one.name);
 
   describe('transactions', () => {
     test('return what their work returned', async () => {
@@ -24,7 +25,7 @@ export function describeTransactions(subject: () => Subject, run: Run): void {
       });
       await expect(failed).rejects.toBe(failure);
       expect(await names()).toEqual([]);
-      expect(await run((tx) => tx.streams.list('eu'))).toEqual([]);
+      expect(await run.streams.list('eu')).toEqual([]);
     });
 
     test('let other work continue in each pause, except in memory, where nothing waits', async () => {
@@ -76,10 +77,10 @@ export function describeTransactions(subject: () => Subject, run: Run): void {
         { ok: true, value: 42 },
       ]);
       expect(await names()).toEqual(['after', 'before']);
-      expect(await run((tx) => tx.streams.list('eu'))).toEqual([]);
+      expect(await run.streams.list('eu')).toEqual([]);
       // What the part had opened is opened again.
-      const { stream } = await run((tx) => tx.streams.open('eu', 'notification', ''));
-      expect(await run((tx) => tx.events.insert(stream, [event('1')]))).toHaveLength(1);
+      const { stream } = await run.streams.open('eu', 'notification', '');
+      expect(await run.events.insert(stream, [event('1')])).toHaveLength(1);
     });
 
     test('count deliveries of the parts that remain, and of no others', async () => {
@@ -92,7 +93,7 @@ export function describeTransactions(subject: () => Subject, run: Run): void {
         });
         await tx.attempt(() => tx.outbox.enqueue(notification('c'), [queued('c')]));
       });
-      expect(await run((tx) => tx.outbox.count())).toEqual([{ receiver: 'ops', state: 'pending', count: 2 }]);
+      expect(await run.outbox.count()).toEqual([{ receiver: 'ops', state: 'pending', count: 2 }]);
     });
 
     test('end when the store itself fails in a part', async () => {
@@ -127,7 +128,7 @@ export function describeTransactions(subject: () => Subject, run: Run): void {
 
     test('see what those before them wrote, even if one in between failed', async () => {
       const [, failed, seen] = await Promise.allSettled([
-        run((tx) => tx.streams.open('eu', 'flight', '1')),
+        run.streams.open('eu', 'flight', '1'),
         run(async (tx) => {
           await tx.streams.open('eu', 'flight', '2');
           throw new Error('no');
@@ -140,7 +141,7 @@ export function describeTransactions(subject: () => Subject, run: Run): void {
       ]);
       expect(failed.status).toBe('rejected');
       expect(seen).toMatchObject({ status: 'fulfilled', value: { birdId: '3', feed: 'flight' } });
-      expect((await run((tx) => tx.streams.list('eu'))).map((stream) => stream.birdId)).toEqual(['1', '3']);
+      expect((await run.streams.list('eu')).map((stream) => stream.birdId)).toEqual(['1', '3']);
     });
 
     test('with a failed statement cannot succeed any more', async () => {
@@ -161,10 +162,7 @@ export function describeTransactions(subject: () => Subject, run: Run): void {
 
     test('that wait when the store is closed are finished first', async () => {
       const { store, reopen } = subject();
-      const written = Promise.all([
-        run((tx) => tx.inventory.putNests([nest('1')])),
-        run((tx) => tx.inventory.putNests([nest('2')])),
-      ]);
+      const written = Promise.all([run.inventory.putNests([nest('1')]), run.inventory.putNests([nest('2')])]);
       const closed = store.close();
       await expect(written).resolves.toHaveLength(2);
       await closed;
@@ -176,8 +174,8 @@ export function describeTransactions(subject: () => Subject, run: Run): void {
 
     test('keep every text exactly', async () => {
       const nests = HOSTILE_TEXTS.map((text, index) => nest(String(index).padStart(2, '0'), text));
-      await run((tx) => tx.inventory.putNests(nests));
-      expect(await run((tx) => tx.inventory.nests('eu'))).toEqual(nests);
+      await run.inventory.putNests(nests);
+      expect(await run.inventory.nests('eu')).toEqual(nests);
       const { reopen } = subject();
       if (!reopen) return;
       expect(await (await reopen()).transaction((tx) => tx.inventory.nests('eu'))).toEqual(nests);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { Run } from '../run-in.ts';
 import { delivery, giveUpThree, HOSTILE_TEXTS, NOW_US, notification } from './sample-records.ts';
-import type { Run } from './subject.ts';
 
 const NONE = {
   failing: [],
@@ -12,9 +12,7 @@ const NONE = {
 
 export function describeTroubles(run: Run): void {
   const read = (span: { deadAfterUs?: number; quarantinedFromUs?: number; nowUs?: number } = {}) =>
-    run((tx) =>
-      tx.troubles.read({ deadAfterUs: NOW_US, quarantinedFromUs: NOW_US, nowUs: NOW_US + 100, ...span }),
-    );
+    run.troubles.read({ deadAfterUs: NOW_US, quarantinedFromUs: NOW_US, nowUs: NOW_US + 100, ...span });
 
   describe('troubles', () => {
     test('do not exist while nothing goes wrong', async () => {
@@ -40,7 +38,7 @@ export function describeTroubles(run: Run): void {
           NOW_US + 3,
         );
       });
-      const failing = await run((tx) => tx.outbox.failingIntegrations());
+      const failing = await run.outbox.failingIntegrations();
       expect(failing.map(({ receiver, position, lastError }) => [receiver, position, lastError])).toEqual([
         ['lake', 0, 'HTTP 500'],
         ['lake', 1, error],
@@ -80,9 +78,9 @@ export function describeTroubles(run: Run): void {
     });
 
     test('are faults: how many, and the latest', async () => {
-      await run((tx) => tx.faults.note([{ sort: 'silence', name: 'a', reason: 'old' }], NOW_US));
-      await run((tx) => tx.faults.note([{ sort: 'rule', name: 'b', reason: 'new' }], NOW_US + 7));
-      await run((tx) => tx.faults.note([{ sort: 'alert', name: 'c', reason: 'again' }], NOW_US + 1, NOW_US));
+      await run.faults.note([{ sort: 'silence', name: 'a', reason: 'old' }], NOW_US);
+      await run.faults.note([{ sort: 'rule', name: 'b', reason: 'new' }], NOW_US + 7);
+      await run.faults.note([{ sort: 'alert', name: 'c', reason: 'again' }], NOW_US + 1, NOW_US);
       const latest = { sort: 'rule', name: 'b', reason: 'new', sinceUs: NOW_US + 7 };
       expect((await read()).faults).toEqual({ count: 3, latest });
       // What is not retried lasts for an hour after it was last noted.

@@ -1,18 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import type { Alert } from '../../../src/domain/alert/alert.ts';
 import type { Delivery } from '../../../src/store/outbox-store.ts';
+import type { Run } from '../run-in.ts';
 import { describePrune } from './prune.ts';
-import { alert, delivery, event, group, NOW_US, notification, SECOND_US } from './sample-records.ts';
-import type { Run } from './subject.ts';
+import { alert, delivery, event, group, insert, NOW_US, notification, SECOND_US } from './sample-records.ts';
 
 export function describeUpkeep(run: Run): void {
-  const queue = (...deliveries: readonly Delivery[]) =>
-    run((tx) => tx.outbox.enqueue(notification('n'), deliveries));
+  const queue = (...deliveries: readonly Delivery[]) => run.outbox.enqueue(notification('n'), deliveries);
 
   test('a key for signatures stays as it was first set', async () => {
-    expect(await run((tx) => tx.upkeep.signingKey('link', 'first'))).toBe('first');
-    expect(await run((tx) => tx.upkeep.signingKey('link', 'second'))).toBe('first');
-    expect(await run((tx) => tx.upkeep.signingKey('other', 'third'))).toBe('third');
+    expect(await run.upkeep.signingKey('link', 'first')).toBe('first');
+    expect(await run.upkeep.signingKey('link', 'second')).toBe('first');
+    expect(await run.upkeep.signingKey('other', 'third')).toBe('third');
   });
 
   describe('when our clock was set back', () => {
@@ -21,14 +20,13 @@ export function describeUpkeep(run: Run): void {
     const rollBack = () => run((tx) => tx.upkeep.rollBackClock(HOUR_US, NOW_US, () => tx.pause()));
 
     test('the latest instant is that of events and deliveries', async () => {
-      expect(await run((tx) => tx.upkeep.newestInstantUs())).toBe(0);
+      expect(await run.upkeep.newestInstantUs()).toBe(0);
       await run(async (tx) => {
-        const { stream } = await tx.streams.open('eu', 'notification', '');
-        await tx.events.insert(stream, [event('1', { observedAtUs: NOW_US + 5 })]);
+        await insert(tx, [event('1', { observedAtUs: NOW_US + 5 })]);
       });
-      expect(await run((tx) => tx.upkeep.newestInstantUs())).toBe(NOW_US + 5);
+      expect(await run.upkeep.newestInstantUs()).toBe(NOW_US + 5);
       await queue(delivery('d', { createdAtUs: NOW_US + 9 }));
-      expect(await run((tx) => tx.upkeep.newestInstantUs())).toBe(NOW_US + 9);
+      expect(await run.upkeep.newestInstantUs()).toBe(NOW_US + 9);
     });
 
     test('groups and deliveries that wait for an instant wait as long as they should', async () => {
@@ -37,19 +35,20 @@ export function describeUpkeep(run: Run): void {
         delivery('due', { nextAttemptAtUs: NOW_US - 5, fallbackAtUs: laterUs + 7 }),
         delivery('over', { state: 'dead', nextAttemptAtUs: laterUs, settledAtUs: laterUs }),
       );
-      await run((tx) =>
-        tx.groups.put([group('soon', { nextFlushAtUs: laterUs + 3 }), group('due', { nextFlushAtUs: 1 })]),
-      );
+      await run.groups.put([
+        group('soon', { nextFlushAtUs: laterUs + 3 }),
+        group('due', { nextFlushAtUs: 1 }),
+      ]);
       await rollBack();
-      const nextOf = async (id: string) => (await run((tx) => tx.outbox.find(id)))!.delivery.nextAttemptAtUs;
+      const nextOf = async (id: string) => (await run.outbox.find(id))!.delivery.nextAttemptAtUs;
       expect([await nextOf('soon'), await nextOf('due'), await nextOf('over')]).toEqual([
         NOW_US + 5,
         NOW_US - 5,
         laterUs,
       ]);
-      const fallbacks = await run((tx) => tx.outbox.takeFallbacks(NOW_US + 7, 10));
+      const fallbacks = await run.outbox.takeFallbacks(NOW_US + 7, 10);
       expect(fallbacks.map((one) => one.delivery.id)).toEqual(['due']);
-      const groups = await run((tx) => tx.groups.due(NOW_US + 3, 10));
+      const groups = await run.groups.due(NOW_US + 3, 10);
       expect(groups.map(({ key, nextFlushAtUs }) => [key, nextFlushAtUs])).toEqual([
         ['due', 1],
         ['soon', NOW_US + 3],
@@ -57,11 +56,9 @@ export function describeUpkeep(run: Run): void {
     });
 
     test('a group is reminded as long after its last notification as it should be', async () => {
-      await run((tx) =>
-        tx.groups.put([group('of late', { nextFlushAtUs: laterUs + 3, notifiedAtUs: laterUs - 3 })]),
-      );
+      await run.groups.put([group('of late', { nextFlushAtUs: laterUs + 3, notifiedAtUs: laterUs - 3 })]);
       await rollBack();
-      expect(await run((tx) => tx.groups.list(['of late']))).toEqual([
+      expect(await run.groups.list(['of late'])).toEqual([
         group('of late', { nextFlushAtUs: NOW_US + 3, notifiedAtUs: NOW_US - 3 }),
       ]);
     });
@@ -72,29 +69,29 @@ export function describeUpkeep(run: Run): void {
       const waiting = alert('waiting', { ...down, memory, dueAtUs: laterUs + 9 });
       const due = alert('due', { dueAtUs: NOW_US - 1 });
       const never = alert('never', { dueAtUs: null });
-      await run((tx) => tx.alerts.put([waiting, due, never]));
-      await run((tx) => tx.alerts.markRouted(['waiting', 'due', 'never']));
+      await run.alerts.put([waiting, due, never]);
+      await run.alerts.markRouted(['waiting', 'due', 'never']);
       await rollBack();
       const moved = { ...waiting, memory: { ...memory, sinceUs: NOW_US - 5 }, dueAtUs: NOW_US + 9 };
-      expect(await run((tx) => tx.alerts.due(NOW_US + 9, 10))).toEqual([due, moved]);
-      expect(await run((tx) => tx.alerts.due(NOW_US + 8, 10))).toEqual([due]);
-      expect(await run((tx) => tx.alerts.find('never'))).toEqual(never);
-      expect(await run((tx) => tx.alerts.changed(10))).toEqual([]);
+      expect(await run.alerts.due(NOW_US + 9, 10)).toEqual([due, moved]);
+      expect(await run.alerts.due(NOW_US + 8, 10)).toEqual([due]);
+      expect(await run.alerts.find('never')).toEqual(never);
+      expect(await run.alerts.changed(10)).toEqual([]);
     });
 
     test('a corrupt alert holds up no other', async () => {
       const flapping = {} as NonNullable<Alert['flapping']>;
       const changes = { dueAtUs: laterUs + 9 };
-      await run((tx) => tx.alerts.put([alert('a', { ...changes, flapping }), alert('b', changes)]));
+      await run.alerts.put([alert('a', { ...changes, flapping }), alert('b', changes)]);
       await rollBack();
-      expect(await run((tx) => tx.alerts.due(NOW_US + 9, 10))).toEqual([alert('b', { dueAtUs: NOW_US + 9 })]);
+      expect(await run.alerts.due(NOW_US + 9, 10)).toEqual([alert('b', { dueAtUs: NOW_US + 9 })]);
     });
 
     test('more alerts than are moved in one step are all moved once', async () => {
       const many = Array.from({ length: 1201 }, (_, index) => alert(`a${index}`, { dueAtUs: laterUs + 1 }));
-      await run((tx) => tx.alerts.put(many));
+      await run.alerts.put(many);
       await rollBack();
-      const due = await run((tx) => tx.alerts.due(laterUs, 2000));
+      const due = await run.alerts.due(laterUs, 2000);
       expect(new Set(due.map(({ dueAtUs }) => dueAtUs))).toEqual(new Set([NOW_US + 1]));
       expect(due).toHaveLength(1201);
     });
@@ -107,11 +104,11 @@ export function describeUpkeep(run: Run): void {
       alert(`a${index}`, { ...down, memory, dueAtUs: NOW_US + 9 }),
     );
     const quiet = alert('quiet', { dueAtUs: NOW_US + 9 });
-    await run((tx) => tx.alerts.put([...waiting, quiet]));
+    await run.alerts.put([...waiting, quiet]);
     await run((tx) => tx.upkeep.setClockAhead(1_000, () => tx.pause()));
-    expect(await run((tx) => tx.alerts.due(NOW_US + 1_008, 2000))).toEqual([quiet]);
-    expect(await run((tx) => tx.alerts.due(NOW_US + 1_009, 2000))).toHaveLength(1202);
-    expect(await run((tx) => tx.alerts.find('a0'))).toEqual({
+    expect(await run.alerts.due(NOW_US + 1_008, 2000)).toEqual([quiet]);
+    expect(await run.alerts.due(NOW_US + 1_009, 2000)).toHaveLength(1202);
+    expect(await run.alerts.find('a0')).toEqual({
       ...waiting[0],
       memory: { ...memory, sinceUs: NOW_US + 995 },
       dueAtUs: NOW_US + 1_009,

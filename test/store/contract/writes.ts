@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { LIMITS } from '../../../src/limits.ts';
 import type { WriteRecord } from '../../../src/report.ts';
 import type { WriteQuery } from '../../../src/store/sql/upkeep/writes.ts';
+import type { Run } from '../run-in.ts';
 import { HOSTILE_TEXTS, NOW_US } from './sample-records.ts';
-import type { Run } from './subject.ts';
 
 function write(changes: Partial<WriteRecord> = {}): WriteRecord {
   return {
@@ -24,7 +24,7 @@ export function describeWrites(run: Run): void {
       run(async (tx) => {
         for (const one of writes) await tx.writes.add(one);
       });
-    const page = (query: Partial<WriteQuery> = {}) => run((tx) => tx.writes.page({ limit: 10, ...query }));
+    const page = (query: Partial<WriteQuery> = {}) => run.writes.page({ limit: 10, ...query });
     const whoOf = async (query: Partial<WriteQuery>) => (await page(query)).writes.map(({ who }) => who);
 
     test('are returned exactly, the newest first', async () => {
@@ -72,7 +72,7 @@ export function describeWrites(run: Run): void {
 
     test('the oldest are deleted by their age, and if there are too many [long]', async () => {
       await add(write({ who: 'old', atUs: NOW_US - 1 }), write({ who: 'kept' }));
-      expect(await run((tx) => tx.upkeep.prune(NOW_US, 10))).toBe(1);
+      expect(await run.upkeep.prune(NOW_US, 10)).toBe(1);
       expect(await whoOf({})).toEqual(['kept']);
       await add(
         ...Array.from({ length: LIMITS.kept_writes.most }, (_, index) => write({ who: `w${index}` })),

@@ -7,7 +7,16 @@ import type { OpenStore } from '../../../src/store/store.ts';
 import { STEPS, type Step } from '../../../src/store/versions/steps.ts';
 import { VERSION } from '../../../src/version.ts';
 import { createVirtualClock, type VirtualClock } from '../../virtual-clock.ts';
-import { alert, delivery, event, group, NOW_US, notification, RENEWAL } from '../contract/sample-records.ts';
+import {
+  alert,
+  delivery,
+  event,
+  group,
+  insert,
+  NOW_US,
+  notification,
+  RENEWAL,
+} from '../contract/sample-records.ts';
 import { openWire, type Wire } from './cut-wire.ts';
 import {
   findServer,
@@ -94,8 +103,7 @@ describe('replicas of two versions', () => {
   /** Everything that a replica does with most of the tables; `id` is new each time. */
   async function works({ store, sharing }: OpenStore, id: string): Promise<void> {
     await store.transaction(async (tx) => {
-      const { stream } = await tx.streams.open('eu', 'notification', '');
-      await tx.events.insert(stream, [event(id)]);
+      await insert(tx, [event(id)]);
       await tx.alerts.put([alert(id)]);
       await tx.groups.put([group(id)]);
       await tx.groups.putMembers([
@@ -136,8 +144,7 @@ describe('replicas of two versions', () => {
         return tx.attempt(() => tx.events.find('eu/notification/a'));
       });
     await store.transaction(async (tx) => {
-      const { stream } = await tx.streams.open('eu', 'notification', '');
-      await tx.events.insert(stream, [event('a')]);
+      await insert(tx, [event('a')]);
     });
     expect(await find()).toEqual({ ok: true, value: event('a') });
     await startNewer({ sql: `ALTER TABLE event ADD COLUMN later TEXT NOT NULL DEFAULT ''`, oldest: NOW });

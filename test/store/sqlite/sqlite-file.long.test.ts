@@ -25,7 +25,7 @@ import { prepareSchema } from '../../../src/store/sqlite/prepare-schema.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Transaction } from '../../../src/store/store.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
-import { alert, delivery, event, groupNotification, NOW_US } from '../contract/sample-records.ts';
+import { alert, delivery, event, groupNotification, insert, NOW_US } from '../contract/sample-records.ts';
 
 const clock = createVirtualClock();
 let directory: string;
@@ -157,8 +157,7 @@ describe('opening a store', () => {
         delivery(id, { state: 'delivered', settledAtUs: NOW_US }),
       ]);
     await first.transaction(async (tx) => {
-      const { stream } = await tx.streams.open('eu', 'notification', '');
-      await tx.events.insert(stream, [later, event('a'), event('b')]);
+      await insert(tx, [later, event('a'), event('b')]);
       await queue(tx, 'deleted', [later]);
       await tx.digests.put({ name: 'daily', lastUs: NOW_US, lastEvent: 3 });
       await tx.upkeep.prune(NOW_US + 1, 100);
@@ -173,10 +172,7 @@ describe('opening a store', () => {
     await second.close();
     const third = await open();
     await third.transaction(async (tx) => {
-      const { stream } = await tx.streams.open('eu', 'notification', '');
-      await tx.events.insert(stream, [
-        event('c', { occurredAtUs: NOW_US + 9_000_000, type: 'flight.failed' }),
-      ]);
+      await insert(tx, [event('c', { occurredAtUs: NOW_US + 9_000_000, type: 'flight.failed' })]);
       expect(await tx.digests.endedFlights(3, 100)).toHaveLength(1);
     });
     await third.close();
@@ -295,8 +291,7 @@ describe('one process at a time', () => {
     const read = reader.prepare('SELECT count(*) AS count FROM event');
     expect(read.get()).toEqual({ count: 10 });
     await store.transaction(async (tx) => {
-      const { stream } = await tx.streams.open('eu', 'notification', '');
-      await tx.events.insert(stream, [event('new')]);
+      await insert(tx, [event('new')]);
     });
     expect(read.get()).toEqual({ count: 11 });
     reader.close();
@@ -422,8 +417,7 @@ describe('committed data', () => {
   test('leaves no link to an event that retention deleted', async () => {
     const store = await open();
     await store.transaction(async (tx) => {
-      const { stream } = await tx.streams.open('eu', 'notification', '');
-      await tx.events.insert(stream, [event('old')]);
+      await insert(tx, [event('old')]);
       await tx.alerts.put([alert('a', { state: 'resolved' })]);
       await tx.alerts.linkEvents([{ alertId: 'a', seq: 1, event: event('old') }]);
     });
