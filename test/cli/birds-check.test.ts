@@ -5,7 +5,7 @@ import type { BirdRecord } from '../../src/store/sql/watched/nests-and-birds.ts'
 import { aStatus } from '../web/sample.ts';
 import { putBirds } from '../web/sample-birds.ts';
 import { serve } from '../web/served.ts';
-import { nestwatch, tempFile } from './test-io.ts';
+import { containing, done, failed, nestwatch, tempFile } from './test-io.ts';
 
 async function daemon(options: Parameters<typeof serve>[0] = {}) {
   const { web, store, clock } = await serve(options);
@@ -31,8 +31,7 @@ describe('birds export', () => {
         ...['status: active', 'trigger: scheduled', 'published: true'],
       ].join('\n    '),
     );
-    const { exit, stdout, stderr } = await run('check', tempFile('birds.yaml', text));
-    expect({ exit, stdout, stderr }).toEqual({ exit: 0, stdout: '', stderr: '' });
+    expect(await run('check', tempFile('birds.yaml', text))).toEqual(done());
     const json = tempFile('birds.json', await exported('--json'));
     expect((await run('check', json)).exit).toBe(0);
   });
@@ -51,16 +50,15 @@ describe('birds export', () => {
       await change(`9${at}`, { name });
     const text = await exported();
     expect(text).not.toMatch(/\p{Bidi_Control}|\0|\uFFFD/u);
-    const { exit, stdout, stderr } = await run('check', tempFile('birds.yaml', text));
-    expect({ exit, stdout, stderr }).toEqual({ exit: 0, stdout: '', stderr: '' });
+    expect(await run('check', tempFile('birds.yaml', text))).toEqual(done());
   });
 
   test('nothing while a region was not read since the start', async () => {
     const regions = aStatus().regions.map((one) => ({ ...one, started: one.region === 'us' }));
     const { run } = await daemon({ status: () => aStatus({ regions }) });
-    const { exit, stdout, stderr } = await run('export');
-    expect([exit, stdout]).toEqual([1, '']);
-    expect(stderr).toContain('the Birds of eu were not read since nestwatch started');
+    expect(await run('export')).toEqual(
+      failed(containing('the Birds of eu were not read since nestwatch started')),
+    );
   });
 });
 

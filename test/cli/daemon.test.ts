@@ -9,7 +9,7 @@ import { openFolder } from '../http/servers.ts';
 import { RENEWAL } from '../store/contract/sample-records.ts';
 import { aDelivery, anAlert, anImpairment, aStatus, putAlert, putDeliveries } from '../web/sample.ts';
 import { serve } from '../web/served.ts';
-import { nestwatch, tempFile } from './test-io.ts';
+import { containing, done, failed, matching, nestwatch, refused, tempFile } from './test-io.ts';
 
 const WEB = { host: '127.0.0.1', port: 0, externalUrl: 'http://127.0.0.1', enableLifecycle: false };
 
@@ -148,15 +148,13 @@ describe('status', () => {
     const status = (...args: string[]) => nestwatch(['status', '--json', ...args]);
     expect((await status('--config.file', config(', auth: { bearer_token: b3arer-token }'))).exit).toBe(0);
     expect((await status('--url', web.url, '--token-file', tempFile('t', 'b3arer-token\n'))).exit).toBe(0);
-    expect(await status('--config.file', config(''))).toMatchObject({
-      exit: 1,
-      stderr: expect.stringContaining('the daemon asks for its token: give --token-file or --config.file'),
-    });
+    expect(await status('--config.file', config(''))).toEqual(
+      failed(containing('the daemon asks for its token: give --token-file or --config.file')),
+    );
     const withToken = config(', auth: { bearer_token: b3arer-token }');
-    expect(await status('--config.file', withToken, '--url', web.url)).toMatchObject({
-      exit: 1,
-      stderr: expect.stringMatching(/the daemon asks for its token: give --token-file$/m),
-    });
+    expect(await status('--config.file', withToken, '--url', web.url)).toEqual(
+      failed(expect.stringMatching(/the daemon asks for its token: give --token-file$/m)),
+    );
   });
 
   test('over TLS it accepts only the certificate of the configuration, and uses the token with the most rights [long]', async () => {
@@ -195,10 +193,9 @@ describe('status', () => {
     expect(await status(file('own', '', pem('own.pem') + pem('authority.pem')))).toMatchObject({ exit: 0 });
     // The daemon's certificate is signed by the same authority, for the same name, but it is not the configured one.
     const chain = pem('other.pem') + pem('authority.pem');
-    expect(await status(file('other', 'external_url: https://watch.example.com', chain))).toMatchObject({
-      exit: 1,
-      stderr: expect.stringContaining('nobody who is trusted here signed its certificate'),
-    });
+    expect(await status(file('other', 'external_url: https://watch.example.com', chain))).toEqual(
+      failed(containing('nobody who is trusted here signed its certificate')),
+    );
   });
 
   test('with several limited tokens it uses the one that may do what is asked', async () => {
@@ -235,10 +232,10 @@ describe('status', () => {
   test('if none runs, the exit code is 1, not that of a failed delivery or test', async () => {
     const { web, close } = await serve();
     await close();
-    const { exit, stdout, stderr } = await nestwatch(['status', '--url', web.url]);
-    expect({ exit, stdout }).toEqual({ exit: 1, stdout: '' });
-    expect(stderr).toMatch(
-      /^nestwatch: no answer from .*: it refused the connection: is nestwatch running there\?\n/,
+    expect(await nestwatch(['status', '--url', web.url])).toEqual(
+      failed(
+        matching(/^nestwatch: no answer from .*: it refused the connection: is nestwatch running there\?\n/),
+      ),
     );
   });
 
@@ -247,16 +244,16 @@ describe('status', () => {
     ['other JSON', 200, '{"a":1}', 'this is not the answer of a nestwatch daemon'],
     ['an error', 500, 'no', 'the daemon answered 500'],
   ])('%s is not a daemon', async (_what, code, body, message) => {
-    const { exit, stdout, stderr } = await nestwatch(['status', '--url', await answering(code, body)]);
-    expect({ exit, stdout }).toEqual({ exit: 1, stdout: '' });
-    expect(stderr).toContain(message);
+    expect(await nestwatch(['status', '--url', await answering(code, body)])).toEqual(
+      failed(containing(message)),
+    );
   });
 
   test('an answer of another program is not taken for an ended silence', async () => {
     const url = await answering(200, '{"status":"ok"}');
-    const { exit, stderr } = await nestwatch(['silence', 'expire', 'some-id', '--url', url]);
-    expect(exit).toBe(1);
-    expect(stderr).toContain('this is not the answer of a nestwatch daemon');
+    expect(await nestwatch(['silence', 'expire', 'some-id', '--url', url])).toEqual(
+      failed(containing('this is not the answer of a nestwatch daemon')),
+    );
   });
 
   test.each([
@@ -270,9 +267,9 @@ describe('status', () => {
     ['failed', 500, '"This could not be answered."', 'This could not be answered.'],
     ['says it hostilely', 500, '{"error":"a\\u001b[2Jb"}', 'a [2Jb'],
   ])('a daemon that %s is quoted in its own words', async (_what, code, body, words) => {
-    const { exit, stderr } = await nestwatch(['status', '--url', await answering(code, body)]);
-    expect(exit).toBe(1);
-    expect(stderr).toContain(`nestwatch: the daemon answered ${code}: ${words}\n`);
+    expect(await nestwatch(['status', '--url', await answering(code, body)])).toEqual(
+      failed(containing(`nestwatch: the daemon answered ${code}: ${words}\n`)),
+    );
   });
 
   test.each([
@@ -283,21 +280,16 @@ describe('status', () => {
     ],
   ])('an unknown address is wrong usage: %j', async (args, message) => {
     const file = tempFile('n.yaml', 'web: { listen: "127.0.0.1:0" }');
-    const { exit, stderr } = await nestwatch([
-      'status',
-      ...args.map((arg) => (arg === 'PORT0' ? file : arg)),
-    ]);
-    expect({ exit, stderr }).toEqual({
-      exit: 2,
-      stderr: `nestwatch: ${message}\nSee \`nestwatch status --help\`.\n`,
-    });
+    expect(await nestwatch(['status', ...args.map((arg) => (arg === 'PORT0' ? file : arg))])).toEqual(
+      refused(`nestwatch: ${message}\nSee \`nestwatch status --help\`.\n`),
+    );
   });
 });
 
 describe('healthcheck', () => {
   test('says nothing when all is well', async () => {
     const { web } = await serve();
-    expect(await nestwatch(['healthcheck', '--url', web.url])).toEqual({ exit: 0, stdout: '', stderr: '' });
+    expect(await nestwatch(['healthcheck', '--url', web.url])).toEqual(done());
   });
 
   test('needs no token', async () => {
@@ -310,7 +302,7 @@ describe('healthcheck', () => {
       health: () => ({ healthy: true, working: false, ready: false, reasons: ['The disk is full.'] }),
     });
     const stderr = 'nestwatch: not healthy: The disk is full.\n';
-    expect(await nestwatch(['healthcheck', '--url', web.url])).toEqual({ exit: 1, stdout: '', stderr });
+    expect(await nestwatch(['healthcheck', '--url', web.url])).toEqual(failed(stderr));
     const { exit, stdout } = await nestwatch(['healthcheck', '--url', web.url, '--json']);
     expect([exit, JSON.parse(stdout)]).toEqual([
       1,
@@ -322,7 +314,7 @@ describe('healthcheck', () => {
     const { web } = await serve({
       health: () => ({ healthy: true, working: true, ready: false, reasons: ['eu was not read yet.'] }),
     });
-    expect(await nestwatch(['healthcheck', '--url', web.url])).toEqual({ exit: 0, stdout: '', stderr: '' });
+    expect(await nestwatch(['healthcheck', '--url', web.url])).toEqual(done());
     const { exit, stdout } = await nestwatch(['healthcheck', '--url', web.url, '--json']);
     expect([exit, JSON.parse(stdout)]).toEqual([
       0,
@@ -333,10 +325,12 @@ describe('healthcheck', () => {
   test('exits 1 when nobody answers', async () => {
     const { web, close } = await serve();
     await close();
-    const { exit, stderr } = await nestwatch(['healthcheck', '--url', web.url]);
-    expect(exit).toBe(1);
-    expect(stderr).toMatch(
-      /^nestwatch: not healthy: no answer from 127\.0\.0\.1:\d+: it refused the connection: is nestwatch running there\?\n$/,
+    expect(await nestwatch(['healthcheck', '--url', web.url])).toEqual(
+      failed(
+        matching(
+          /^nestwatch: not healthy: no answer from 127\.0\.0\.1:\d+: it refused the connection: is nestwatch running there\?\n$/,
+        ),
+      ),
     );
   });
 
@@ -346,11 +340,7 @@ describe('healthcheck', () => {
       'n.yaml',
       `regions: { eu: { token: "\${UNSET}" } }\nweb: { listen: "${new URL(web.url).host}" }`,
     );
-    expect(await nestwatch(['healthcheck'], { environment: { NESTWATCH_CONFIG: file } })).toEqual({
-      exit: 0,
-      stdout: '',
-      stderr: '',
-    });
+    expect(await nestwatch(['healthcheck'], { environment: { NESTWATCH_CONFIG: file } })).toEqual(done());
   });
 
   /** A daemon with a certificate for its public name. */
@@ -373,10 +363,6 @@ describe('healthcheck', () => {
   ])('needs no valid configuration: one that %s', async (_what, text) => {
     const host = await overTls();
     const config = tempFile('n.yaml', text.replace('HOST', host));
-    expect(await nestwatch(['healthcheck', '--config.file', config])).toEqual({
-      exit: 0,
-      stdout: '',
-      stderr: '',
-    });
+    expect(await nestwatch(['healthcheck', '--config.file', config])).toEqual(done());
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { NOW_US } from '../web/sample.ts';
 import { MINUTE_US, putBirds, putFlights } from '../web/sample-birds.ts';
 import { serve } from '../web/served.ts';
-import { nestwatch } from './test-io.ts';
+import { containing, done, matching, nestwatch, refused } from './test-io.ts';
 
 async function daemon() {
   const served = await serve();
@@ -44,9 +44,7 @@ describe('birds', () => {
     [['--limit', 'many'], 'limit: must be a whole number'],
   ])('%j is refused', async (args, message) => {
     const { run } = await daemon();
-    const { exit, stderr } = await run('birds', ...args);
-    expect(exit).toBe(2);
-    expect(stderr).toContain(message);
+    expect(await run('birds', ...args)).toEqual(refused(containing(message)));
   });
 
   test("from a Bird's name to its last failure's step and message", async () => {
@@ -82,10 +80,10 @@ describe('birds', () => {
 
 test('nests lists the worst first', async () => {
   const { run } = await daemon();
-  const { exit, stdout } = await run('nests');
-  expect(exit).toBe(0);
-  expect(stdout).toMatch(
-    /^NEST +REGION +ID +BIRDS +FAILING +OFF +ALERTS +FLIGHTS 24H +FAILED\nMarketing +eu +682 /,
+  expect(await run('nests')).toEqual(
+    done(
+      matching(/^NEST +REGION +ID +BIRDS +FAILING +OFF +ALERTS +FLIGHTS 24H +FAILED\nMarketing +eu +682 /),
+    ),
   );
 });
 

@@ -18,7 +18,7 @@ import { createInterface } from 'node:readline';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { configJsonSchema } from '../../src/config/effective.ts';
 import { MAIN } from '../program.ts';
-import { nestwatch } from './test-io.ts';
+import { matching, nestwatch, refused } from './test-io.ts';
 
 interface Options {
   readonly cwd?: string;
@@ -211,20 +211,21 @@ describe('the process', () => {
       expect.stringMatching(/: web.external_url: warning: is not set, so messages contain no links/),
       '',
     ]);
-    expect(await run(['init'], { cwd })).toEqual({
-      exit: 2,
-      stdout: '',
-      stderr:
+    expect(await run(['init'], { cwd })).toEqual(
+      refused(
         'nestwatch: nestwatch.yaml exists already and stays as it is; --stdout prints a new one\nSee `nestwatch init --help`.\n',
-    });
+      ),
+    );
     expect(readFileSync(join(cwd, 'nestwatch.yaml'), 'utf8')).toBe(written);
   });
 
   test('without a configuration it says where it looked [long]', async () => {
-    const { exit, stderr } = await run(['check-config']);
-    expect(exit).toBe(2);
-    expect(stderr).toMatch(
-      /^nestwatch: no configuration: give --config\.file FILE or \$NESTWATCH_CONFIG .*`nestwatch init`/,
+    expect(await run(['check-config'])).toEqual(
+      refused(
+        matching(
+          /^nestwatch: no configuration: give --config\.file FILE or \$NESTWATCH_CONFIG .*`nestwatch init`/,
+        ),
+      ),
     );
   });
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { runCommandLine } from '../../src/cli/program.ts';
 import { TABLES_VERSION, tableChanges } from '../../src/store/versions/table-changes.ts';
 import { VERSION } from '../../src/version.ts';
-import { createTestEdge, nestwatch, tempFile } from './test-io.ts';
+import { containing, createTestEdge, done, nestwatch, refused, tempFile } from './test-io.ts';
 
 const COMMANDS = [
   'run',
@@ -35,9 +35,7 @@ describe('the command line', () => {
   });
 
   test.each(COMMANDS)('%s --help prints its usage', async (command) => {
-    const { exit, stdout, stderr } = await nestwatch([command, '--help']);
-    expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
-    expect(stdout).toContain(`Usage: nestwatch ${command}`);
+    expect(await nestwatch([command, '--help'])).toEqual(done(containing(`Usage: nestwatch ${command}`)));
   });
 
   test('run --help gives the default as one would write it', async () => {
@@ -71,18 +69,15 @@ describe('the command line', () => {
       "error: required option '--listen <host:port>' not specified\n",
     ],
   ])('%s is wrong usage', async (_what, args, message) => {
-    const { exit, stdout, stderr } = await nestwatch(args);
-    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
-    expect(stderr).toContain(message);
+    expect(await nestwatch(args)).toEqual(refused(containing(message)));
   });
 
   test('an expected failure is one sentence and what to do, with the exit code of its table', async () => {
-    expect(await nestwatch(['simulate', '--listen', 'here'])).toEqual({
-      exit: 2,
-      stdout: '',
-      stderr:
+    expect(await nestwatch(['simulate', '--listen', 'here'])).toEqual(
+      refused(
         'nestwatch: --listen must be host:port, such as 127.0.0.1:4010\nSee `nestwatch simulate --help`.\n',
-    });
+      ),
+    );
   });
 
   test.each([
@@ -97,13 +92,11 @@ describe('the command line', () => {
 
   test('mistakes of a configuration are printed one by one with their places', async () => {
     const file = tempFile('n.yaml', 'regions: {}\nwebb: 1\nweb: { listen: x }');
-    expect(await nestwatch(['status', '--config.file', file])).toEqual({
-      exit: 2,
-      stdout: '',
-      stderr: `${file}:3:16: web.listen: must be host:port, such as 127.0.0.1:9465 or [::1]:9465
+    expect(await nestwatch(['status', '--config.file', file])).toEqual(
+      refused(`${file}:3:16: web.listen: must be host:port, such as 127.0.0.1:9465 or [::1]:9465
 Correct the mistakes; \`nestwatch check-config\` lists them all.
-`,
-    });
+`),
+    );
   });
 
   test.each([

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { runCommandLine } from '../../src/cli/program.ts';
 import type { Edge, SignalName } from '../../src/process-io.ts';
 import type { Clock } from '../../src/time/clock.ts';
@@ -97,6 +97,19 @@ export interface Outcome {
   readonly stdout: string;
   readonly stderr: string;
 }
+
+/** Part of a text, and a text of this form, for the outcomes below. */
+export const containing = (part: string): unknown => expect.stringContaining(part);
+export const matching = (form: RegExp): unknown => expect.stringMatching(form);
+
+/** A command that did its work and printed this. */
+export const done = (stdout: unknown = '') => ({ exit: 0, stdout, stderr: '' });
+
+/** One that did nothing because of its arguments or its configuration, and said this. */
+export const refused = (stderr: unknown) => failed(stderr, 2);
+
+/** One that failed and said this. */
+export const failed = (stderr: unknown, exit = 1) => ({ exit, stdout: '', stderr });
 
 /** Runs one command to its end. */
 export async function nestwatch(args: readonly string[], options: TestEdgeOptions = {}): Promise<Outcome> {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { OPERATIONS } from '../../../src/service/operations.ts';
 import { openService, TOKEN } from '../service.ts';
-import { nestwatch, type TestEdgeOptions, tempFile } from '../test-io.ts';
+import { containing, done, nestwatch, refused, type TestEdgeOptions, tempFile } from '../test-io.ts';
 
 async function setUp() {
   const service = await openService();
@@ -165,10 +165,8 @@ describe('--all', () => {
 
   test.each(['{"message":"try later"}', '[]', 'null'])('does not take %s for a page', async (body) => {
     const { api } = await answering(200, body, 'application/json');
-    expect(await api('getNotifications', '--all')).toMatchObject({
-      exit: 4,
-      stderr: expect.stringContaining('getNotifications: the answer is JSON of another shape'),
-    });
+    const stderr = containing('getNotifications: the answer is JSON of another shape');
+    expect(await api('getNotifications', '--all')).toMatchObject({ exit: 4, stderr });
   });
 });
 
@@ -190,7 +188,7 @@ describe('an answer of api', () => {
 
   test('to a write that is not JSON is shown, and the write is done', async () => {
     const { api } = await answering(200, 'Flight 77 started');
-    expect(await api(...FLY)).toMatchObject({ exit: 0, stdout: 'Flight 77 started\n' });
+    expect(await api(...FLY)).toEqual(done('Flight 77 started\n'));
   });
 
   test('to a write that failed says that it was sent once', async () => {
@@ -237,11 +235,9 @@ describe('before api writes', () => {
 
   test('without a terminal and without --yes it sends nothing and exits 2', async () => {
     const { api, world, bird } = await setUp();
-    expect(await api(['flyBird', ...bird])).toEqual({
-      exit: 2,
-      stdout: '',
-      stderr: `nestwatch: flyBird changes something: without a terminal it needs --yes${USAGE}`,
-    });
+    expect(await api(['flyBird', ...bird])).toEqual(
+      refused(`nestwatch: flyBird changes something: without a terminal it needs --yes${USAGE}`),
+    );
     expect(writes(world)).toBe(0);
   });
 });
@@ -293,11 +289,7 @@ describe('wrong usage of api', () => {
       'getBirdLogs: page must be a whole number from 0, not "-1" (required: nestId, birdId; optional: page, pageSize, ascending, from, to)',
     ],
   ])('%s', async (_what, args, message) => {
-    expect(await nestwatch(['api', ...args])).toEqual({
-      exit: 2,
-      stdout: '',
-      stderr: `nestwatch: ${message}${USAGE}`,
-    });
+    expect(await nestwatch(['api', ...args])).toEqual(refused(`nestwatch: ${message}${USAGE}`));
   });
 
   test('--help lists the operations with their parameters, or one of them', async () => {
@@ -337,11 +329,8 @@ describe('the region of a call', () => {
     const file = tempFile('token', `${TOKEN}\n`);
     const { exit } = await nestwatch(['api', 'searchUsers', '--base-url', url, '--token-file', file]);
     expect(exit).toBe(0);
-    expect(
-      await nestwatch(['api', 'searchUsers', '--base-url', url, '--token-file', '/no/such']),
-    ).toMatchObject({
-      exit: 2,
-      stderr: expect.stringContaining('nestwatch: /no/such cannot be read\n'),
-    });
+    expect(await nestwatch(['api', 'searchUsers', '--base-url', url, '--token-file', '/no/such'])).toEqual(
+      refused(containing('nestwatch: /no/such cannot be read\n')),
+    );
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { COMPLETIONS, complete } from '../shells.ts';
-import { nestwatch } from '../test-io.ts';
+import { nestwatch, refused } from '../test-io.ts';
 
 describe('bash', () => {
   test.each(COMPLETIONS)('completes %s [long]', async (_what, words, expected) => {
@@ -21,11 +21,10 @@ test.each(['bash', 'zsh', 'fish'])('%s is given every command', async (shell) =>
 });
 
 test('another shell is wrong usage', async () => {
-  expect(await nestwatch(['completion', 'tcsh'])).toEqual({
-    exit: 2,
-    stdout: '',
-    stderr:
+  expect(await nestwatch(['completion', 'tcsh'])).toEqual(
+    refused(
       'nestwatch: there is no completion for tcsh; there is bash, zsh, fish\nSee `nestwatch completion --help`.\n',
-  });
+    ),
+  );
   expect((await nestwatch(['completion', 'constructor'])).exit).toBe(2);
 });

@@ -3,7 +3,7 @@ import { runCommandLine } from '../../../src/cli/program.ts';
 import { type HttpResponse, openTransport } from '../../../src/http/transport.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { openService } from '../service.ts';
-import { createTestEdge, nestwatch, tempFile } from '../test-io.ts';
+import { containing, createTestEdge, nestwatch, refused, tempFile } from '../test-io.ts';
 
 /** Runs `simulate` until `use` has done its work. */
 async function simulating(args: readonly string[], use: (url: string) => Promise<void>): Promise<string> {
@@ -100,9 +100,9 @@ describe('simulate', () => {
     ['an unknown fault', 'nonsense: 1', ':1:1: unknown key "nonsense"; the keys are '],
   ])('%s is wrong usage', async (_what, content, message) => {
     const file = content.startsWith('/') ? content : tempFile('faults.yaml', content);
-    const { exit, stderr } = await nestwatch(['simulate', '--listen', '127.0.0.1:0', '--faults', file]);
-    expect(exit).toBe(2);
-    expect(stderr).toContain(message);
+    expect(await nestwatch(['simulate', '--listen', '127.0.0.1:0', '--faults', file])).toEqual(
+      refused(containing(message)),
+    );
   });
 
   test('--quiet makes a world in which nothing has happened, and nothing does by itself', async () => {
@@ -144,13 +144,11 @@ describe('simulate', () => {
     '--control %s is refused: only this machine may tell it',
     async (place) => {
       const args = ['simulate', '--listen', '127.0.0.1:0', '--control', place];
-      expect(await nestwatch(args)).toEqual({
-        exit: 2,
-        stdout: '',
-        stderr: expect.stringContaining(
-          `nestwatch: --control ${place}: must be an address of this machine alone, such as `,
+      expect(await nestwatch(args)).toEqual(
+        refused(
+          containing(`nestwatch: --control ${place}: must be an address of this machine alone, such as `),
         ),
-      });
+      );
     },
   );
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/time/clock.ts';
-import { nestwatch, tempFile } from '../test-io.ts';
+import { containing, nestwatch, refused, tempFile } from '../test-io.ts';
 
 interface Received {
   readonly path: string;
@@ -260,9 +260,9 @@ describe('render', () => {
 
   test('names what is wrong with it', async () => {
     const file = tempFile('t.liquid', 'a\n{{ .Status }}');
-    const { exit, stderr } = await nestwatch(['render', '--template', file]);
-    expect(exit).toBe(2);
-    expect(stderr).toContain(`${file}: line 2, column 1: this is a Go template`);
+    expect(await nestwatch(['render', '--template', file])).toEqual(
+      refused(containing(`${file}: line 2, column 1: this is a Go template`)),
+    );
     expect((await nestwatch(['render', '--template', '/no/such'])).stderr).toContain(
       '/no/such does not exist',
     );

@@ -6,7 +6,7 @@ import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { formatInstant, parseInstant } from '../../../src/time/instant.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { openService, TOKEN } from '../service.ts';
-import { nestwatch } from '../test-io.ts';
+import { containing, failed, nestwatch, refused } from '../test-io.ts';
 
 async function configured() {
   const folder = mkdtempSync(join(tmpdir(), 'nestwatch-'));
@@ -38,10 +38,9 @@ async function configured() {
 
 test('reads the history of what the daemon knows, and says how much was new [long]', async () => {
   const { run, hoursAgo, know } = await configured();
-  expect(await run('backfill', '--from', hoursAgo(20))).toMatchObject({
-    exit: 2,
-    stderr: expect.stringContaining('no Nest of region eu is known yet: run the daemon first'),
-  });
+  expect(await run('backfill', '--from', hoursAgo(20))).toEqual(
+    refused(containing('no Nest of region eu is known yet: run the daemon first')),
+  );
   await know();
   const { exit, stdout, stderr } = await run('backfill', '--from', hoursAgo(20));
   expect([exit, stdout]).toEqual([0, 'eu: 1 new event\n']);
@@ -74,9 +73,9 @@ test('while a daemon uses the store, it is refused', async () => {
   const { run, hoursAgo, path } = await configured();
   const store = await openSqliteStore({ path, clock: createVirtualClock() });
   onTestFinished(() => store.close());
-  const { exit, stderr } = await run('backfill', '--from', hoursAgo(20));
-  expect(exit).toBe(1);
-  expect(stderr).toContain('Another nestwatch uses the store');
+  expect(await run('backfill', '--from', hoursAgo(20))).toEqual(
+    failed(containing('Another nestwatch uses the store')),
+  );
 });
 
 test.each([
@@ -87,6 +86,5 @@ test.each([
   [['--from', '2026-07-02T00:00:00Z', '--region', 'us'], 'there is no region us; there is eu'],
 ])('%j is wrong usage', async (args, message) => {
   const { run } = await configured();
-  const { exit, stderr } = await run('backfill', ...args);
-  expect([exit, stderr]).toEqual([2, expect.stringContaining(message)]);
+  expect(await run('backfill', ...args)).toEqual(refused(containing(message)));
 });

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { openService, TOKEN } from '../service.ts';
-import { nestwatch, tempFile } from '../test-io.ts';
+import { containing, done, nestwatch, refused, tempFile } from '../test-io.ts';
 
 async function doctor(
   receiver: string,
@@ -69,17 +69,14 @@ test('exits 1 if the store can be neither made nor written at its place', async 
 test('a store that is not there yet is made, with its directory', async () => {
   const { url } = await openService();
   const store = `${dirname(tempFile('n', ''))}/new/s.db`;
-  const { exit, stdout } = await doctor(url, { store });
-  expect(exit).toBe(0);
-  expect(stdout).toContain(`  ok    file: ${store} is not there yet and is made\n`);
+  expect(await doctor(url, { store })).toEqual(
+    done(containing(`  ok    file: ${store} is not there yet and is made\n`)),
+  );
   expect(existsSync(dirname(store))).toBe(false);
 });
 
 test('an invalid duration is wrong usage', async () => {
-  expect(
-    await nestwatch(['doctor', '--watch', 'long', '--config.file', tempFile('n.yaml', '')]),
-  ).toMatchObject({
-    exit: 2,
-    stderr: expect.stringContaining('--watch must be a duration such as 20s, not long'),
-  });
+  expect(await nestwatch(['doctor', '--watch', 'long', '--config.file', tempFile('n.yaml', '')])).toEqual(
+    refused(containing('--watch must be a duration such as 20s, not long')),
+  );
 });

@@ -20,7 +20,7 @@ import { STEPS } from '../../../src/store/versions/steps.ts';
 import { NEXT_STEPS } from '../../store/versions/next-steps.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { anAlert, anEvent, putAlert, putEvents } from '../../web/sample.ts';
-import { createTestEdge, nestwatch } from '../test-io.ts';
+import { containing, createTestEdge, done, failed, matching, nestwatch, refused } from '../test-io.ts';
 
 /** The version of the tables. */
 const NOW = STEPS.length;
@@ -49,9 +49,7 @@ async function stored() {
 
 test('a backup is taken while the daemon runs, is complete and private, and contains what was committed', async () => {
   const { at, store, run, open } = await stored();
-  const { exit, stdout, stderr } = await run('backup', at('b.db'));
-  expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
-  expect(stdout).toMatch(/s\.db → .*b\.db, \d+\.\d KiB\n$/);
+  expect(await run('backup', at('b.db'))).toEqual(done(matching(/s\.db → .*b\.db, \d+\.\d KiB\n$/)));
   expect(statSync(at('b.db')).mode & 0o777).toBe(0o600);
   // What is stored afterwards is not in it.
   await putEvents(store, [anEvent({ id: '2' })]);
@@ -66,10 +64,7 @@ test('a backup is taken while the daemon runs, is complete and private, and cont
 test('an existing file is never overwritten', async () => {
   const { at, run } = await stored();
   writeFileSync(at('b.db'), 'mine');
-  expect(await run('backup', at('b.db'))).toMatchObject({
-    exit: 2,
-    stderr: expect.stringContaining('is there already: name a new file'),
-  });
+  expect(await run('backup', at('b.db'))).toEqual(refused(containing('is there already: name a new file')));
   expect(readFileSync(at('b.db'), 'utf8')).toBe('mine');
 });
 
@@ -89,10 +84,9 @@ test.each([
 test('a copy waits until no daemon uses the store, and restores a backup [long]', async () => {
   const { at, run, stop, open } = await stored();
   await run('backup', at('b.db'));
-  expect(await run('copy', '--to', `sqlite:${at('c.db')}`)).toMatchObject({
-    exit: 1,
-    stderr: expect.stringContaining('Another nestwatch uses the store'),
-  });
+  expect(await run('copy', '--to', `sqlite:${at('c.db')}`)).toEqual(
+    failed(containing('Another nestwatch uses the store')),
+  );
   await stop();
   rmSync(at('s.db'));
   const copied = await run('copy', '--from', `sqlite:${at('b.db')}`, '--json');
@@ -200,26 +194,19 @@ test('damage is found and exits 1', async () => {
 test('a migration brings an older store to the newest version, says what it did, and needs the store to itself [long]', async () => {
   const { at, run, stop, open } = await stored();
   const old = `s.db.version-${NOW}`;
-  expect(await run('migrate')).toMatchObject({
-    exit: 1,
-    stderr: expect.stringContaining('Another nestwatch'),
-  });
+  expect(await run('migrate')).toEqual(failed(containing('Another nestwatch')));
   await stop();
   expect((await run('migrate')).stdout).toBe(`${at('s.db')}: the tables are of version ${NOW} already\n`);
   const edge = createTestEdge();
   const options = { configFile: at('n.yaml') };
   const { text } = await storeMigrate(edge.edge, undefined, options, NEXT_STEPS);
   expect(text).toBe(`${at('s.db')}: tables of version ${NOW} → ${NOW + 2}; as it was: ${at(old)}\n`);
-  expect(await run('check')).toMatchObject({
-    exit: 1,
-    stderr: expect.stringContaining(`was made version ${NOW + 2} by`),
-  });
+  expect(await run('check')).toEqual(failed(containing(`was made version ${NOW + 2} by`)));
   expect((await run('migrate', '--json', at(old))).stdout).toBe(
     `${JSON.stringify({ store: at(old), from: NOW, to: NOW }, null, 2)}\n`,
   );
   await (await open(old)).close();
-  expect(await run('migrate', at('none.db'))).toMatchObject({
-    exit: 2,
-    stderr: expect.stringContaining(`there is no store at ${at('none.db')}`),
-  });
+  expect(await run('migrate', at('none.db'))).toEqual(
+    refused(containing(`there is no store at ${at('none.db')}`)),
+  );
 });
