@@ -275,7 +275,7 @@ function endedTwice({ received }: Desk, receiver: string): string[] {
 /** The failures of which nobody was told. Summaries of old news only count them. */
 async function untold({ store, received }: Desk): Promise<string[]> {
   const query = { region: 'eu', type: 'flight.failed', limit: 1_000 };
-  const { events } = await store.transaction((tx) => tx.events.page(query));
+  const { events } = await store.events.page(query);
   const told = new Set(
     received.flatMap(({ body }) => body.alerts.flatMap((one) => one.events)).map((one) => one.key),
   );

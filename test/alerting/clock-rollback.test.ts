@@ -1,30 +1,29 @@
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { ClockRollback } from '../../src/alerting/clock-rollback.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import { ALERTING } from '../../src/store/ownership-store.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { alert, delivery, notification, SECOND_US } from '../store/contract/sample-records.ts';
+import { openMemory, type TestStore, testStore } from '../store/test-store.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
 
 const HOUR_MS = 3_600_000;
 const HOUR_US = HOUR_MS * 1000;
 
 let clock: VirtualClock;
-let raw: Store;
-let store: Store;
+let raw: TestStore;
+let store: TestStore;
 let rollback: ClockRollback;
 let moved: number;
 
 beforeEach(async () => {
   clock = createVirtualClock();
-  raw = await openSqliteStore({ path: ':memory:', clock });
-  onTestFinished(() => raw.close());
+  raw = await openMemory(clock);
   moved = 0;
   rollback = new ClockRollback(clock, () => {
     moved += 1;
   });
-  store = rollback.follow(raw);
+  store = testStore(rollback.follow(raw));
 });
 
 /** Queues a delivery that is to be attempted this many seconds from now. */
@@ -38,7 +37,7 @@ async function queue(id: string, seconds: number, to = store): Promise<void> {
 
 /** In how many seconds each delivery is due. */
 async function waits(...ids: string[]): Promise<number[]> {
-  const found = await Promise.all(ids.map((id) => raw.transaction((tx) => tx.outbox.find(id))));
+  const found = await Promise.all(ids.map((id) => raw.outbox.find(id)));
   return found.map((one) => (one!.delivery.nextAttemptAtUs - clock.nowUs()) / SECOND_US);
 }
 
@@ -75,18 +74,16 @@ test('passing time is no step, nor are corrections by NTP, nor a step ahead', as
 test('what must last does so as long as it should after the clock was set ahead, whoever writes first', async () => {
   rollback.begin(raw);
   const dueInS = async () => {
-    const found = await store.transaction((tx) => tx.alerts.find('a'));
+    const found = await store.alerts.find('a');
     return (found!.dueAtUs! - clock.nowUs()) / SECOND_US;
   };
-  await store.transaction((tx) =>
-    tx.alerts.put([
-      alert('a', {
-        ...{ alertname: 'RegionDown', scope: 'eu', state: 'pending' },
-        memory: { sinceUs: clock.nowUs(), reason: 'so' },
-        dueAtUs: clock.nowUs() + 60 * SECOND_US,
-      }),
-    ]),
-  );
+  await store.alerts.put([
+    alert('a', {
+      ...{ alertname: 'RegionDown', scope: 'eu', state: 'pending' },
+      memory: { sinceUs: clock.nowUs(), reason: 'so' },
+      dueAtUs: clock.nowUs() + 60 * SECOND_US,
+    }),
+  ]);
   clock.stepWall(HOUR_MS);
   expect(await Promise.all([dueInS(), dueInS()])).toEqual([60, 60]);
   await clock.advance(20_000);
@@ -126,7 +123,7 @@ test('while something cannot be moved nothing is written, and it is moved once w
   refuses = false;
   await queue('after', 20);
   expect(await waits('before', 'after')).toEqual([59, 20]);
-  expect(await raw.transaction((tx) => tx.outbox.find('refused'))).toBeUndefined();
+  expect(await raw.outbox.find('refused')).toBeUndefined();
   expect(moved).toBe(1);
 });
 
@@ -154,7 +151,7 @@ test('a replica that begins to alert during an earlier move checks for itself, a
     },
   };
   rollback = new ClockRollback(clock, () => {}, true);
-  store = rollback.follow(raw);
+  store = testStore(rollback.follow(raw));
   rollback.begin(raw);
   await queue('before', 60);
   rollback.begin(paused);
@@ -183,7 +180,7 @@ describe('with several replicas', () => {
   /** A replica that uses the store's clock; `alerts` makes it take over alerting and do something. */
   function replica() {
     const its = new ClockRollback(clock, () => {}, true);
-    const to = its.follow(raw);
+    const to = testStore(its.follow(raw));
     return {
       async alerts() {
         its.begin(raw);
@@ -194,7 +191,7 @@ describe('with several replicas', () => {
     };
   }
 
-  beforeEach(() => raw.transaction((tx) => tx.ownership.take(ALERTING, 0)));
+  beforeEach(() => raw.ownership.take(ALERTING, 0));
 
   test('nothing is moved when another takes over, or another configuration comes', async () => {
     const [one, other] = [replica(), replica()];

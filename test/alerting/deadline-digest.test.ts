@@ -1,13 +1,13 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createDigests } from '../../src/alerting/send-digests.ts';
 import { digestView } from '../../src/channels/message/digest-view.ts';
 import type { DigestNotification } from '../../src/domain/grouping/notification.ts';
 import { readMonthReport } from '../../src/store/month-report.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { email } from '../channels/sample-notifications.ts';
 import { rule } from '../domain/world.ts';
 import { changed } from '../store/changed-transaction.ts';
+import { openMemory } from '../store/test-store.ts';
 import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
 import { NOTHING_CONFIGURED } from './desk.ts';
 
@@ -15,8 +15,7 @@ const HOUR_US = 3_600_000_000;
 
 test('a digest says how each Bird met the deadlines of its period, the worst first', async () => {
   const clock = createVirtualClock();
-  const inner = await openSqliteStore({ path: ':memory:', clock });
-  onTestFinished(() => inner.close());
+  const inner = await openMemory(clock);
   const made: DigestNotification[] = [];
   const store: Store = {
     ...inner,

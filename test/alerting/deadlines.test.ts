@@ -1,12 +1,11 @@
 /** Deadlines of FlightOverdue rules, from the store to the alert. */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { createOverdue } from '../../src/alerting/overdue.ts';
 import type { Happening } from '../../src/report.ts';
 import { applyFacts } from '../../src/store/change-alerts.ts';
 import type { FlightRecord } from '../../src/store/event-store.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import type { Store } from '../../src/store/store.ts';
 import { birdLog, flight, rule } from '../domain/world.ts';
+import { openMemory, type TestStore } from '../store/test-store.ts';
 import { createVirtualClock, TEST_START_US, type VirtualClock } from '../virtual-clock.ts';
 
 /** 12:00 UTC on 2 July 2026, a Thursday, is the start; the deadline is at 12:30. */
@@ -15,15 +14,14 @@ const at = (minutes: number) => TEST_START_US + minutes * MINUTE_MS * 1000;
 const NOON_THIRTY = rule('FlightOverdue', { landedBy: '30 * * * *', withinMs: 60 * MINUTE_MS });
 
 let clock: VirtualClock;
-let store: Store;
+let store: TestStore;
 let readUs: number;
 beforeEach(async () => {
   clock = createVirtualClock();
-  store = await openSqliteStore({ path: ':memory:', clock });
+  store = await openMemory(clock);
   readUs = 0;
-  await store.transaction((tx) => tx.inventory.regionSince('eu', at(-20)));
+  await store.inventory.regionSince('eu', at(-20));
 });
-afterEach(() => store.close());
 
 async function world(
   flights: readonly Partial<FlightRecord>[],
@@ -95,8 +93,8 @@ function begin(given: OverdueRule | readonly OverdueRule[] = NOON_THIRTY) {
   };
 }
 
-const alerts = () => store.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 10 }));
-const over = () => store.transaction((tx) => tx.alerts.list({ state: 'resolved', limit: 10 }));
+const alerts = () => store.alerts.list({ state: 'firing', limit: 10 });
+const over = () => store.alerts.list({ state: 'resolved', limit: 10 });
 const said = async () => (await alerts()).map(({ annotations }) => annotations.description);
 
 test('a success in time meets it, and one of an earlier Flight does not', async () => {
@@ -225,7 +223,7 @@ test('a Bird that has been off since it was first seen says no more than that', 
 
 test('one that usually starts says when', async () => {
   const day = 1440;
-  await store.transaction((tx) => tx.inventory.regionSince('eu', at(-9 * day)));
+  await store.inventory.regionSince('eu', at(-9 * day));
   await world(
     [1, 2, 3, 4].map((days) => ({
       startedAtUs: at(30 - 50 - days * day),
@@ -334,7 +332,7 @@ test.each([
 ] as [string, Partial<FlightRecord>[], string | undefined][])(
   '`warn_before`: a Bird that %s',
   async (_what, flights, warning) => {
-    await store.transaction((tx) => tx.inventory.regionSince('eu', at(-9 * 1440)));
+    await store.inventory.regionSince('eu', at(-9 * 1440));
     await world([...USUAL, ...flights]);
     const { pass } = begin(WARNED);
     await pass(9.9);

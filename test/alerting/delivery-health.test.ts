@@ -1,9 +1,9 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { watchDeliveries } from '../../src/alerting/delivery-health.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { readKept } from '../../src/health/health.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { delivery, notification } from '../store/contract/sample-records.ts';
+import { openMemory } from '../store/test-store.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 
 const CONFIG = `
@@ -21,8 +21,7 @@ const [MAIL, A, B] = [0, 1, 101];
 
 async function begin() {
   const clock = createVirtualClock();
-  const store = await openSqliteStore({ path: ':memory:', clock });
-  onTestFinished(() => store.close());
+  const store = await openMemory(clock);
   const config = loadConfig({ file: 'n.yaml', text: CONFIG, environment: {}, readFile: () => '' });
   let count = 0;
   const attempt = async (position: number, lastError: string) => {

@@ -3,7 +3,7 @@
  * watch. What happens to Birds is committed as intake would commit it, and people are notified. After every
  * transaction the states in the outbox must add up to everything that was ever queued.
  */
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { createAlerting } from '../../src/alerting/alerting.ts';
 import type { OpenChannels } from '../../src/channels/channel.ts';
 import {
@@ -29,11 +29,11 @@ import { createAlertResolver, createSilenceEditor } from '../../src/operator/act
 import type { Happening } from '../../src/report.ts';
 import { secret } from '../../src/secret.ts';
 import type { Delivery } from '../../src/store/outbox-store.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store, Transaction } from '../../src/store/store.ts';
 import { formatInstant } from '../../src/time/instant.ts';
 import { webhook } from '../channels/sample-notifications.ts';
 import { changed } from '../store/changed-transaction.ts';
+import { openMemory, type TestStore } from '../store/test-store.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
 
 export const MINUTE_MS = 60_000;
@@ -102,7 +102,7 @@ export interface Page {
 
 export interface Desk {
   readonly clock: VirtualClock;
-  readonly store: Store;
+  readonly store: TestStore;
   readonly received: Received[];
   readonly mails: Mail[];
   readonly pages: Page[];
@@ -132,6 +132,7 @@ export interface Desk {
   states(): Promise<Record<string, number>>;
   /** `receiver@minute status: Bird status +events; …`, without repetitions. */
   lines(receiver?: string): string[];
+  /** Done at the end of the test, unless before. */
   close(): Promise<void>;
 }
 
@@ -153,11 +154,12 @@ export function pagerduty(settings: Partial<PagerdutyIntegration> = {}): Pagerdu
   };
 }
 
+/** A desk that closes when the test that opens it has ended. */
 export async function openDesk(options: DeskOptions): Promise<Desk> {
   const clock = createVirtualClock();
   const startUs = clock.nowUs();
   const minute = () => (clock.nowUs() - startUs) / 60_000_000;
-  const inner = await openSqliteStore({ path: ':memory:', clock });
+  const inner = await openMemory(clock);
   const received: Received[] = [];
   const mails: Mail[] = [];
   const pages: Page[] = [];
@@ -314,7 +316,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
   }
 
   async function happens(type: string, pages: Iterable<readonly string[]>, agoUs = 0): Promise<void> {
-    const stream = await inner.transaction((tx) => tx.streams.open('eu', 'flight', 'all'));
+    const stream = await inner.streams.open('eu', 'flight', 'all');
     const commit = createCommit({
       store: { ...inner, transaction: (work) => inner.transaction((tx) => counted(tx, work)) },
       rules,
@@ -395,7 +397,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
     failedLongAgo: (...birds) => happens('failed', [birds], 300 * 60_000_000),
     succeededLongAgo: (...birds) => happens('succeeded', [birds], 299 * 60_000_000),
     async acknowledges(...birds) {
-      const alerts = await inner.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 1_000 }));
+      const alerts = await inner.alerts.list({ state: 'firing', limit: 1_000 });
       for (const { id, labels } of alerts) {
         if (!birds.includes(labels.bird ?? '')) continue;
         const result = await silences.acknowledge([{ id }], { createdBy: 'anna', comment: 'on it' });
@@ -404,7 +406,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
       await clock.advance(0);
     },
     async resolves(...birds) {
-      const alerts = await inner.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 1_000 }));
+      const alerts = await inner.alerts.list({ state: 'firing', limit: 1_000 });
       for (const { id, labels } of alerts) {
         if (!birds.includes(labels.bird ?? '')) continue;
         expect((await alertDesk.resolve(id, { createdBy: 'anna', comment: 'mended' })).ok).toBe(true);
@@ -426,7 +428,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
         alertId: null,
         alertStartsAtUs: null,
       };
-      await inner.transaction((tx) => tx.silences.put([silence]));
+      await inner.silences.put([silence]);
     },
     pass: (minutes) => clock.advance(minutes * MINUTE_MS),
     async restart(changes = {}) {
@@ -444,7 +446,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
     committed: () => committed,
     async states() {
       const sums: Record<string, number> = {};
-      for (const { state, count } of await inner.transaction((tx) => tx.outbox.count())) {
+      for (const { state, count } of await inner.outbox.count()) {
         sums[state] = (sums[state] ?? 0) + count;
       }
       return sums;
@@ -457,7 +459,6 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
       life.stop.abort();
       await clock.advance(0);
       await life.ended;
-      await inner.close();
     },
   };
   const { fails, succeeds, failedLongAgo, succeededLongAgo, acknowledges, resolves } = desk;
@@ -466,6 +467,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
     ...{ fails, succeeds, failedLongAgo, succeededLongAgo, acknowledges, resolves },
     ...{ restart: () => restart(), hurry: () => hurry() },
   };
+  onTestFinished(desk.close);
   return desk;
 }
 

@@ -1,7 +1,7 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createDigests } from '../../src/alerting/send-digests.ts';
 import type { Happening } from '../../src/report.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { openMemory } from '../store/test-store.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { NOTHING_CONFIGURED } from './desk.ts';
 
@@ -12,8 +12,7 @@ test.each([
   ['Australia/Lord_Howe', '15 2 * * *', '2026-10-03'],
 ])('in %s, the digest of %s comes once in the night after %s [long]', async (timezone, cron, day) => {
   const clock = createVirtualClock(Date.parse(`${day}T09:00Z`) * 1000);
-  const store = await openSqliteStore({ path: ':memory:', clock });
-  onTestFinished(() => store.close());
+  const store = await openMemory(clock);
   const nightly = { name: 'd', cron, timezone, receiver: 'ops', skipEmpty: false };
   const reported: Happening[] = [];
   const stop = new AbortController();

@@ -1,13 +1,7 @@
 /** A receiver that fails in every way, one after another, and a process that may end between any two steps. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { spread } from '../cases.ts';
 import { type Answer, type Desk, hook, openDesk } from './desk.ts';
-
-let whole: Desk;
-beforeAll(async () => {
-  whole = await story();
-});
-afterAll(() => whole?.close());
 
 /** 503 for two hours, then 410, then it accepts without an answer, then it works. */
 function moods(): (receiver: string, minute: number) => Answer {
@@ -34,8 +28,8 @@ async function story(dieAfter?: number): Promise<Desk> {
 
 describe('a receiver that answers 503 for two hours, then 410, then times out after accepting', () => {
   test('each phase ends as promised', async () => {
-    const desk = whole;
-    const deliveries = await desk.store.transaction((tx) => tx.outbox.list({ limit: 100 }));
+    const desk = await story();
+    const deliveries = await desk.store.outbox.list({ limit: 100 });
     const ofOps = deliveries.filter((one) => one.receiver === 'ops').toReversed();
     expect(ofOps.map(({ state }) => state)).toEqual(['dead', 'dead', 'delivered', 'delivered']);
     const [first, , last] = ofOps;
@@ -49,7 +43,7 @@ describe('a receiver that answers 503 for two hours, then 410, then times out af
   });
 
   test('the fallback is notified once, with the reason, while the original is still retried', async () => {
-    const desk = whole;
+    const desk = await story();
     const copies = desk.received.filter(({ body }) => body.notices);
     expect(copies.map((one) => [one.receiver, one.body.alerts[0]!.labels.bird])).toEqual([['backup', 'A']]);
     expect(copies[0]!.minute).toBeLessThan(1);
@@ -59,14 +53,14 @@ describe('a receiver that answers 503 for two hours, then 410, then times out af
   });
 
   test('the fallback is notified after five minutes that it accepts nothing, and when it does again', async () => {
-    const desk = whole;
+    const desk = await story();
     const about = desk
       .lines('backup')
       .filter((line) => line.includes('ops'))
       .map((line) => line.replace(/^backup/, ''));
     expect(about).toEqual(['@6 firing: ops firing +0', '@156 resolved: ops resolved +0']);
     expect(desk.lines('boss')).toEqual([]);
-    const alerts = await desk.store.transaction((tx) => tx.alerts.list({ limit: 10 }));
+    const alerts = await desk.store.alerts.list({ limit: 10 });
     expect(alerts.find((one) => one.alertname === 'DeliveryFailing')).toMatchObject({
       state: 'resolved',
       labels: { alertname: 'DeliveryFailing', severity: 'critical', region: 'all', receiver: 'ops' },
@@ -80,6 +74,7 @@ describe('a receiver that answers 503 for two hours, then 410, then times out af
         .lines()
         .map((line) => line.replace(/@\d+/, ''))
         .toSorted();
+    const whole = await story();
     const expected = messages(whole);
     const states = await whole.states();
     expect(whole.committed()).toBeGreaterThan(100);
@@ -87,12 +82,9 @@ describe('a receiver that answers 503 for two hours, then 410, then times out af
     // Most of the first commits, in which everything begins, and some of the many that only record attempts.
     for (const at of [...spread(ends.slice(0, 60), 20), ...spread(ends.slice(60), 4)]) {
       const desk = await story(at);
-      try {
-        expect(messages(desk), `killed after ${at}`).toEqual(expected);
-        expect(await desk.states(), `killed after ${at}`).toEqual(states);
-      } finally {
-        await desk.close();
-      }
+      expect(messages(desk), `killed after ${at}`).toEqual(expected);
+      expect(await desk.states(), `killed after ${at}`).toEqual(states);
+      await desk.close();
     }
   });
 });

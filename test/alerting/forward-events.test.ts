@@ -1,13 +1,11 @@
 /** Events are forwarded in batches whose ids never collide, whatever the service returns twice. */
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { forwardEvents } from '../../src/alerting/forward-events.ts';
 import type { Receiver } from '../../src/channels/receiver.ts';
 import type { Event } from '../../src/domain/alert/event.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import type { Store } from '../../src/store/store.ts';
 import { webhook } from '../channels/sample-notifications.ts';
 import { event, NOW_US } from '../store/contract/sample-records.ts';
-import { createVirtualClock } from '../virtual-clock.ts';
+import { openMemory, type TestStore } from '../store/test-store.ts';
 
 const cloudevents = webhook({ format: 'cloudevents' });
 const RECEIVERS: readonly Receiver[] = [
@@ -15,11 +13,10 @@ const RECEIVERS: readonly Receiver[] = [
   { name: 'lake', integrations: [webhook(), cloudevents, cloudevents] },
 ];
 
-let store: Store;
+let store: TestStore;
 beforeEach(async () => {
-  store = await openSqliteStore({ path: ':memory:', clock: createVirtualClock() });
+  store = await openMemory();
 });
-afterEach(() => store.close());
 
 /**
  * Queues the events for a receiver and forwards everything that waits; returns the ids of the batches, the oldest
@@ -37,10 +34,10 @@ async function forwards(receiver: string, ...events: readonly Event[]): Promise<
 test('a batch goes to each integration that takes events, and has the same id in another store', async () => {
   const [id, ...others] = await forwards('lake', event('a'), event('b'));
   expect(others).toEqual([]);
-  const deliveries = await store.transaction((tx) => tx.outbox.list({ limit: 10 }));
+  const deliveries = await store.outbox.list({ limit: 10 });
   expect(deliveries.map((one) => one.id).toSorted()).toEqual([`${id}-101`, `${id}-201`]);
   await store.close();
-  store = await openSqliteStore({ path: ':memory:', clock: createVirtualClock() });
+  store = await openMemory();
   expect(await forwards('lake', event('a'), event('b'))).toEqual([id]);
 });
 
@@ -51,7 +48,7 @@ test('a batch made again has the same id if it has the same events, read in any 
     [[event('a'), event('c')], false],
   ] as const) {
     await store.close();
-    store = await openSqliteStore({ path: ':memory:', clock: createVirtualClock() });
+    store = await openMemory();
     expect((await forwards('lake', ...events))[0] === id).toBe(isSame);
   }
 });
@@ -87,9 +84,7 @@ test('a receiver for which it fails waits a while, and the others do not wait fo
       const set = await tx.faults.list(nowUs, 10);
       return { receivers: new Set(found.map(({ receiver }) => receiver)), faults: set };
     });
-  await store.transaction((tx) =>
-    tx.forwards.queue(['archive', 'lake'].map((receiver) => ({ receiver, event: event('a') }))),
-  );
+  await store.forwards.queue(['archive', 'lake'].map((receiver) => ({ receiver, event: event('a') })));
   const { receivers, faults } = await pass(NOW_US);
   expect(receivers).toEqual(new Set(['lake']));
   expect(faults).toMatchObject([{ sort: 'receiver', name: 'archive', reason: 'TypeError: no answer' }]);

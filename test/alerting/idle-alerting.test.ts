@@ -3,8 +3,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createAlerting } from '../../src/alerting/alerting.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import type { Happening } from '../../src/report.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { alert, delivery, event, notification } from '../store/contract/sample-records.ts';
+import { openMemory } from '../store/test-store.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 
 const CONFIG = `
@@ -17,7 +17,7 @@ receivers:
 
 async function begin() {
   const clock = createVirtualClock();
-  const store = await openSqliteStore({ path: ':memory:', clock });
+  const store = await openMemory(clock);
   const config = loadConfig({ file: 'n.yaml', text: CONFIG, environment: {}, readFile: () => '' });
   const happenings: Happening[] = [];
   let transactions = 0;
@@ -90,20 +90,16 @@ test.each([
 );
 
 const settleDelivery = (state: 'retry' | 'delivered', failed: boolean) =>
-  stage.store.transaction((tx) =>
-    tx.outbox.settle(
-      [{ id: 'd', state, nextAttemptAtUs: stage.clock.nowUs() + 1, lastError: 'no', failed }],
-      stage.clock.nowUs(),
-    ),
+  stage.store.outbox.settle(
+    [{ id: 'd', state, nextAttemptAtUs: stage.clock.nowUs() + 1, lastError: 'no', failed }],
+    stage.clock.nowUs(),
   );
 
 const said = () =>
   stage.happenings.flatMap((one) => (one.what === 'alert' ? [`${one.alertname} ${one.state}`] : []));
 
 test('an integration that accepts nothing fires without a wake-up, and so does its end', async () => {
-  await stage.store.transaction((tx) =>
-    tx.outbox.enqueue(notification('n'), [delivery('d', { position: 1 })]),
-  );
+  await stage.store.outbox.enqueue(notification('n'), [delivery('d', { position: 1 })]);
   await settleDelivery('retry', true);
   await stage.clock.advance(20 * 60_000);
   expect(said()).toEqual(['DeliveryFailing firing']);
@@ -113,9 +109,7 @@ test('an integration that accepts nothing fires without a wake-up, and so does i
 });
 
 test('an integration that accepts again before its alert fires raises none', async () => {
-  await stage.store.transaction((tx) =>
-    tx.outbox.enqueue(notification('n'), [delivery('d', { position: 1 })]),
-  );
+  await stage.store.outbox.enqueue(notification('n'), [delivery('d', { position: 1 })]);
   await settleDelivery('retry', true);
   await stage.clock.advance(60_000);
   await settleDelivery('delivered', false);

@@ -1,17 +1,9 @@
 /** What PagerDuty is told about its incidents, from the first message to the end, whoever sends it. */
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Receiver } from '../../src/channels/receiver.ts';
-import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import { email } from '../channels/sample-notifications.ts';
 import { node, tree } from '../domain/route-tree.ts';
-import { type Desk, type DeskOptions, hook, MINUTE_MS, openDesk, pagerduty } from './desk.ts';
-
-/** Closed when the test ends. */
-async function open(options: DeskOptions): Promise<Desk> {
-  const desk = await openDesk(options);
-  onTestFinished(desk.close);
-  return desk;
-}
+import { type Desk, hook, MINUTE_MS, openDesk, pagerduty } from './desk.ts';
 
 const pager = (name = 'ops', settings: Partial<Receiver> = {}): Receiver => ({
   name,
@@ -38,29 +30,11 @@ function actions(desk: Desk): string[] {
   return own.filter((action, index) => action !== own[index - 1]);
 }
 
-/** Silences this Bird for a day. */
-async function silenced(desk: Desk, bird: string): Promise<void> {
-  const nowUs = desk.clock.nowUs();
-  const silence = {
-    id: '00000000-0000-4000-8000-000000000001',
-    matchers: parseMatchers(`bird="${bird}"`),
-    startsAtUs: nowUs,
-    endsAtUs: nowUs + 86_400e6,
-    updatedAtUs: nowUs,
-    createdBy: 'anna',
-    comment: 'known',
-    recurrence: null,
-    alertId: null,
-    alertStartsAtUs: null,
-  };
-  await desk.store.transaction((tx) => tx.silences.put([silence]));
-}
-
 const PER_BIRD = { groupBy: ['bird'] };
 
 describe('an incident whose alert is acknowledged', () => {
   test('is acknowledged at once, once, and resolved when the alert is over [long]', async () => {
-    const desk = await open({ receivers: [pager()] });
+    const desk = await openDesk({ receivers: [pager()] });
     await desk.story('fails A, 2, acknowledges A, acknowledges A, fails A, 30, succeeds A, 30');
     expect(story(desk)).toEqual(['ops@0 trigger a', 'ops@2 acknowledge a', 'ops@35 resolve a']);
     expect(desk.pages[1]).toMatchObject({ event_action: 'acknowledge', dedup_key: desk.pages[0]!.dedup_key });
@@ -68,7 +42,7 @@ describe('an incident whose alert is acknowledged', () => {
   });
 
   test('is closed when somebody resolves the alert by hand, and the next failure opens another [long]', async () => {
-    const desk = await open({ receivers: [pager()] });
+    const desk = await openDesk({ receivers: [pager()] });
     await desk.story('fails A, 2, acknowledges A, 10, resolves A, 10, fails A, 10');
     expect(story(desk).map((one) => one.replace(/@\d+/, ''))).toEqual([
       'ops trigger a',
@@ -79,7 +53,7 @@ describe('an incident whose alert is acknowledged', () => {
   });
 
   test('is not acknowledged before it was opened, nor after it was resolved', async () => {
-    const desk = await open({ receivers: [pager()] });
+    const desk = await openDesk({ receivers: [pager()] });
     await desk.story('fails A, acknowledges A, 10');
     expect(story(desk)).toEqual([]);
     await desk.story('succeeds A, 10, fails B, 10, succeeds B, 10');
@@ -89,18 +63,20 @@ describe('an incident whose alert is acknowledged', () => {
   });
 
   test('is not acknowledged once it is resolved, although a silence mutes what fires', async () => {
-    const desk = await open({ receivers: [pager()] });
+    const desk = await openDesk({ receivers: [pager()] });
     await desk.story('fails A B, 1');
-    await silenced(desk, 'A');
+    await desk.silences('A', 1440);
     await desk.story('succeeds B, 10, acknowledges A, 10');
     expect(story(desk)).toEqual(['ops@0 trigger a', 'ops@5 resolve a']);
   });
 
   test('also ends if a silence mutes the end, unless it must be ended by hand [long]', async () => {
     for (const sendResolved of [true, false]) {
-      const desk = await open({ receivers: [pager('ops', { integrations: [pagerduty({ sendResolved })] })] });
+      const desk = await openDesk({
+        receivers: [pager('ops', { integrations: [pagerduty({ sendResolved })] })],
+      });
       await desk.story('fails A, 1');
-      await silenced(desk, 'A');
+      await desk.silences('A', 1440);
       await desk.story('succeeds A, 30');
       expect(actions(desk)).toEqual(sendResolved ? ['trigger', 'resolve'] : ['trigger']);
       expect(desk.pages.length).toBe(sendResolved ? 2 : 1);
@@ -108,7 +84,7 @@ describe('an incident whose alert is acknowledged', () => {
   });
 
   test('waits until everything that fires in it is acknowledged', async () => {
-    const desk = await open({ receivers: [pager()] });
+    const desk = await openDesk({ receivers: [pager()] });
     await desk.story('fails A B C, 1, acknowledges A, 1, acknowledges B, 1');
     expect(story(desk)).toEqual(['ops@0 trigger a']);
     await desk.acknowledges('C');
@@ -116,7 +92,7 @@ describe('an incident whose alert is acknowledged', () => {
   });
 
   test('is acknowledged when what is not acknowledged ends, and lasts until the rest has ended', async () => {
-    const desk = await open({ receivers: [pager()] });
+    const desk = await openDesk({ receivers: [pager()] });
     await desk.story('fails A B, 1, acknowledges A, 1, succeeds B, 20');
     expect(story(desk)).toEqual(['ops@0 trigger a', 'ops@2 acknowledge a']);
     await desk.story('succeeds A, 20');
@@ -124,7 +100,7 @@ describe('an incident whose alert is acknowledged', () => {
   });
 
   test('is acknowledged again after something else in it fired and was notified', async () => {
-    const desk = await open({ receivers: [pager()] });
+    const desk = await openDesk({ receivers: [pager()] });
     await desk.story('fails A, 1, acknowledges A, 1, fails B, 10, acknowledges B');
     expect(story(desk)).toEqual([
       'ops@0 trigger a',
@@ -136,7 +112,7 @@ describe('an incident whose alert is acknowledged', () => {
 
   test('is also acknowledged at the receiver that was notified last', async () => {
     const route = { escalation: { afterMs: 15 * MINUTE_MS, receiver: 'boss' } };
-    const desk = await open({ receivers: [pager(), pager('boss')], route });
+    const desk = await openDesk({ receivers: [pager(), pager('boss')], route });
     await desk.story('fails A, 20, acknowledges A, succeeds A, 20');
     expect(story(desk).filter((one) => one.startsWith('boss'))).toEqual([
       'boss@15 trigger b',
@@ -147,7 +123,7 @@ describe('an incident whose alert is acknowledged', () => {
 
   test('notifies nobody else: no mail, no webhook', async () => {
     const receivers = [{ ...hook('ops'), integrations: [...hook('ops').integrations, email(), pagerduty()] }];
-    const desk = await open({ receivers });
+    const desk = await openDesk({ receivers });
     await desk.story('fails A, 1, acknowledges A, 3');
     expect(story(desk)).toEqual(['ops@0 trigger a', 'ops@1 acknowledge a']);
     expect([desk.received.length, desk.mails.length]).toEqual([1, 1]);
@@ -176,7 +152,7 @@ describe('an incident that a fallback opened', () => {
     name === 'ops' && minute < end ? 503 : 200;
 
   test('is acknowledged and resolved there [long]', async () => {
-    const desk = await open({ receivers, answer: downUntil(20) });
+    const desk = await openDesk({ receivers, answer: downUntil(20) });
     await desk.story('fails A, 30, acknowledges A, 10, succeeds A, 20');
     expect(actions(desk)).toEqual(['trigger', 'acknowledge', 'resolve']);
     expect(new Set(desk.pages.map(({ receiver }) => receiver))).toEqual(new Set(['boss']));
@@ -185,7 +161,7 @@ describe('an incident that a fallback opened', () => {
 
   test('is resolved soon if the alert had ended and its own receiver was notified [long]', async () => {
     const answer = (name: string, _: number, tries: number) => (name === 'ops' && tries <= 3 ? 503 : 200);
-    const desk = await open({ receivers, answer, route: { groupWaitMs: 0, groupIntervalMs: 1_000 } });
+    const desk = await openDesk({ receivers, answer, route: { groupWaitMs: 0, groupIntervalMs: 1_000 } });
     await desk.story('fails A, 0.01, succeeds A, 15');
     expect(actions(desk)).toEqual(['trigger', 'resolve']);
     expect(desk.lines('ops')).toHaveLength(2);
@@ -196,7 +172,7 @@ describe('an incident that a fallback opened', () => {
 test('what was held back, and then not accepted, opens an incident at the fallback that lasts until all of it ends [long]', async () => {
   const answer = (name: string, minute: number) => (name === 'ops' && minute > 1 && minute < 62 ? 503 : 200);
   const own = hook('ops', { fallback: 'boss', maxNotificationsPerHour: 1 });
-  const desk = await open({ receivers: [own, pager('boss')], answer, route: PER_BIRD });
+  const desk = await openDesk({ receivers: [own, pager('boss')], answer, route: PER_BIRD });
   await desk.story('fails A, 1, fails B C, 62, succeeds B, 125');
   const ofThese = () => desk.pages.filter(({ dedup_key }) => dedup_key === desk.pages[0]!.dedup_key);
   expect(ofThese().map((one) => one.event_action)).toEqual(['trigger', 'trigger']);
@@ -209,7 +185,7 @@ test('what some integrations send as one message and others by incident is given
   const integrations = [...hook('ops').integrations, pagerduty()];
   const own = { name: 'ops', integrations, foldStormsMs: 5 * MINUTE_MS, fallback: 'backup' };
   const backup = { name: 'backup', integrations: [...hook('backup').integrations, pagerduty()] };
-  const desk = await open({ receivers: [own, backup], answer, route: PER_BIRD });
+  const desk = await openDesk({ receivers: [own, backup], answer, route: PER_BIRD });
   for (const bird of ['A', 'B', 'C']) await desk.fails(bird);
   await desk.story('2, fails D E F, 10');
   const received = desk.lines('backup').filter((line) => !line.includes('ops'));
@@ -238,7 +214,7 @@ test('an incident that must be ended by hand is not ended by a failure that was 
   let isDown = false;
   const answer = (name: string) => (name === 'ops' && isDown ? 503 : 200);
   const receivers = [byHand('ops', { fallback: 'boss' }), byHand('boss')];
-  const desk = await open({ receivers, answer });
+  const desk = await openDesk({ receivers, answer });
   for (const down of [false, true]) {
     isDown = down;
     await desk.story('fails A, 1, fails A');
@@ -250,7 +226,7 @@ test('an incident that must be ended by hand is not ended by a failure that was 
 });
 
 test('an incident whose route is no longer configured ends, and what fires opens the one of the new route', async () => {
-  const desk = await open({ receivers: [pager()] });
+  const desk = await openDesk({ receivers: [pager()] });
   await desk.story('fails A, 6');
   await desk.restart(PER_BIRD);
   await desk.story('20, succeeds A, 20');
@@ -265,7 +241,7 @@ test('an incident whose route is no longer configured ends, and what fires opens
 describe('what is notified together with other groups', () => {
   test('goes to each incident separately if a cap held it back, and ends each [long]', async () => {
     const receivers = [pager('ops', { maxNotificationsPerHour: 1 })];
-    const desk = await open({ receivers, route: PER_BIRD });
+    const desk = await openDesk({ receivers, route: PER_BIRD });
     await desk.story('fails A, 1, fails B C, 61, succeeds A C, 120, succeeds B, 120');
     const byIncident = Map.groupBy(desk.pages, (one) => one.dedup_key);
     expect([...byIncident.values()].map((all) => all.map((one) => one.event_action))).toEqual([
@@ -278,13 +254,13 @@ describe('what is notified together with other groups', () => {
 
   test('ends no incident that must be ended by hand', async () => {
     const integrations = [pagerduty({ sendResolved: false })];
-    const desk = await open({ receivers: [{ name: 'ops', integrations, maxNotificationsPerHour: 1 }] });
+    const desk = await openDesk({ receivers: [{ name: 'ops', integrations, maxNotificationsPerHour: 1 }] });
     await desk.story('fails A, 1, succeeds A, 120');
     expect(actions(desk)).toEqual(['trigger']);
   });
 
   test('leaves an incident open in which something else fires [long]', async () => {
-    const desk = await open({ receivers: [pager('ops', { maxNotificationsPerHour: 1 })] });
+    const desk = await openDesk({ receivers: [pager('ops', { maxNotificationsPerHour: 1 })] });
     await desk.story('fails A, 1, fails B, 10, succeeds B, 60');
     expect(actions(desk)).toEqual(['trigger']);
     expect(desk.pages.length).toBeGreaterThan(1);
@@ -294,7 +270,7 @@ describe('what is notified together with other groups', () => {
 
   test('goes to the incidents of what still fires if a summary contains old news, and nothing else does', async () => {
     const integrations = [...hook('ops').integrations, pagerduty()];
-    const desk = await open({ receivers: [{ name: 'ops', integrations }], route: PER_BIRD });
+    const desk = await openDesk({ receivers: [{ name: 'ops', integrations }], route: PER_BIRD });
     await desk.story('failedLongAgo A B C, succeededLongAgo B, 10');
     expect(desk.received).toHaveLength(1);
     expect(story(desk)).toEqual(['ops@2 trigger a', 'ops@2 trigger b']);
@@ -311,7 +287,7 @@ describe('what is notified together with other groups', () => {
   });
 
   test('opens no incident of a group that the alert has left, which nothing would end', async () => {
-    const desk = await open({ receivers: [pager()] });
+    const desk = await openDesk({ receivers: [pager()] });
     await desk.story('failedLongAgo A, 0.5');
     await desk.restart(tree(node('', {}, [node('region="eu"', {})])));
     await desk.pass(10);
@@ -324,7 +300,7 @@ describe('what is notified together with other groups', () => {
   test('still goes to other receivers as one message [long]', async () => {
     const integrations = [...hook('ops').integrations, pagerduty()];
     const receivers = [{ name: 'ops', integrations, maxNotificationsPerHour: 1 }];
-    const desk = await open({ receivers, route: PER_BIRD });
+    const desk = await openDesk({ receivers, route: PER_BIRD });
     await desk.story('fails A, 1, fails B C, 61');
     expect(desk.received).toHaveLength(2);
     expect(desk.received[1]!.body.alerts).toHaveLength(2);
@@ -337,7 +313,7 @@ describe('what is notified together with other groups', () => {
 });
 
 test('an incident whose route has another receiver ends, and what fires opens one there', async () => {
-  const desk = await open({ receivers: [pager(), pager('boss')] });
+  const desk = await openDesk({ receivers: [pager(), pager('boss')] });
   await desk.story('fails A, 6');
   await desk.restart({ receiver: 'boss' });
   await desk.story('20, succeeds A, 20');

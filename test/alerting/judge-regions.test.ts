@@ -1,19 +1,18 @@
 /** What a region is judged by: each reading once, and only rules that fit. */
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { createRegionJudging } from '../../src/alerting/judge-regions.ts';
 import type { Rule } from '../../src/domain/alert/rule.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import type { InventoryRead } from '../../src/region-progress.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import type { Store } from '../../src/store/store.ts';
 import { rule } from '../domain/world.ts';
+import { openMemory, type TestStore } from '../store/test-store.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 
 const clock = createVirtualClock();
-let store: Store;
+let store: TestStore;
 let reads: Map<string, InventoryRead>;
 beforeEach(async () => {
-  store = await openSqliteStore({ path: ':memory:', clock });
+  store = await openMemory(clock);
   reads = new Map([['eu', { atUs: 1, unread: [] }]]);
   await store.transaction(async (tx) => {
     await tx.inventory.putNests([
@@ -22,17 +21,14 @@ beforeEach(async () => {
     ]);
   });
 });
-afterEach(() => store.close());
 
 const put = (birdId: string, nestId: string, status: string) =>
-  store.transaction((tx) =>
-    tx.inventory.putBirds([
-      {
-        ...{ region: 'eu', birdId, nestId, name: `Bird ${birdId}`, status, triggerType: 'manual' },
-        ...{ present: true, statusSinceUs: 1 },
-      },
-    ]),
-  );
+  store.inventory.putBirds([
+    {
+      ...{ region: 'eu', birdId, nestId, name: `Bird ${birdId}`, status, triggerType: 'manual' },
+      ...{ present: true, statusSinceUs: 1 },
+    },
+  ]);
 
 const active = { ...rule('BirdNotAsDeclared', { state: 'active' }), match: parseMatchers('nest="Prod"') };
 const declares = (nest: string) =>
@@ -47,7 +43,7 @@ function judging(...rules: Rule[]) {
     nextMs: judged.nextMs,
     async look() {
       await store.transaction(judged.judge);
-      const firing = await store.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 10 }));
+      const firing = await store.alerts.list({ state: 'firing', limit: 10 });
       return firing.map(({ labels }) => labels.bird).toSorted();
     },
   };

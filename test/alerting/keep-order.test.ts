@@ -1,5 +1,5 @@
 /** Messages about one alert arrive in order, even if several groups of a receiver notify of it while it is down. */
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type Desk, type DeskOptions, hook, openDesk } from './desk.ts';
 
 /** A receiver that is down when a test says so. Each Bird has its own group. */
@@ -11,7 +11,6 @@ async function open(options: Partial<DeskOptions> = {}) {
     answer: () => (receiver.isDown ? 503 : 200),
     ...options,
   });
-  onTestFinished(desk.close);
   return { desk, receiver };
 }
 

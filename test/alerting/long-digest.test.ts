@@ -2,9 +2,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createDigests } from '../../src/alerting/send-digests.ts';
 import type { EndedFlight } from '../../src/domain/digest/flight-tally.ts';
 import type { Happening } from '../../src/report.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { changed } from '../store/changed-transaction.ts';
+import { openMemory } from '../store/test-store.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { NOTHING_CONFIGURED } from './desk.ts';
 
@@ -14,8 +14,7 @@ const MOST_LOOKS = 40;
 
 test('other work goes on while Flights with long messages are counted', async () => {
   const clock = createVirtualClock();
-  const inner = await openSqliteStore({ path: ':memory:', clock });
-  onTestFinished(() => inner.close());
+  const inner = await openMemory(clock);
   let [row, most, all] = [0, 0, 0];
   let next = setImmediate(turn);
   function turn(): void {

@@ -1,11 +1,10 @@
 /** A group that was deleted and made anew tells what its receiver was told before once more, under ids of its own. */
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Receiver } from '../../src/channels/receiver.ts';
 import { email } from '../channels/sample-notifications.ts';
 import { type Desk, hook, openDesk } from './desk.ts';
 
 let desk: Desk;
-afterEach(() => desk.close());
 
 const RECEIVERS: readonly (readonly [string, Receiver['integrations']])[] = [
   ['a webhook', hook('ops').integrations],
@@ -14,13 +13,11 @@ const RECEIVERS: readonly (readonly [string, Receiver['integrations']])[] = [
 
 test.each(RECEIVERS)('by way of %s [long]', async (_, integrations) => {
   desk = await openDesk({ receivers: [{ name: 'ops', integrations }, hook('other')] });
-  await desk.store.transaction((tx) =>
-    tx.inventory.putNestMembers([
-      { region: 'eu', nestId: 'nest-Marketing', addresses: ['anna@example.com'] },
-    ]),
-  );
+  await desk.store.inventory.putNestMembers([
+    { region: 'eu', nestId: 'nest-Marketing', addresses: ['anna@example.com'] },
+  ]);
   const told = async () => {
-    const queued = await desk.store.transaction((tx) => tx.outbox.list({ receiver: 'ops', limit: 100 }));
+    const queued = await desk.store.outbox.list({ receiver: 'ops', limit: 100 });
     return queued.map(({ state }) => state);
   };
   await desk.story('fails A, 10');

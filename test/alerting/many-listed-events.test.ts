@@ -4,10 +4,9 @@ import { joinGroups } from '../../src/alerting/join-groups.ts';
 import { PART_EVENTS } from '../../src/domain/grouping/flush.ts';
 import type { GroupNotification } from '../../src/domain/grouping/notification.ts';
 import { createRecurrences } from '../../src/domain/muting/silence.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { email, webhook } from '../channels/sample-notifications.ts';
 import { changed } from '../store/changed-transaction.ts';
-import { createVirtualClock } from '../virtual-clock.ts';
+import { openMemory } from '../store/test-store.ts';
 import { anAlert, anAlertingConfig, anEvent, NOW_US } from '../web/sample.ts';
 
 const ALERTS = 100;
@@ -22,7 +21,7 @@ test('no message lists more events than fit, whoever gets it [long]', async () =
     route: { ...route, groupWaitMs: 0, groupBy: ['alertname'], routes: [] },
     regions: [],
   };
-  const store = await openSqliteStore({ path: ':memory:', clock: createVirtualClock() });
+  const store = await openMemory();
   const queued = new Map<string, GroupNotification[]>();
   await store.transaction(async (tx) => {
     for (let at = 0; at < ALERTS; at += 1) {

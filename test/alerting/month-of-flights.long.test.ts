@@ -12,11 +12,11 @@ import type { Happening } from '../../src/report.ts';
 import { createScenario } from '../../src/simulator/story/scenario.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { writeDecision } from '../../src/store/change-alerts.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { formatInstant } from '../../src/time/instant.ts';
 import { say } from '../cases.ts';
 import { rule } from '../domain/world.ts';
 import { createTrial } from '../simulator/ask.ts';
+import { openMemory } from '../store/test-store.ts';
 import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
 
 const MINUTE_US = 60_000_000;
@@ -60,7 +60,7 @@ function ordinaryTraffic(seed: number): { birds: readonly string[]; flown: Flown
 /** Lets the month pass; returns the alerts that fired: what, about which Bird, and when. */
 async function alertsIn(birds: readonly string[], flown: readonly Flown[], rules: readonly Rule[]) {
   const clock = createVirtualClock(MONTH_US);
-  const store = await openSqliteStore({ path: ':memory:', clock });
+  const store = await openMemory(clock);
   const streams = new Map<string, number>();
   const place = (birdId: string) => ({
     region: 'eu',

@@ -5,11 +5,10 @@ import { joinGroups } from '../../src/alerting/join-groups.ts';
 import { endRemovedRegions } from '../../src/alerting/new-configuration.ts';
 import type { Alert } from '../../src/domain/alert/alert.ts';
 import { createRecurrences } from '../../src/domain/muting/silence.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store, Transaction } from '../../src/store/store.ts';
 import { pausing } from '../../src/time/clock.ts';
 import { changed } from '../store/changed-transaction.ts';
-import { createVirtualClock } from '../virtual-clock.ts';
+import { openMemory, type TestStore } from '../store/test-store.ts';
 import { anAlert, anAlertingConfig, NOW_US } from '../web/sample.ts';
 
 const ALERTS = 1_000;
@@ -24,8 +23,8 @@ const config = {
 };
 
 /** A store with alerts that fire in one group. */
-async function openAlerts(): Promise<Store> {
-  const store = await openSqliteStore({ path: ':memory:', clock: createVirtualClock() });
+async function openAlerts(): Promise<TestStore> {
+  const store = await openMemory();
   await store.transaction(async (tx) => {
     await tx.alerts.put(
       Array.from({ length: ALERTS }, (_, at) => {
@@ -80,7 +79,7 @@ test('other work continues while the alerts of a region that is no longer watche
   });
   expect(all).toBe(ALERTS);
   expect(most).toBeLessThanOrEqual(MOST_WRITES);
-  const counts = await store.transaction((tx) => tx.alerts.count());
+  const counts = await store.alerts.count();
   expect(counts).toMatchObject([{ state: 'resolved', count: ALERTS }]);
 });
 
@@ -94,7 +93,7 @@ test('other work continues while a large group is moved to other routes [long]',
   );
   expect(all).toBe(ALERTS);
   expect(most).toBeLessThanOrEqual(MOST_WRITES);
-  const groups = await store.transaction((tx) => tx.groups.due(Number.MAX_SAFE_INTEGER, 10));
+  const groups = await store.groups.due(Number.MAX_SAFE_INTEGER, 10);
   expect(groups).toMatchObject([{ labels: { severity: 'critical' } }]);
 });
 

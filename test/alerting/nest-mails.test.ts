@@ -3,10 +3,9 @@ import { flushGroups } from '../../src/alerting/flush-groups.ts';
 import { joinGroups } from '../../src/alerting/join-groups.ts';
 import { createRecurrences } from '../../src/domain/muting/silence.ts';
 import type { NestMembers } from '../../src/store/sql/watched/nests-and-birds.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { email } from '../channels/sample-notifications.ts';
 import { changed } from '../store/changed-transaction.ts';
-import { createVirtualClock } from '../virtual-clock.ts';
+import { openMemory } from '../store/test-store.ts';
 import { anAlert, anAlertingConfig, NOW_US } from '../web/sample.ts';
 
 const NESTS = 100;
@@ -24,7 +23,7 @@ test('mails to the members of many Nests are queued in turns, and members are re
   const members = Array.from({ length: NESTS }, (_, at): NestMembers => {
     return { region: 'eu', nestId: String(at), addresses: [`member.of.${at}@example.com`] };
   });
-  const store = await openSqliteStore({ path: ':memory:', clock: createVirtualClock() });
+  const store = await openMemory();
   let [read, row, most] = [0, 0, 0];
   const to: (readonly string[] | undefined)[] = [];
   await store.transaction(async (tx) => {

@@ -1,12 +1,11 @@
 /** What becomes of groups if the next life has other routes. */
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Receiver } from '../../src/channels/receiver.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import { type Node, node, tree } from '../domain/route-tree.ts';
 import { type Desk, hook, MINUTE_MS, openDesk } from './desk.ts';
 
 let desk: Desk;
-afterEach(() => desk.close());
 
 const GROUPED = { groupBy: ['alertname'] };
 const eu = (settings: Partial<Node> = {}) => node('region="eu"', { ...GROUPED, ...settings });

@@ -1,5 +1,5 @@
 /** What people read of deadlines: the first mail, the reminder, and the end. */
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { emailText } from '../../src/channels/email/mail-message.ts';
 import { mailView } from '../../src/channels/message/message-view.ts';
 import type { FactOf } from '../../src/domain/alert/fact.ts';
@@ -23,7 +23,6 @@ beforeEach(async () => {
     rules: [RULE],
   });
 });
-afterEach(() => desk.close());
 
 /** 14:00 in Amsterdam is noon in UTC, when the story begins. */
 const missed = (change: Partial<FactOf<'deadline_missed'>> = {}) => deadlineMissed(0, change);

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { createOverdue } from '../../src/alerting/overdue.ts';
 import type { Rule } from '../../src/domain/alert/rule.ts';
 import { usualDurationMs } from '../../src/domain/kinds/flight-stuck.ts';
@@ -7,9 +7,8 @@ import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import type { TimeInterval } from '../../src/domain/muting/muting.ts';
 import type { FlightRecord } from '../../src/store/event-store.ts';
 import type { BirdRecord } from '../../src/store/sql/watched/nests-and-birds.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import type { Store } from '../../src/store/store.ts';
 import { rule } from '../domain/world.ts';
+import { openMemory, type TestStore } from '../store/test-store.ts';
 import { createVirtualClock, TEST_START_US, type VirtualClock } from '../virtual-clock.ts';
 
 const MINUTE_MS = 60_000;
@@ -18,16 +17,15 @@ const DAY_US = 86_400_000_000;
 const SETTING = { timeIntervals: new Map<string, readonly TimeInterval[]>(), lookbackMs: 60 * MINUTE_MS };
 
 let clock: VirtualClock;
-let store: Store;
+let store: TestStore;
 let read: boolean;
 let looks: number;
 beforeEach(async () => {
   clock = createVirtualClock();
-  store = await openSqliteStore({ path: ':memory:', clock });
+  store = await openMemory(clock);
   read = true;
   looks = 0;
 });
-afterEach(() => store.close());
 
 /** The step of a life that has just begun. */
 type Judge = ReturnType<typeof createOverdue>['judge'];
@@ -54,7 +52,7 @@ async function look(step: Judge): Promise<number> {
 }
 
 const firing = async () =>
-  (await store.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 1000 }))).map(
+  (await store.alerts.list({ state: 'firing', limit: 1000 })).map(
     ({ alertname, labels }) => `${alertname} ${labels.flight_id ?? labels.bird}`,
   );
 

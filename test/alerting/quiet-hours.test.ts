@@ -1,12 +1,11 @@
 /** What is collected for a receiver is not sent while the routes that lead to it are muted by a time interval. */
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Receiver } from '../../src/channels/receiver.ts';
 import { type Node, node, tree } from '../domain/route-tree.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { type Desk, hook, MINUTE_MS, openDesk } from './desk.ts';
 
 let desk: Desk;
-afterEach(() => desk.close());
 
 const startUs = createVirtualClock().nowUs();
 const at = (minute: number) => startUs + minute * MINUTE_MS * 1000;
@@ -20,7 +19,7 @@ async function open(settings: Partial<Receiver> = {}, ...others: Node[]): Promis
     route: tree(node('', {}, [quiet, ...others])),
     timeIntervals: new Map([['night', [night]]]),
   });
-  await desk.store.transaction((tx) => tx.inventory.regionSince('eu', desk.clock.nowUs()));
+  await desk.store.inventory.regionSince('eu', desk.clock.nowUs());
   await desk.pass(1);
   return desk;
 }
@@ -60,7 +59,7 @@ test('a route that speaks once a week tells each week what still fires and nobod
     route: tree(node('', {}, [weekly, node('region="eu"', { groupBy: ['bird'] })])),
     timeIntervals: new Map([['monday', [monday]]]),
   });
-  await desk.store.transaction((tx) => tx.inventory.regionSince('eu', desk.clock.nowUs()));
+  await desk.store.inventory.regionSince('eu', desk.clock.nowUs());
   await desk.story('20, fails A, fails B, 180, acknowledges A, 150');
   expect(desk.lines().filter((line) => line.startsWith('leads'))).toEqual([
     'leads@40 firing: A firing +1; B firing +1',

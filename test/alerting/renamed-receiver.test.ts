@@ -1,5 +1,5 @@
 /** What waits for a receiver that the configuration of the next life no longer has. */
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Receiver } from '../../src/channels/receiver.ts';
 import { defaultRule } from '../../src/domain/kinds/kinds.ts';
 import { createMuting } from '../../src/domain/muting/muting.ts';
@@ -10,13 +10,12 @@ import { node, tree } from '../domain/route-tree.ts';
 import { type Desk, hook, MINUTE_MS, openDesk } from './desk.ts';
 
 let desk: Desk;
-afterEach(() => desk.close());
 
 /** The desk with a receiver `ops`, and its next life, in which the receiver is called `ops2`. */
 async function openRenaming(settings: Partial<Receiver> = {}) {
   const receivers = [hook('ops', settings)];
   desk = await openDesk({ receivers, route: { groupBy: ['bird'] } });
-  await desk.store.transaction((tx) => tx.inventory.regionSince('eu', desk.clock.nowUs()));
+  await desk.store.inventory.regionSince('eu', desk.clock.nowUs());
   await desk.pass(1);
   return async (next: Partial<Receiver> = {}) => {
     receivers.splice(0, 1, hook('ops2', next));
@@ -55,7 +54,7 @@ test('a question about an event does not start watching its region', async () =>
   desk = await openDesk({ receivers: [hook('ops')] });
   await desk.fails('A');
   await explained(1);
-  expect(await desk.store.transaction((tx) => tx.inventory.knownSince('eu'))).toBeUndefined();
+  expect(await desk.store.inventory.knownSince('eu')).toBeUndefined();
 });
 
 describe('what is held back for a receiver that is renamed', () => {

@@ -1,9 +1,9 @@
 /** A reload looks at firing alerts only if the routes differ. */
 import { expect, test } from 'vitest';
 import { createAlerting, type Routed } from '../../src/alerting/alerting.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store, Transaction } from '../../src/store/store.ts';
 import { load, REGION } from '../config/load.ts';
+import { openMemory } from '../store/test-store.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 
 const ROUTE = 'route: { receiver: ops, group_by: [bird] }\n';
@@ -17,7 +17,7 @@ test.each([
   ['another receiver', `${ROUTE.replace('ops', 'other')}${RECEIVERS}`, 1],
 ])('%s [long]', async (_what, next, looks) => {
   const clock = createVirtualClock();
-  const inner = await openSqliteStore({ path: ':memory:', clock });
+  const inner = await openMemory(clock);
   let looked = 0;
   const counted = (tx: Transaction): Transaction => ({
     ...tx,

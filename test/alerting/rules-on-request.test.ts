@@ -1,14 +1,12 @@
 /** Several rules of a kind on request that fit the same Bird, and what becomes of an alert whose rule is gone. */
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { endRemovedRules } from '../../src/alerting/new-configuration.ts';
 import type { Rule } from '../../src/domain/alert/rule.ts';
 import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import { applyFacts } from '../../src/store/change-alerts.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import type { Store } from '../../src/store/store.ts';
 import { deadlineMissed, minute, regionHealth, rule, sharedError } from '../domain/world.ts';
-import { createVirtualClock } from '../virtual-clock.ts';
+import { openMemory, type TestStore } from '../store/test-store.ts';
 
 const named = (id: string, match = '{}'): Rule => ({
   ...rule('FlightOverdue', { landedBy: '0 7 * * *' }),
@@ -17,18 +15,16 @@ const named = (id: string, match = '{}'): Rule => ({
 });
 const [early, late, other] = [named('early'), named('late'), named('other', 'bird="Another"')];
 
-let store: Store;
+let store: TestStore;
 beforeEach(async () => {
-  store = await openSqliteStore({ path: ':memory:', clock: createVirtualClock() });
+  store = await openMemory();
 });
-afterEach(() => store.close());
 
 const apply = (facts: Parameters<typeof applyFacts>[1], rules: readonly Rule[]) =>
   store.transaction((tx) => applyFacts(tx, facts, rules, minute(600)));
 const ended = (rules: readonly Rule[]) =>
   store.transaction((tx) => endRemovedRules(tx, [...rules, ...DEFAULT_RULES], minute(601)));
-const list = (state: 'firing' | 'resolved') =>
-  store.transaction((tx) => tx.alerts.list({ state, limit: 10 }));
+const list = (state: 'firing' | 'resolved') => store.alerts.list({ state, limit: 10 });
 const names = async (state: 'firing' | 'resolved') =>
   (await list(state)).map(({ labels }) => `${labels.alertname} ${labels.rule}`).toSorted();
 

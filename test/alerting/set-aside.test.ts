@@ -1,12 +1,11 @@
 /** If an alert, group, rule or silence fails, all others are still notified. */
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { defaultRule } from '../../src/domain/kinds/kinds.ts';
 import { knownMatcher, type Matcher } from '../../src/domain/matchers/matcher.ts';
 import { node, tree } from '../domain/route-tree.ts';
 import { type Desk, hook, openDesk } from './desk.ts';
 
 let desk: Desk;
-afterEach(() => desk.close());
 
 const GROUPED = { groupBy: ['alertname', 'bird'] };
 
@@ -23,7 +22,7 @@ function failing(isBroken: () => boolean): Matcher {
   };
 }
 
-const faults = () => desk.store.transaction((tx) => tx.faults.list(desk.clock.nowUs(), 100));
+const faults = () => desk.store.faults.list(desk.clock.nowUs(), 100);
 const told = () => desk.lines('ops').map((line) => line.replace(/^.*?: /, ''));
 
 describe('is set aside, named, and retried after a while and at a start:', () => {
@@ -97,7 +96,7 @@ describe('is set aside, named, and retried after a while and at a start:', () =>
     const [fault, ...others] = await faults();
     expect(others).toEqual([]);
     expect(fault).toMatchObject({ sort: 'delivery', reason: 'TypeError: no answer' });
-    const [meant] = await desk.store.transaction((tx) => tx.outbox.list({ receiver: 'bad', limit: 1 }));
+    const [meant] = await desk.store.outbox.list({ receiver: 'bad', limit: 1 });
     expect(fault!.name).toBe(meant!.id);
     expect(desk.lines('spare')).toEqual([]);
 
@@ -132,18 +131,16 @@ describe('is set aside, named, and retried after a while and at a start:', () =>
       alertId: null,
       alertStartsAtUs: null,
     };
-    await desk.store.transaction((tx) =>
-      tx.silences.put([
-        { ...silence, id: 'no regex', matchers: [knownMatcher({ name: 'bird', op: '=~', value: '(' })] },
-        {
-          ...silence,
-          id: 'no cron',
-          matchers: [knownMatcher({ name: 'bird', op: '=', value: 'Good' })],
-          recurrence: { cron: 'never', timezone: 'UTC', durationMs: 60_000 },
-        },
-        { ...silence, id: 'sound', matchers: [knownMatcher({ name: 'bird', op: '=', value: 'Quiet' })] },
-      ]),
-    );
+    await desk.store.silences.put([
+      { ...silence, id: 'no regex', matchers: [knownMatcher({ name: 'bird', op: '=~', value: '(' })] },
+      {
+        ...silence,
+        id: 'no cron',
+        matchers: [knownMatcher({ name: 'bird', op: '=', value: 'Good' })],
+        recurrence: { cron: 'never', timezone: 'UTC', durationMs: 60_000 },
+      },
+      { ...silence, id: 'sound', matchers: [knownMatcher({ name: 'bird', op: '=', value: 'Quiet' })] },
+    ]);
     await desk.story('fails Good Quiet, 2');
     expect(told()).toEqual([expect.stringContaining('Good')]);
     const names = (await faults()).map(({ sort, name }) => [sort, name]);

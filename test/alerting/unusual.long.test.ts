@@ -1,6 +1,6 @@
 /** FlightSlow and FlightsUnusual, from committed Flights to the alert. */
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { createOverdue } from '../../src/alerting/overdue.ts';
 import { createDigests } from '../../src/alerting/send-digests.ts';
 import type { Fact } from '../../src/domain/alert/fact.ts';
@@ -12,11 +12,11 @@ import { createTimeInterval } from '../../src/domain/muting/muting.ts';
 import { createCommit } from '../../src/intake/commit.ts';
 import { applyFacts } from '../../src/store/change-alerts.ts';
 import { unusualFlights } from '../../src/store/read-history.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import type { Store, Transaction } from '../../src/store/store.ts';
+import type { Transaction } from '../../src/store/store.ts';
 import { formatInstant } from '../../src/time/instant.ts';
 import { regionHealth, rule } from '../domain/world.ts';
 import { changed } from '../store/changed-transaction.ts';
+import { openMemory, type TestStore } from '../store/test-store.ts';
 import { createVirtualClock, TEST_START_US, type VirtualClock } from '../virtual-clock.ts';
 import { NOTHING_CONFIGURED } from './desk.ts';
 
@@ -28,7 +28,7 @@ const DAY_US = 24 * HOUR_US;
 const THURSDAY_US = TEST_START_US - 12 * HOUR_US;
 
 let clock: VirtualClock;
-let store: Store;
+let store: TestStore;
 let rules: readonly Rule[];
 let overdue: ReturnType<typeof createOverdue>;
 let stream: number;
@@ -37,7 +37,7 @@ let flown: number;
 let holidays: readonly number[];
 beforeEach(async () => {
   clock = createVirtualClock();
-  store = await openSqliteStore({ path: ':memory:', clock });
+  store = await openMemory(clock);
   flown = 0;
   holidays = [];
   await store.transaction(async (tx) => {
@@ -52,7 +52,6 @@ beforeEach(async () => {
     stream = (await tx.streams.open('eu', 'flight', '148890')).stream;
   });
 });
-afterEach(() => store.close());
 
 function begin(...asked: readonly Rule[]): void {
   rules = [...asked, ...DEFAULT_RULES];
@@ -121,8 +120,7 @@ async function passUntil(untilUs: number): Promise<void> {
   }
 }
 
-const list = (state: 'firing' | 'resolved') =>
-  store.transaction((tx) => tx.alerts.list({ state, limit: 10 }));
+const list = (state: 'firing' | 'resolved') => store.alerts.list({ state, limit: 10 });
 const said = async () =>
   (await list('firing')).map(({ labels, annotations }) => `${labels.severity}: ${annotations.description}`);
 const ended = async () => (await list('resolved')).map(({ annotations }) => annotations.resolved_by);
@@ -304,15 +302,13 @@ describe('FlightsUnusual', () => {
 
   test('a Bird is not judged for the hours before it came to be watched [long]', async () => {
     begin(rule('FlightsUnusual', { per: '1h', atLeast: 2 }));
-    await store.transaction((tx) =>
-      tx.inventory.putBirds([
-        {
-          ...{ region: 'eu', nestId: '682', birdId: '7', name: 'Newcomer', status: 'active', present: true },
-          ...{ triggerType: 'event', statusSinceUs: clock.nowUs() + 30 * MINUTE_US, hasFirstStatus: true },
-          newsSinceUs: clock.nowUs() - HOUR_US,
-        },
-      ]),
-    );
+    await store.inventory.putBirds([
+      {
+        ...{ region: 'eu', nestId: '682', birdId: '7', name: 'Newcomer', status: 'active', present: true },
+        ...{ triggerType: 'event', statusSinceUs: clock.nowUs() + 30 * MINUTE_US, hasFirstStatus: true },
+        newsSinceUs: clock.nowUs() - HOUR_US,
+      },
+    ]);
     const ofNewcomer = async () => (await list('firing')).filter(({ labels }) => labels.bird === 'Newcomer');
     await passUntil(THURSDAY_US + 13 * HOUR_US + MINUTE_US);
     expect(await ofNewcomer()).toEqual([]);

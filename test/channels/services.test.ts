@@ -11,10 +11,10 @@ import { NestwatchError } from '../../src/errors.ts';
 import type { HttpRequest, HttpResponse } from '../../src/http/transport.ts';
 import type { Happening } from '../../src/report.ts';
 import { secret } from '../../src/secret.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { compileTemplate } from '../../src/templates/liquid.ts';
 import { SAMPLE_VARIABLES } from '../../src/templates/variables.ts';
 import { alert as storedAlert, group as storedGroup } from '../store/contract/sample-records.ts';
+import { openMemory } from '../store/test-store.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { alert, delivery, failedFlight, forward, group } from './sample-notifications.ts';
 
@@ -202,7 +202,7 @@ describe('templates', () => {
 describe('firing alerts are repeated to another Alertmanager', () => {
   async function watched(answer: Parameters<typeof service>[0] = {}) {
     const { channels, clock, requests, bodies } = service(answer);
-    const store = await openSqliteStore({ path: ':memory:', clock });
+    const store = await openMemory(clock);
     const told: Happening[] = [];
     const rounds: Rounds = new Map();
     const begin = () => {

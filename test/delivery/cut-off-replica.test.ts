@@ -16,7 +16,7 @@ async function replicas(home: World, sends: readonly Send[]) {
     for (const one of stages) one.wake();
   };
   for (const send of sends) {
-    const holder = await home.store.transaction((tx) => tx.ownership.join('one', '1', 3_600_000_000));
+    const holder = await home.store.ownership.join('one', '1', 3_600_000_000);
     const senders = { holder: () => holder, mayBegin: () => true, hasOthers: () => sends.length > 1 };
     stages.push(stage(home, send, [OPS], { senders, leftOver: wakeAll }));
   }
@@ -74,7 +74,7 @@ describe.each(['first', 'second'])('where the %s of two replicas is cut off', (w
 
 test('a replica sends only as a member, and only what will have ended before another may repeat it', async () => {
   const home = await world();
-  const joined = await home.store.transaction((tx) => tx.ownership.join('one', '1', 3_600_000_000));
+  const joined = await home.store.ownership.join('one', '1', 3_600_000_000);
   let [holder, mayBegin]: [number | undefined, boolean] = [undefined, false];
   const sent: string[] = [];
   const senders = { holder: () => holder, mayBegin: () => mayBegin, hasOthers: () => false };
@@ -133,7 +133,7 @@ test('a replica whose others do nothing checks now and then what it left to them
   };
   const both = ['ops', 'lake'].map(receiverOf);
   const senders = { holder: () => 1, mayBegin: () => true, hasOthers: () => true };
-  await home.store.transaction((tx) => tx.ownership.join('one', '1', 3_600_000_000));
+  await home.store.ownership.join('one', '1', 3_600_000_000);
   const sending = stage({ ...home, store }, async () => cutOff, both, { senders });
   start(sending);
   await home.queue({ id: 'd-1', receiver: 'ops' }, { id: 'd-2', receiver: 'lake' });

@@ -11,7 +11,7 @@ const MINUTE_MS = 60_000;
 
 /** A replica that sends to these receivers; `sent` collects the ids. */
 async function replica(home: World, receivers: readonly Receiver[], sent: string[]) {
-  const holder = await home.store.transaction((tx) => tx.ownership.join('one', '1', 3_600_000));
+  const holder = await home.store.ownership.join('one', '1', 3_600_000);
   const senders = { holder: () => holder, mayBegin: () => true, hasOthers: () => true };
   const send = async ({ id }: { readonly id: string }) => {
     sent.push(id);
@@ -41,9 +41,7 @@ test('so do messages for a new integration of a receiver', async () => {
   const rows = positioned(more.integrations).map(([position], index) =>
     delivery({ id: `d-${index}`, notificationId: 'n', position }),
   );
-  await home.store.transaction((tx) =>
-    tx.outbox.enqueue(group({ id: 'n', identities: identitiesOf(more.integrations) }), rows),
-  );
+  await home.store.outbox.enqueue(group({ id: 'n', identities: identitiesOf(more.integrations) }), rows);
   await home.clock.advance(MINUTE_MS);
   expect((await home.stateOf('d-0')).state).toBe('delivered');
   expect((await home.stateOf('d-1')).state).toBe('retry');

@@ -7,7 +7,7 @@ import { accepted, type Send, stage, start, type World, world } from './outbox-w
 
 describe('a store that fails for a while', () => {
   /** The real store, whose transactions fail while `isBroken` returns true. */
-  function breaking(home: World, isBroken: () => boolean): World {
+  function breaking(home: World, isBroken: () => boolean) {
     const store: Store = {
       ...home.store,
       async transaction(work) {

@@ -9,9 +9,9 @@ import { createDelivery, type DeliveryOptions } from '../../src/delivery/outbox.
 import type { Notification } from '../../src/domain/grouping/notification.ts';
 import type { Happening } from '../../src/report.ts';
 import type { Delivery } from '../../src/store/outbox-store.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { delivery, group, webhook } from '../channels/sample-notifications.ts';
+import { openMemory, type TestStore } from '../store/test-store.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
 
 export type Send = (delivery: Delivery, notification: Notification) => Promise<Outcome>;
@@ -20,7 +20,7 @@ export const HOUR_MS = 3_600_000;
 
 export interface World {
   readonly clock: VirtualClock;
-  readonly store: Store;
+  readonly store: TestStore;
   readonly reported: Happening[];
   queue(...deliveries: Partial<Delivery>[]): Promise<void>;
   stateOf(id: string): Promise<Delivery>;
@@ -29,8 +29,7 @@ export interface World {
 
 export async function world(): Promise<World> {
   const clock = createVirtualClock();
-  const store = await openSqliteStore({ path: ':memory:', clock });
-  onTestFinished(() => store.close());
+  const store = await openMemory(clock);
   let notifications = 0;
   return {
     clock,
@@ -42,14 +41,11 @@ export async function world(): Promise<World> {
       const rows = deliveries.map((changes) =>
         delivery({ notificationId: id, createdAtUs, nextAttemptAtUs: createdAtUs, ...changes }),
       );
-      await store.transaction((tx) => tx.outbox.enqueue(group({ id }), rows));
+      await store.outbox.enqueue(group({ id }), rows);
     },
-    async stateOf(id) {
-      const found = await store.transaction((tx) => tx.outbox.find(id));
-      return found!.delivery;
-    },
+    stateOf: async (id) => (await store.outbox.find(id))!.delivery,
     async states() {
-      const counts = await store.transaction((tx) => tx.outbox.count());
+      const counts = await store.outbox.count();
       const sums: Record<string, number> = {};
       for (const { state, count } of counts) sums[state] = (sums[state] ?? 0) + count;
       return sums;
@@ -62,7 +58,7 @@ export const receiverOf = (name: string): Receiver => ({ name, integrations: [we
 
 /** The stage with channels that behave as `send` says. */
 export function stage(
-  { store, clock, reported }: World,
+  { store, clock, reported }: Pick<World, 'clock' | 'reported'> & { readonly store: Store },
   channels: Send | OpenChannels,
   receivers: readonly Receiver[] = [OPS],
   more: Pick<DeliveryOptions, 'senders' | 'leftOver'> = {},

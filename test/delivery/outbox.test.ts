@@ -31,9 +31,7 @@ describe('the stage', () => {
   test('reports the time from the oldest event to its acceptance', async () => {
     const home = await world();
     const events = [failedFlight(1), failedFlight(5)];
-    await home.store.transaction((tx) =>
-      tx.outbox.enqueue(group({ alerts: [alert({ events })] }), [delivery({ id: 'd-1' })]),
-    );
+    await home.store.outbox.enqueue(group({ alerts: [alert({ events })] }), [delivery({ id: 'd-1' })]);
     start(stage(home, async () => accepted));
     await home.clock.advance(1);
     expect(home.reported).toEqual([
@@ -73,7 +71,7 @@ describe('the stage', () => {
   test('reports no latency of a digest, which is not about one instant', async () => {
     const home = await world();
     const row = delivery({ id: 'd-1', notificationId: 'digest-1' });
-    await home.store.transaction((tx) => tx.outbox.enqueue(digestNotification(), [row]));
+    await home.store.outbox.enqueue(digestNotification(), [row]);
     start(stage(home, async () => accepted));
     await home.clock.advance(1);
     expect(home.reported).toMatchObject([{ what: 'delivery', outcome: 'delivered' }]);
@@ -221,7 +219,7 @@ describe('the stage', () => {
       const home = await world();
       const sent: string[] = [];
       let isMended = false;
-      const faults = () => home.store.transaction((tx) => tx.faults.list(home.clock.nowUs(), 10));
+      const faults = () => home.store.faults.list(home.clock.nowUs(), 10);
       const send = async ({ id }: Pick<Delivery, 'id'>): Promise<Outcome> => {
         if ((id === 'poison' && !isMended) || !accepts)
           return { kind: 'failed', reason: 'unavailable', error: 'HTTP 500' };
@@ -396,11 +394,9 @@ describe('the stage', () => {
   test('drains 10,000 deliveries of one receiver [long]', async () => {
     const home = await world();
     const ids = new Set<string>();
-    await home.store.transaction((tx) =>
-      tx.outbox.enqueue(
-        group(),
-        Array.from({ length: 10_000 }, (_, index) => delivery({ id: `d-${index}` })),
-      ),
+    await home.store.outbox.enqueue(
+      group(),
+      Array.from({ length: 10_000 }, (_, index) => delivery({ id: `d-${index}` })),
     );
     const processorMs = countProcessorMs();
     await stage(home, async ({ id }) => {
@@ -531,7 +527,7 @@ describe('the stage', () => {
   test('what another life left leased is attempted again under the same id', async () => {
     const home = await world();
     await home.queue({ id: 'd-1' });
-    await home.store.transaction((tx) => tx.outbox.claim('ops', 1, home.clock.nowUs(), 1));
+    await home.store.outbox.claim('ops', 1, home.clock.nowUs(), 1);
     const seen: Delivery[] = [];
     start(
       stage(home, async (one) => {

@@ -72,7 +72,7 @@ test.each([
     );
     const { dead = 0, retry = 0, suppressed } = await home.states();
     expect([dead + retry, suppressed]).toEqual([1, 3]);
-    const sent = await home.store.transaction((tx) => tx.outbox.notificationsOfEvent(keyOf('a')));
+    const sent = await home.store.outbox.notificationsOfEvent(keyOf('a'));
     expect(sent.flatMap(({ deliveries }) => deliveries.map(({ state }) => state))).toContain('delivered');
   },
 );

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import { createHealth } from '../../src/health/health.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { openMemory } from '../store/test-store.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 
 const CONFIG = `
@@ -12,7 +12,7 @@ receivers: [{ name: ops, webhook_configs: [{ url: "https://hook.example.com/" }]
 
 async function openHealth({ isAlerting = true, isAway = false, changed = () => {} } = {}) {
   const clock = createVirtualClock();
-  const store = await openSqliteStore({ path: ':memory:', clock });
+  const store = await openMemory(clock);
   const config = loadConfig({ file: 'n.yaml', text: CONFIG, environment: {}, readFile: () => '' });
   let looks = 0;
   const health = createHealth({

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { positioned } from '../../src/channels/integration-identity.ts';
 import type { Receiver } from '../../src/channels/receiver.ts';
 import { readKept } from '../../src/health/health.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { delivery, email, group, NOW_US, webhook } from '../channels/sample-notifications.ts';
+import { openMemory } from '../store/test-store.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 
 const EVENTS_ALONE = webhook({ format: 'cloudevents' });
@@ -21,7 +21,7 @@ async function keptAfter(
   { laterUs = COUNTS_AFTER_US, times = 1 } = {},
 ) {
   const clock = createVirtualClock();
-  const store = await openSqliteStore({ path: ':memory:', clock });
+  const store = await openMemory(clock);
   const answer = await store.transaction(async (tx) => {
     for (const [receiver, marks] of Object.entries(tries)) {
       const places = positioned(receivers.find(({ name }) => name === receiver)!.integrations);

@@ -1,24 +1,22 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { defaultRule } from '../../src/domain/kinds/kinds.ts';
 import { type Commit, createCommit } from '../../src/intake/commit.ts';
 import { birdLogEvent } from '../../src/intake/feeds.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import type { Store } from '../../src/store/store.ts';
+import { openMemory, type TestStore } from '../store/test-store.ts';
 import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
 
 const MINUTE_US = 60_000_000;
 const names = { nest: () => 'Marketing', bird: () => 'Publish', nestOf: () => '682' };
 
-let store: Store;
+let store: TestStore;
 let commit: Commit;
 
 beforeEach(async () => {
   const clock = createVirtualClock();
-  store = await openSqliteStore({ path: ':memory:', clock });
+  store = await openMemory(clock);
   const rules = [defaultRule('BirdTriggerFailing')];
   commit = createCommit({ store, rules, forward: [], clock, report() {}, changed() {} });
 });
-afterEach(() => store.close());
 
 /** Intake reads in the Bird's log that its trigger failed this many minutes after the story began. */
 async function triggerFailed(minute: number): Promise<void> {
@@ -34,16 +32,15 @@ async function triggerFailed(minute: number): Promise<void> {
     errorType: '',
     initiator: '',
   };
-  const { stream } = await store.transaction((tx) => tx.streams.open('eu', 'bird_log', '7'));
+  const { stream } = await store.streams.open('eu', 'bird_log', '7');
   const event = birdLogEvent('eu', '7', entry, names, us);
   await commit({ region: 'eu', stream: { stream, feed: 'bird_log' }, events: [{ event, historic: false }] });
 }
 
-const firing = async () =>
-  (await store.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 10 }))).length;
+const firing = async () => (await store.alerts.list({ state: 'firing', limit: 10 })).length;
 
 test('a Flight that was read before the failed triggers around it still separates them', async () => {
-  const { stream } = await store.transaction((tx) => tx.streams.open('eu', 'flight', '7'));
+  const { stream } = await store.streams.open('eu', 'flight', '7');
   const flight = { stream, flightId: 'f', startedAtUs: TEST_START_US + 2 * MINUTE_US, status: 'active' };
   await commit({
     region: 'eu',

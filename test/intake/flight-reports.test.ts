@@ -3,12 +3,12 @@ import { expect, test } from 'vitest';
 import type { Event } from '../../src/domain/alert/event.ts';
 import { createCommit } from '../../src/intake/commit.ts';
 import type { Happening } from '../../src/report.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { openMemory } from '../store/test-store.ts';
 import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
 
 async function reportsOf(change: Partial<Event>): Promise<Happening[]> {
   const clock = createVirtualClock();
-  const store = await openSqliteStore({ path: ':memory:', clock });
+  const store = await openMemory(clock);
   const reports: Happening[] = [];
   const commit = createCommit({
     store,
@@ -34,7 +34,7 @@ async function reportsOf(change: Partial<Event>): Promise<Happening[]> {
     attributes: {},
     ...change,
   };
-  const { stream } = await store.transaction((tx) => tx.streams.open('eu', 'flight', '1'));
+  const { stream } = await store.streams.open('eu', 'flight', '1');
   await commit({ region: 'eu', stream: { stream, feed: 'flight' }, events: [{ event, historic: false }] });
   await store.close();
   return reports.filter(({ what }) => what === 'flight' || what === 'connection_lost');

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { KeptRate } from '../../src/intake/read-progress.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { openStage, type Stage } from '../acceptance/stage.ts';
+import { openMemory } from '../store/test-store.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 
 let stage: Stage | undefined;
@@ -33,7 +33,7 @@ test('a restart at a tight limit begins near it and is not refused again [long]'
 
 test('the rate is stored when it has changed, and now and then; after a clock was set back it is no younger than now', async () => {
   const clock = createVirtualClock();
-  const store = await openSqliteStore({ path: ':memory:', clock });
+  const store = await openMemory(clock);
   const remembered: [number, number][] = [];
   let perSecond = 4;
   const client = {
@@ -41,7 +41,7 @@ test('the rate is stored when it has changed, and now and then; after a clock wa
     rememberRate: (rate: number, ageMs: number) => void remembered.push([rate, ageMs]),
   };
   const rate = new KeptRate({ region: 'eu', client, store, clock });
-  const kept = () => store.transaction((tx) => tx.inventory.rate('eu'));
+  const kept = () => store.inventory.rate('eu');
   await rate.load();
   expect(remembered).toEqual([]);
   await rate.keep();

@@ -1,11 +1,11 @@
 /** What becomes of wishes when the store fails between them and the service. */
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Action } from '../../src/domain/action/action.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import { type Commit, createCommit } from '../../src/intake/commit.ts';
 import { createFlying } from '../../src/intake/fly-again.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { sleep } from '../../src/time/clock.ts';
+import { openMemory } from '../store/test-store.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 
 /** Wishes for the Birds, and a store that commits by `between`. */
@@ -14,8 +14,7 @@ async function flying(
   between: (commit: Commit, bird: string) => Commit,
   clock = createVirtualClock(),
 ) {
-  const store = await openSqliteStore({ path: ':memory:', clock });
-  onTestFinished(() => store.close());
+  const store = await openMemory(clock);
   const posts: string[] = [];
   const real = createCommit({ store, rules: [], forward: [], clock, report() {}, changed() {} });
   const wish: Action = {

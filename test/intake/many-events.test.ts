@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import type { Fact } from '../../src/domain/alert/fact.ts';
 import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
 import { createCommit } from '../../src/intake/commit.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { changed } from '../store/changed-transaction.ts';
+import { openMemory } from '../store/test-store.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { anEvent, NOW_US } from '../web/sample.ts';
 
@@ -15,7 +15,7 @@ const MOST = 1_000;
 /** A store that counts what is written of each sort between two pauses. */
 async function openCounting() {
   const clock = createVirtualClock();
-  const inner = await openSqliteStore({ path: ':memory:', clock });
+  const inner = await openMemory(clock);
   const row = new Map<string, number>();
   const most = new Map<string, number>();
   function counted<Item, Result>(sort: string, items: readonly Item[], write: () => Result): Result {
@@ -73,7 +73,7 @@ async function openCounting() {
 
 test('thousands of Flights of one answer are committed together, while other work continues [long]', async () => {
   const { store, commit, inRow } = await openCounting();
-  const { stream } = await store.transaction((tx) => tx.streams.open('eu', 'flight', '148890'));
+  const { stream } = await store.streams.open('eu', 'flight', '148890');
   const events = Array.from({ length: MANY }, (_, at) => {
     const attributes = { flight_id: `f${at}`, status: 'failed', started_at_us: NOW_US - at - 1 };
     return anEvent({ id: `f${at}/failed`, occurredAtUs: NOW_US - at, attributes });
@@ -96,7 +96,7 @@ test('thousands of Flights of one answer are committed together, while other wor
     'reported',
   ]);
   for (const [sort, count] of Object.entries(most)) expect(count, sort).toBeLessThanOrEqual(MOST);
-  const [alert] = await store.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 10 }));
+  const [alert] = await store.alerts.list({ state: 'firing', limit: 10 });
   expect(alert).toMatchObject({ alertname: 'FlightFailed', eventsTotal: MANY, lastSeq: MANY });
 });
 
@@ -108,13 +108,13 @@ test('thousands of deactivated Birds raise alerts together, while other work con
   });
   await commit({ region: 'eu', facts });
   expect(inRow()).toMatchObject({ alerts: MOST });
-  const counts = await store.transaction((tx) => tx.alerts.count());
+  const counts = await store.alerts.count();
   expect(counts).toMatchObject([{ alertname: 'BirdDeactivated', state: 'firing', count: MANY }]);
 });
 
 test('long messages are committed together, while other work continues after each MiB [long]', async () => {
   const { store, commit, inRow } = await openCounting();
-  const { stream } = await store.transaction((tx) => tx.streams.open('eu', 'flight', '148890'));
+  const { stream } = await store.streams.open('eu', 'flight', '148890');
   const message = 'the job 12345 failed '.repeat(2_000).slice(0, 32 * 1024);
   const events = Array.from({ length: 200 }, (_, at) => {
     const attributes = { flight_id: `f${at}`, status: 'failed', started_at_us: NOW_US - at - 1 };

@@ -1,8 +1,8 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createCommit } from '../../src/intake/commit.ts';
 import { LIMITS } from '../../src/limits.ts';
 import type { Happening } from '../../src/report.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { openMemory } from '../store/test-store.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 
 const { most } = LIMITS.malformed_items;
@@ -14,8 +14,7 @@ test.each([
   [20 * most, most, 1],
 ])('of %d malformed entries in one answer, %d are set aside', async (given, kept, reached) => {
   const clock = createVirtualClock();
-  const store = await openSqliteStore({ path: ':memory:', clock });
-  onTestFinished(() => store.close());
+  const store = await openMemory(clock);
   const heard: Happening[] = [];
   const commit = createCommit({
     store,
@@ -25,7 +24,7 @@ test.each([
     report: (one) => heard.push(one),
     changed: () => {},
   });
-  const stream = await store.transaction((tx) => tx.streams.open('eu', 'notification', ''));
+  const stream = await store.streams.open('eu', 'notification', '');
   const quarantined = Array.from({ length: given }, (_, at) => ({ raw: `{"at":${at}}`, reason: 'no id' }));
   await commit({ region: 'eu', stream, quarantined });
   const counts = heard.flatMap((one) => (one.what === 'quarantined' ? one.count : []));

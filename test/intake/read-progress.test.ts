@@ -1,18 +1,16 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { ReadProgress } from '../../src/intake/read-progress.ts';
 import { Schedule } from '../../src/intake/schedule/schedule.ts';
 import type { FeedReads } from '../../src/region-progress.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import type { Store } from '../../src/store/store.ts';
+import { openMemory, type TestStore } from '../store/test-store.ts';
 import { createVirtualClock, TEST_START_US, type VirtualClock } from '../virtual-clock.ts';
 
 let clock: VirtualClock;
-let store: Store;
+let store: TestStore;
 beforeEach(async () => {
   clock = createVirtualClock();
-  store = await openSqliteStore({ path: ':memory:', clock });
+  store = await openMemory(clock);
 });
-afterEach(() => store.close());
 
 /** A life that reads a Bird's log and its Flights, each at least every minute. */
 async function life() {

@@ -1,25 +1,24 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { NestwatchError } from '../../src/errors.ts';
 import { createServiceClock } from '../../src/intake/service-clock.ts';
 import type { Answer, PageQuery, ServiceClient } from '../../src/service/client.ts';
 import type { NotificationEntry, Page } from '../../src/service/resources.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { openMemory, type TestStore } from '../store/test-store.ts';
 import { createVirtualClock, TEST_START_US, type VirtualClock } from '../virtual-clock.ts';
 
 const HOUR_US = 3_600e6;
 
 let clock: VirtualClock;
-let store: Store;
+let store: TestStore;
 let asked: PageQuery[];
 
 beforeEach(async () => {
   clock = createVirtualClock();
-  store = await openSqliteStore({ path: ':memory:', clock });
+  store = await openMemory(clock);
   asked = [];
   aheadUs = -3 * HOUR_US;
 });
-afterEach(() => store.close());
 
 let aheadUs: number;
 
@@ -78,7 +77,7 @@ test('a first answer from a clock that was ahead makes no history of what happen
 });
 
 test('a stored beginning that is in the future is corrected at the next start', async () => {
-  await store.transaction((tx) => tx.inventory.regionSince('eu', TEST_START_US + 100 * HOUR_US));
+  await store.inventory.regionSince('eu', TEST_START_US + 100 * HOUR_US);
   aheadUs = 0;
   const later = life();
   await later.load();

@@ -7,10 +7,10 @@ import type { Transport } from '../../src/http/transport.ts';
 import type { Happening } from '../../src/report.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { createWorld } from '../../src/simulator/world/world.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Wakes, WakeUp } from '../../src/store/store.ts';
 import { createStoreClock } from '../../src/time/clock.ts';
 import { simulatorTransport } from '../simulator/simulator-transport.ts';
+import { openMemory } from '../store/test-store.ts';
 import { turnsBy } from '../store/turns-by.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 
@@ -39,7 +39,7 @@ type Reaches = (name: string, region: string, url: string) => boolean;
 
 export async function openReplicas(names: readonly string[], reaches: Reaches = () => true) {
   const clock = createVirtualClock();
-  const store = await openSqliteStore({ path: ':memory:', clock });
+  const store = await openMemory(clock);
   const wakesOf = createWakes();
   const worlds = new Map(
     REGIONS.map((region) => {
@@ -116,7 +116,7 @@ receivers: [{ name: ops, webhook_configs: [{ url: "https://hook.example.com/" }]
           : [],
       ),
     ownerOf: async (duty: string) => {
-      const view = await store.transaction((tx) => tx.ownership.view());
+      const view = await store.ownership.view();
       const owner = view.duties.find((one) => one.duty === duty)?.owner;
       return view.replicas.find(({ replica }) => replica === owner)?.name;
     },

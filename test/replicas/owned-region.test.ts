@@ -7,8 +7,8 @@ import { createOwnership } from '../../src/replicas/ownership.ts';
 import { createOwnedRegion } from '../../src/replicas/part.ts';
 import { settingOf } from '../../src/stages.ts';
 import { regionDuty } from '../../src/store/ownership-store.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { createStoreClock } from '../../src/time/clock.ts';
+import { openMemory } from '../store/test-store.ts';
 import { turnsBy } from '../store/turns-by.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 
@@ -16,7 +16,7 @@ const CONFIG = `regions: { eu: { base_url: "https://eu.example.com/api-rest", to
 
 test('what a replica of another version shows is not taken for what this one would show [long]', async () => {
   const clock = createVirtualClock();
-  const store = await openSqliteStore({ path: ':memory:', clock });
+  const store = await openMemory(clock);
   const wakes = { ring() {}, listen: () => () => {} };
   const ownership = createOwnership({
     ...{
@@ -45,7 +45,7 @@ test('what a replica of another version shows is not taken for what this one wou
     return (await tx.ownership.take(regionDuty('eu'), other))!;
   });
   const shows = async (shown: unknown) => {
-    await store.transaction((tx) => tx.ownership.show([{ lease, shown: JSON.stringify(shown) }]));
+    await store.ownership.show([{ lease, shown: JSON.stringify(shown) }]);
     await clock.advance(20_000);
     return region.snapshot();
   };

@@ -1,29 +1,28 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { codeOf, NestwatchError } from '../../src/errors.ts';
 import { STUCK_MS } from '../../src/replicas/duty-runner.ts';
 import { LEASE_MS, SENDING_MS } from '../../src/replicas/membership.ts';
 import { createOwnership, type Ownership } from '../../src/replicas/ownership.ts';
 import type { Happening } from '../../src/report.ts';
 import type { RefusedFile } from '../../src/store/ownership-store.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store, Turns, Wakes, WakeUp } from '../../src/store/store.ts';
 import { createStoreClock, sleep } from '../../src/time/clock.ts';
 import { delivery, notification } from '../store/contract/sample-records.ts';
+import { openMemory, type TestStore, testStore } from '../store/test-store.ts';
 import { turnsBy } from '../store/turns-by.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
 
 const DUTIES = ['region a', 'region b', 'region c', 'region d'];
 
 let clock: VirtualClock;
-let store: Store;
+let store: TestStore;
 let ears: Set<(what: WakeUp) => void>;
 
 beforeEach(async () => {
   clock = createVirtualClock();
-  store = await openSqliteStore({ path: ':memory:', clock });
+  store = await openMemory(clock);
   ears = new Set();
 });
-afterEach(() => store.close());
 
 const wakes = (): Wakes => ({
   ring: (what) => {
@@ -63,13 +62,11 @@ function begin(
     async renew(...of) {
       asks('renew');
       if (turnMs() > 0) await sleep(clock, turnMs());
-      return reaches()
-        ? store.transaction((tx) => tx.ownership.renew(...of))
-        : Promise.reject(new Error('so'));
+      return reaches() ? store.ownership.renew(...of) : Promise.reject(new Error('so'));
     },
     shown() {
       asks('shown');
-      return reaches() ? store.transaction((tx) => tx.ownership.shown()) : Promise.reject(new Error('so'));
+      return reaches() ? store.ownership.shown() : Promise.reject(new Error('so'));
     },
   };
   const report = (one: Happening) => void happenings.push(one);
@@ -227,7 +224,7 @@ test('a replica whose own work keeps the store busy stays alive, and keeps what 
   await secondsPass(1);
   const other = begin('other');
   await secondsPass(10 * (LEASE_MS / 1000));
-  const { replicas } = await store.transaction((tx) => tx.ownership.view());
+  const { replicas } = await store.ownership.view();
   expect(replicas.map(({ name }) => name)).toEqual(['busy', 'other']);
   expect([...busy.owned(), ...other.owned()].toSorted()).toEqual(DUTIES.toSorted());
   expect(busy.happenings.filter(({ what }) => what === 'trouble')).toEqual([]);
@@ -243,7 +240,7 @@ test('a replica that cannot commit any work leaves its duties to others until it
   expect([stuck.owned(), other.owned().toSorted()]).toEqual([[], DUTIES]);
   busyMs = 0;
   await secondsPass(60);
-  const { replicas } = await store.transaction((tx) => tx.ownership.view());
+  const { replicas } = await store.ownership.view();
   expect(replicas.map(({ name }) => name).toSorted()).toEqual(['other', 'stuck']);
   await Promise.all([stuck.ends(), other.ends()]);
 });
@@ -262,7 +259,7 @@ test('a replica whose work is refused, although its turns are not, leaves its du
   expect([refused.owned(), begun()]).toEqual([[], before]);
   isRefused = false;
   await secondsPass(10);
-  const { replicas } = await store.transaction((tx) => tx.ownership.view());
+  const { replicas } = await store.ownership.view();
   expect(replicas.map(({ name }) => name).toSorted()).toEqual(['other', 'refused']);
   await Promise.all([refused.ends(), other.ends()]);
 });
@@ -321,7 +318,7 @@ describe('several replicas', () => {
     isReached = true;
     const written = late.transaction((tx) => tx.inventory.putRate('eu', { perSecond: 1, keptUs: 1 }));
     expect(await written.catch(codeOf)).toBe('lease_lost');
-    expect(await store.transaction((tx) => tx.inventory.rate('eu'))).toBeUndefined();
+    expect(await store.inventory.rate('eu')).toBeUndefined();
     await secondsPass(100);
     expect([one.owned().length, two.owned().length]).toEqual([2, 2]);
     await Promise.all([one.ends(), two.ends()]);
@@ -407,14 +404,14 @@ describe('several replicas', () => {
 test('a lease that was taken but answered too late is not lost', async () => {
   let isAnswered = true;
   const inner = store;
-  store = {
+  store = testStore({
     ...inner,
     async transaction(work) {
       const value = await inner.transaction(work);
       if (!isAnswered) throw new Error('the answer was lost');
       return value;
     },
-  };
+  });
   const one = begin('one', { duties: ['region a'] });
   isAnswered = false;
   await secondsPass(1);

@@ -29,7 +29,7 @@ import { describeTransactions } from './contract/transactions.ts';
 import { describeTroubles } from './contract/troubles.ts';
 import { describeUpkeep } from './contract/upkeep.ts';
 import { describeWrites } from './contract/writes.ts';
-import { runIn } from './run-in.ts';
+import { runIn } from './test-store.ts';
 
 /** `isWhole`: with those tests that say little about how a store works as a whole, but take most of the time. */
 export function describeStore(name: string, open: () => Promise<Subject>, isWhole: boolean): void {

@@ -17,6 +17,7 @@ import { readEntries } from '../../src/web/pages/alerts/alerts-page.ts';
 import { readPageView } from '../../src/web/pages/overview.ts';
 import { NOTHING_CONFIGURED } from '../alerting/desk.ts';
 import { changed } from '../store/changed-transaction.ts';
+import { openMemory } from '../store/test-store.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { anAlert, anAlertingConfig, anEvent, aStatus, NOW_US, putEvents } from '../web/sample.ts';
 
@@ -229,7 +230,7 @@ function rolledBack(work: (tx: Transaction) => Promise<unknown>) {
 }
 
 test('other work continues while the expressions are compiled beside which a silence is to be created', async () => {
-  const store = await openSqliteStore({ path: ':memory:', clock: createVirtualClock() });
+  const store = await openMemory();
   let pauses = 0;
   const made = await store.transaction(async (tx) => {
     const silences = silencesOf(LARGE - 1, '=~', 'a{990}');

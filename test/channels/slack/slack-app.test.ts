@@ -10,9 +10,9 @@ import { createDelivery } from '../../../src/delivery/outbox.ts';
 import type { GroupNotification, Notification } from '../../../src/domain/grouping/notification.ts';
 import { openAuthorizedTransport } from '../../../src/http/authorized-transport.ts';
 import type { Happening } from '../../../src/report.ts';
-import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { load, problemsOf, REGION } from '../../config/load.ts';
 import { serveHttp } from '../../http/servers.ts';
+import { openMemory } from '../../store/test-store.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { delivery, forward, group } from '../sample-notifications.ts';
 
@@ -175,24 +175,21 @@ describe('a Slack app', () => {
     const { url, messages, refuse } = await slack();
     const config = configured(url, UPDATES);
     const clock = createVirtualClock();
-    const store = await openSqliteStore({ path: ':memory:', clock });
-    onTestFinished(() => store.close());
+    const store = await openMemory(clock);
     const happened: Happening[] = [];
     const queue = (id: string, changes: Partial<GroupNotification>) =>
-      store.transaction((tx) =>
-        tx.outbox.enqueue(group({ id, ...changes }), [
-          delivery({
-            id: `${id}-0`,
-            notificationId: id,
-            receiver: 'ops',
-            integration: 'slack',
-            position: 0,
-            lane: '0 g',
-            state: 'pending',
-            attempts: 0,
-          }),
-        ]),
-      );
+      store.outbox.enqueue(group({ id, ...changes }), [
+        delivery({
+          id: `${id}-0`,
+          notificationId: id,
+          receiver: 'ops',
+          integration: 'slack',
+          position: 0,
+          lane: '0 g',
+          state: 'pending',
+          attempts: 0,
+        }),
+      ]);
     const settled = () => happened.filter(({ what }) => what === 'delivery').length;
     /** One life of the process, until this many more attempts have ended. */
     async function life(tries: number) {

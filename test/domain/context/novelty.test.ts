@@ -1,19 +1,18 @@
 /** How new an error is, from the failed Flight to the alert. */
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { noveltyOf } from '../../../src/domain/context/findings.ts';
 import { DEFAULT_RULES } from '../../../src/domain/kinds/kinds.ts';
 import { createCommit } from '../../../src/intake/commit.ts';
-import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import type { Store } from '../../../src/store/store.ts';
+import { openMemory, type TestStore } from '../../store/test-store.ts';
 import { createVirtualClock, TEST_START_US } from '../../virtual-clock.ts';
 import { flight } from '../world.ts';
 
 const DAY_US = 86_400_000_000;
 const BACK_AFTER_MS = 7 * 86_400_000;
 
-let store: Store;
+let store: TestStore;
 beforeEach(async () => {
-  store = await openSqliteStore({ path: ':memory:', clock: createVirtualClock() });
+  store = await openMemory();
   await store.transaction(async (tx) => {
     await tx.inventory.regionSince('eu', TEST_START_US);
     const bird = { region: 'eu', nestId: '682', birdId: '148890', name: 'Translate blog', present: true };
@@ -22,7 +21,6 @@ beforeEach(async () => {
     ]);
   });
 });
-afterEach(() => store.close());
 
 /** Commits the ends of Flights on these days after the region was first watched; returns the firing alerts. */
 async function ends(
@@ -33,7 +31,7 @@ async function ends(
     ...{ store, rules: DEFAULT_RULES, forward: [], clock },
     ...{ backAfterMs: BACK_AFTER_MS, report() {}, changed() {} },
   });
-  const { stream } = await store.transaction((tx) => tx.streams.open('eu', 'flight', '148890'));
+  const { stream } = await store.streams.open('eu', 'flight', '148890');
   for (const [day, status, message = 'Quota 7 of DeepL exceeded'] of flights) {
     const at = TEST_START_US + day * DAY_US;
     const { event, historic } = flight(status, { started: 0, at: 0, message });
@@ -49,7 +47,7 @@ async function ends(
       events: [{ event: told, historic: historic || day < 0 }],
     });
   }
-  const alerts = await store.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 9 }));
+  const alerts = await store.alerts.list({ state: 'firing', limit: 9 });
   return alerts.map(({ labels, annotations }) => [labels.novelty, annotations.seen_before]);
 }
 

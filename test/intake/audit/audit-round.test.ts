@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { Event } from '../../../src/domain/alert/event.ts';
 import { type ErrorCode, NestwatchError } from '../../../src/errors.ts';
 import { AuditRound } from '../../../src/intake/audit/audit-round.ts';
@@ -8,9 +8,8 @@ import type { LogEntry } from '../../../src/intake/logs/sweep.ts';
 import type { Happening } from '../../../src/report.ts';
 import type { PageQuery } from '../../../src/service/client.ts';
 import type { Parsed } from '../../../src/service/resources.ts';
-import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import type { Store } from '../../../src/store/store.ts';
 import { event } from '../../store/contract/sample-records.ts';
+import { openMemory, type TestStore } from '../../store/test-store.ts';
 import { createVirtualClock, TEST_START_US, type VirtualClock } from '../../virtual-clock.ts';
 
 const MINUTE_MS = 60_000;
@@ -18,7 +17,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const OVERLAP_US = 120_000_000;
 
 let clock: VirtualClock;
-let store: Store;
+let store: TestStore;
 let round: AuditRound;
 let committed: Batch[];
 let happenings: Happening[];
@@ -29,14 +28,13 @@ const usAgo = (ms: number) => clock.nowUs() - ms * 1000;
 
 beforeEach(async () => {
   clock = createVirtualClock();
-  store = await openSqliteStore({ path: ':memory:', clock });
+  store = await openMemory(clock);
   committed = [];
   happenings = [];
   asked = [];
   failure = undefined;
   round = openRound();
 });
-afterEach(() => store.close());
 
 function openRound(firstLookbackMs = HOUR_MS): AuditRound {
   const report = (one: Happening) => happenings.push(one);
@@ -72,7 +70,7 @@ interface Given {
 }
 
 async function add(birdId: string, given?: Given): Promise<{ given: Given | undefined; kept: number }> {
-  const { stream } = await store.transaction((tx) => tx.streams.open('eu', 'bird_log', birdId));
+  const { stream } = await store.streams.open('eu', 'bird_log', birdId);
   const state = { given, kept: 0 };
   const log: LogStream = {
     poll: () => Promise.reject(new Error('audits do not poll')),

@@ -1,17 +1,16 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { NestwatchError } from '../../../src/errors.ts';
 import type { Batch } from '../../../src/intake/commit.ts';
 import { FlightGaps, isTouching, type UnreadWindow } from '../../../src/intake/flights/flight-gaps.ts';
 import type { Happening } from '../../../src/report.ts';
-import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import type { Store } from '../../../src/store/store.ts';
+import { openMemory, type TestStore } from '../../store/test-store.ts';
 import { createVirtualClock, type VirtualClock } from '../../virtual-clock.ts';
 
 const DAY_US = 86_400e6;
 const NOW_US = 1_000 * DAY_US;
 
 let clock: VirtualClock;
-let store: Store;
+let store: TestStore;
 let gaps: FlightGaps;
 let happenings: Happening[];
 /** How many were reported to alerting as missing, and since when. */
@@ -21,13 +20,12 @@ let stuck: Promise<void>;
 
 beforeEach(async () => {
   clock = createVirtualClock();
-  store = await openSqliteStore({ path: ':memory:', clock });
+  store = await openMemory(clock);
   happenings = [];
   reported = [];
   stuck = Promise.resolve();
   gaps = openGaps();
 });
-afterEach(() => store.close());
 
 function openGaps(): FlightGaps {
   return new FlightGaps({
@@ -69,9 +67,7 @@ async function keep(birdId: string, windows: readonly UnreadWindow[]): Promise<n
 
 async function putBird(birdId: string, present: boolean): Promise<void> {
   const common = { region: 'eu', nestId: '1', name: 'Bird', status: 'active', triggerType: 'event' };
-  await store.transaction((tx) =>
-    tx.inventory.putBirds([{ ...common, birdId, present, statusSinceUs: NOW_US }]),
-  );
+  await store.inventory.putBirds([{ ...common, birdId, present, statusSinceUs: NOW_US }]);
 }
 
 describe('unreadable Flights', () => {

@@ -14,9 +14,9 @@ import { createServiceClient, type ServiceClient } from '../../../src/service/cl
 import { seededRandom } from '../../../src/simulator/world/seeded-random.ts';
 import type { FlightOutcome } from '../../../src/simulator/world/simulated-record.ts';
 import { createWorld } from '../../../src/simulator/world/world.ts';
-import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { formatInstant, parseInstant } from '../../../src/time/instant.ts';
 import { simulatorTransport } from '../../simulator/simulator-transport.ts';
+import { openMemory } from '../../store/test-store.ts';
 import { createVirtualClock, TEST_START_US } from '../../virtual-clock.ts';
 
 export const SECOND_US = 1_000_000;
@@ -72,7 +72,7 @@ export type FlightStage = Awaited<ReturnType<typeof openFlightStage>>;
 
 export async function openFlightStage() {
   const clock = createVirtualClock();
-  let store = await openSqliteStore({ path: ':memory:', clock });
+  let store = await openMemory(clock);
   const world = createWorld({
     region: 'eu',
     clock,
@@ -306,7 +306,7 @@ export async function openFlightStage() {
     },
     async emptyStore(): Promise<void> {
       await store.close();
-      store = await openSqliteStore({ path: ':memory:', clock });
+      store = await openMemory(clock);
     },
     /** How many batches were committed since the last call. */
     takeCommits(): number {

@@ -31,7 +31,7 @@ async function wanted(...names: string[]): Promise<void> {
   stage.takeAsked();
 }
 
-const rows = () => stage.store.transaction((tx) => tx.overdue.flights(Infinity, Infinity, 100));
+const rows = () => stage.store.overdue.flights(Infinity, Infinity, 100);
 const entry = (minutesAgo: number, fields: Record<string, unknown>) => ({
   ...{ id: `e${minutesAgo}`, workspaceId: 1, flowInstanceId: 'f' },
   createdAt: formatInstant(TEST_START_US - minutesAgo * MINUTE_US),

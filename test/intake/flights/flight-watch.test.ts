@@ -45,18 +45,18 @@ describe('a Flight', () => {
     await stage.pass(30);
     stage.ends('a', { status: 'succeeded', durationSeconds: 25 });
     expect(await stage.poll()).toEqual(['flight.succeeded a']);
-    await stage.store.transaction((tx) => tx.upkeep.prune(stage.clock.nowUs(), 100));
+    await stage.store.upkeep.prune(stage.clock.nowUs(), 100);
     stage.newLife();
     expect(await stage.poll()).toEqual([]);
   });
 
   test('without a known start is not reported again in a later life, whatever retention deleted', async () => {
-    await stage.store.transaction((tx) => tx.inventory.putBirds([recordOfBird()]));
+    await stage.store.inventory.putBirds([recordOfBird()]);
     stage.show('undated', null, { status: 'succeeded' });
     expect(await stage.poll()).toEqual(['flight.succeeded undated']);
     for (const seconds of [1, 40 * 86_400]) {
       await stage.pass(seconds);
-      await stage.store.transaction((tx) => tx.upkeep.prune(stage.clock.nowUs(), 100));
+      await stage.store.upkeep.prune(stage.clock.nowUs(), 100);
       stage.newLife();
       expect(await stage.poll()).toEqual([]);
     }
@@ -903,7 +903,7 @@ describe('Flights too dense for an answer', () => {
   });
 
   test('at one moment are known to be missing in a new life, whose polls begin after them', async () => {
-    await stage.store.transaction((tx) => tx.inventory.putBirds([recordOfBird()]));
+    await stage.store.inventory.putBirds([recordOfBird()]);
     stage.answers.receivable = 25;
     burst('large', 30, 0);
     await stage.watch.poll();

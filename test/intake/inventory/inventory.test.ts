@@ -1,5 +1,5 @@
 /** The events of the inventory at its bounds: many at once, and commits whose outcome is not known. */
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import type { Event } from '../../../src/domain/alert/event.ts';
 import { NestwatchError } from '../../../src/errors.ts';
 import { type Commit, createCommit } from '../../../src/intake/commit.ts';
@@ -7,17 +7,15 @@ import { Inventory } from '../../../src/intake/inventory/inventory.ts';
 import { wantedPeople } from '../../../src/intake/inventory/listed-before.ts';
 import type { ServiceClient } from '../../../src/service/client.ts';
 import { readBird, readNest } from '../../../src/service/resources.ts';
-import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import type { Store } from '../../../src/store/store.ts';
+import { openMemory, type TestStore } from '../../store/test-store.ts';
 import { createVirtualClock, type VirtualClock } from '../../virtual-clock.ts';
 
 let clock: VirtualClock;
-let store: Store;
+let store: TestStore;
 beforeEach(async () => {
   clock = createVirtualClock();
-  store = await openSqliteStore({ path: ':memory:', clock });
+  store = await openMemory(clock);
 });
-afterEach(() => store.close());
 
 /** The name of each Bird by its id, in Nests of a hundred. */
 type Birds = ReadonlyMap<number, string>;
@@ -55,7 +53,7 @@ async function noticed(): Promise<Event[]> {
   const events: Event[] = [];
   let cursor: string | undefined;
   do {
-    const page = await store.transaction((tx) => tx.events.page({ feed: 'inventory', limit: 1000, cursor }));
+    const page = await store.events.page({ feed: 'inventory', limit: 1000, cursor });
     events.push(...page.events);
     cursor = page.next;
   } while (cursor !== undefined);

@@ -2,10 +2,9 @@ import { afterEach, expect, test } from 'vitest';
 import { createMemberBook } from '../../../src/intake/inventory/inventory-reading.ts';
 import type { Happening } from '../../../src/report.ts';
 import type { Nest, User } from '../../../src/service/resources.ts';
-import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { changed } from '../../store/changed-transaction.ts';
-import { createVirtualClock } from '../../virtual-clock.ts';
+import { openMemory } from '../../store/test-store.ts';
 
 let store: Store | undefined;
 afterEach(() => store?.close());
@@ -20,7 +19,7 @@ const user = (email: string, isActive = true): User => ({
 const nest = (id: string, ...members: User[]): Nest => ({ id, name: `Nest ${id}`, members });
 
 async function open() {
-  const opened = await openSqliteStore({ path: ':memory:', clock: createVirtualClock() });
+  const opened = await openMemory();
   store = opened;
   let writes = 0;
   const reported: Happening[] = [];
@@ -46,10 +45,7 @@ async function open() {
     writes: () => writes,
     kept: async () =>
       Object.fromEntries(
-        (await opened.transaction((tx) => tx.inventory.nestMembers('eu'))).map((one) => [
-          one.nestId,
-          one.addresses,
-        ]),
+        (await opened.inventory.nestMembers('eu')).map((one) => [one.nestId, one.addresses]),
       ),
   };
 }

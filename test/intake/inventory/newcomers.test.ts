@@ -1,19 +1,17 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { Newcomers } from '../../../src/intake/inventory/compare-listed.ts';
-import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import type { Store } from '../../../src/store/store.ts';
+import { openMemory, type TestStore } from '../../store/test-store.ts';
 import { createVirtualClock, TEST_START_US, type VirtualClock } from '../../virtual-clock.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 let clock: VirtualClock;
-let store: Store;
+let store: TestStore;
 beforeEach(async () => {
   clock = createVirtualClock();
-  store = await openSqliteStore({ path: ':memory:', clock });
+  store = await openMemory(clock);
 });
-afterEach(() => store.close());
 
 /** For how many minutes the events of a Bird that comes now have been news; undefined: as long as there are any. */
 function newsMinutes(newcomers: Newcomers): number | undefined {
@@ -47,7 +45,7 @@ test.each([
   [-3 * HOUR_MS, 60],
 ])('a new life begins where the previous one stored a reading of %i ms ago', async (agoMs, minutes) => {
   const readUs = TEST_START_US - agoMs * 1000;
-  await store.transaction((tx) => tx.streams.putReads('eu', [{ feed: 'inventory', readUs }]));
+  await store.streams.putReads('eu', [{ feed: 'inventory', readUs }]);
   const newcomers = new Newcomers({ region: 'eu', store, clock });
   await newcomers.load();
   expect(newsMinutes(newcomers)).toBe(minutes);

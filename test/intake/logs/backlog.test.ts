@@ -1,5 +1,5 @@
 /** A backlog of a day: read from its oldest end, part by part, so that no more than one part is ever in memory. */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { NestwatchError } from '../../../src/errors.ts';
 import { type Batch, type Commit, createCommit } from '../../../src/intake/commit.ts';
 import { birdLogEvent } from '../../../src/intake/feeds.ts';
@@ -8,9 +8,8 @@ import { createLogStreams } from '../../../src/intake/logs/log-stream.ts';
 import { PageReader } from '../../../src/intake/logs/page-reader.ts';
 import type { ServiceClient } from '../../../src/service/client.ts';
 import type { Flight } from '../../../src/service/resources.ts';
-import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import type { Store } from '../../../src/store/store.ts';
 import { formatInstant } from '../../../src/time/instant.ts';
+import { openMemory, type TestStore } from '../../store/test-store.ts';
 import { createVirtualClock, TEST_START_US } from '../../virtual-clock.ts';
 
 const SECOND_US = 1_000_000;
@@ -22,12 +21,12 @@ const names = { nest: () => '', bird: () => '', nestOf: () => '1' };
 /** One every 8.64 s. */
 const instantsUs = Array.from({ length: COUNT }, (_, at) => TEST_START_US - DAY_US + at * 8_640_000);
 
-let store: Store;
+let store: TestStore;
 let batches: Batch[];
 let commit: Commit;
 
 beforeEach(async () => {
-  store = await openSqliteStore({ path: ':memory:', clock });
+  store = await openMemory(clock);
   batches = [];
   const real = createCommit({ store, rules: [], forward: [], clock, report: () => {}, changed: () => {} });
   commit = (batch) => {
@@ -35,7 +34,6 @@ beforeEach(async () => {
     return real(batch);
   };
 });
-afterEach(() => store.close());
 
 const shared = () => ({
   store,

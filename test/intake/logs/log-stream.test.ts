@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { NestwatchError } from '../../../src/errors.ts';
 import { createCommit } from '../../../src/intake/commit.ts';
 import { birdLogEvent } from '../../../src/intake/feeds.ts';
@@ -6,8 +6,7 @@ import { createLogStreams, type LogStream } from '../../../src/intake/logs/log-s
 import { PageReader } from '../../../src/intake/logs/page-reader.ts';
 import type { Happening } from '../../../src/report.ts';
 import type { BirdLogEntry, Parsed } from '../../../src/service/resources.ts';
-import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import type { Store } from '../../../src/store/store.ts';
+import { openMemory, type TestStore } from '../../store/test-store.ts';
 import { createVirtualClock, TEST_START_US, type VirtualClock } from '../../virtual-clock.ts';
 
 const SECOND_US = 1_000_000;
@@ -15,7 +14,7 @@ const OVERLAP_US = 120 * SECOND_US;
 const signal = new AbortController().signal;
 
 let clock: VirtualClock;
-let store: Store;
+let store: TestStore;
 let log: LogStream;
 /** Instants of the entries that the service shows; they also name the entries. */
 let shownUs: number[];
@@ -54,7 +53,7 @@ let afterPage: () => void;
 
 beforeEach(async () => {
   clock = createVirtualClock();
-  store = await openSqliteStore({ path: ':memory:', clock });
+  store = await openMemory(clock);
   shownUs = [];
   movedUs = 0;
   sameAs = new Map();
@@ -77,7 +76,6 @@ beforeEach(async () => {
   afterPage = () => {};
   log = openLog();
 });
-afterEach(() => store.close());
 
 const names = { nest: () => '', bird: () => '', nestOf: () => '' };
 const serviceNowUs = () => clock.nowUs() + skewUs;
@@ -153,8 +151,7 @@ const poll = () => log.poll(signal);
 const pass = (seconds: number) => clock.advance(seconds * 1000);
 
 describe("a cursor ahead of the service's clock", () => {
-  const cursor = async () =>
-    (await store.transaction((tx) => tx.streams.open('eu', 'bird_log', '7'))).cursorUs;
+  const cursor = async () => (await store.streams.open('eu', 'bird_log', '7')).cursorUs;
 
   test.each([
     ['two hours', 7_200],
@@ -617,7 +614,7 @@ test('an entry that came late while a long sweep waited for its turn is found by
   for (let second = 590; second > 0; second -= 1) show(second);
   while ((await poll()).more);
   await poll();
-  const found = await store.transaction((tx) => tx.events.count(1, 0, clock.nowUs()));
+  const found = await store.events.count(1, 0, clock.nowUs());
   expect(found).toBe(shownUs.length);
 });
 

@@ -1,24 +1,21 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import type { Event } from '../../../src/domain/alert/event.ts';
 import { recallSeen } from '../../../src/intake/streams.ts';
-import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import type { Store } from '../../../src/store/store.ts';
 import { event, NOW_US } from '../../store/contract/sample-records.ts';
-import { createVirtualClock } from '../../virtual-clock.ts';
+import { openMemory, type TestStore } from '../../store/test-store.ts';
 
 const HOUR_MS = 3_600_000;
 const HOUR_US = HOUR_MS * 1000;
 
-let store: Store;
+let store: TestStore;
 beforeEach(async () => {
-  store = await openSqliteStore({ path: ':memory:', clock: createVirtualClock() });
+  store = await openMemory();
 });
-afterEach(() => store.close());
 
 const recall = async () => Object.fromEntries(await recallSeen(store, 'eu', HOUR_MS));
 
 async function watchSince(agoUs: number): Promise<void> {
-  await store.transaction((tx) => tx.inventory.regionSince('eu', NOW_US - agoUs));
+  await store.inventory.regionSince('eu', NOW_US - agoUs);
 }
 
 /** Adds events to a stream, this many hours before the newest. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Action } from '../../../src/domain/action/action.ts';
-import type { Run } from '../run-in.ts';
+import type { Run } from '../test-store.ts';
 import { HOSTILE_TEXTS, NOW_US } from './sample-records.ts';
 
 const anAction = (changes: Partial<Action> = {}): Action => ({

@@ -3,7 +3,7 @@ import type { Alert } from '../../../src/domain/alert/alert.ts';
 import type { Silence } from '../../../src/domain/muting/silence.ts';
 import type { AlertQuery } from '../../../src/store/alert-store.ts';
 import { countTurns } from '../../count-turns.ts';
-import type { Run } from '../run-in.ts';
+import type { Run } from '../test-store.ts';
 import { alert, event, flight, NOW_US, SECOND_US } from './sample-records.ts';
 import type { Subject } from './subject.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Alert } from '../../../src/domain/alert/alert.ts';
-import type { Run } from '../run-in.ts';
+import type { Run } from '../test-store.ts';
 import { alert, event, group, HOSTILE_TEXTS, insert, links, NOW_US, SECOND_US } from './sample-records.ts';
 
 export function describeAlerts(run: Run): void {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { AuditRecord } from '../../../src/store/sql/watched/audits.ts';
-import type { Run } from '../run-in.ts';
+import type { Run } from '../test-store.ts';
 import { event, NOW_US } from './sample-records.ts';
 
 export function describeAudits(run: Run): void {

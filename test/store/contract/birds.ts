@@ -3,7 +3,7 @@ import type { BirdQuery, FlightQuery, NestQuery } from '../../../src/store/bird-
 import type { BirdRecord } from '../../../src/store/sql/watched/nests-and-birds.ts';
 import type { Transaction } from '../../../src/store/store.ts';
 import { periodsOf } from '../../../src/time/zone-format.ts';
-import type { Run } from '../run-in.ts';
+import type { Run } from '../test-store.ts';
 import {
   alert,
   event,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { SubscribedBrowser } from '../../../src/domain/grouping/subscribed-browser.ts';
-import type { Run } from '../run-in.ts';
+import type { Run } from '../test-store.ts';
 import { HOSTILE_TEXTS, NOW_US } from './sample-records.ts';
 
 const browser = (changes: Partial<SubscribedBrowser> = {}): SubscribedBrowser => ({

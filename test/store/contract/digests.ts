@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Run } from '../run-in.ts';
+import type { Run } from '../test-store.ts';
 import { alert, event, giveUpThree, HOSTILE_TEXTS, insert, NOW_US, SECOND_US } from './sample-records.ts';
 
 export function describeDigests(run: Run): void {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Alert } from '../../../src/domain/alert/alert.ts';
 import { ERRORS_KEPT_US } from '../../../src/domain/context/findings.ts';
 import { flightFailed } from '../../../src/domain/kinds/failures/flight-failed.ts';
-import type { Run } from '../run-in.ts';
+import type { Run } from '../test-store.ts';
 import { alert, event, flight, insert, NOW_US, SECOND_US } from './sample-records.ts';
 
 const failure = (hash: string, atUs: number, flightId: string) => ({ hash, atUs, flightId, birdId: '7' });

@@ -4,7 +4,7 @@ import { type Event, shortId } from '../../../src/domain/alert/event.ts';
 import type { EventQuery } from '../../../src/store/sql/watched/event-pages.ts';
 import { parseInstant } from '../../../src/time/instant.ts';
 import { anyCharacter } from '../../any-character.ts';
-import type { Run } from '../run-in.ts';
+import type { Run } from '../test-store.ts';
 import {
   alert,
   bird,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Fault } from '../../../src/domain/alert/fault.ts';
-import type { Run } from '../run-in.ts';
+import type { Run } from '../test-store.ts';
 import { NOW_US } from './sample-records.ts';
 
 const HOUR_US = 3_600_000_000;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Run } from '../run-in.ts';
+import type { Run } from '../test-store.ts';
 import { flight, NOW_US, SECOND_US } from './sample-records.ts';
 
 export function describeFlights(run: Run): void {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Run } from '../run-in.ts';
+import type { Run } from '../test-store.ts';
 import { event, HOSTILE_TEXTS, NOW_US } from './sample-records.ts';
 
 export function describeForwards(run: Run): void {

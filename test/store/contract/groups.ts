@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { groupKey } from '../../../src/domain/routing/route.ts';
 import { countTurns } from '../../count-turns.ts';
 import { node, tree } from '../../domain/route-tree.ts';
-import type { Run } from '../run-in.ts';
+import type { Run } from '../test-store.ts';
 import {
   alert,
   delivery,

@@ -7,7 +7,7 @@ import {
   type NestRecord,
   NO_NEWS_US,
 } from '../../../src/store/sql/watched/nests-and-birds.ts';
-import type { Run } from '../run-in.ts';
+import type { Run } from '../test-store.ts';
 import { event, HOSTILE_TEXTS, NOW_US } from './sample-records.ts';
 
 export function describeInventory(run: Run): void {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Event } from '../../../src/domain/alert/event.ts';
-import type { Run } from '../run-in.ts';
+import type { Run } from '../test-store.ts';
 import { delivery, event, flight, groupNotification, NOW_US } from './sample-records.ts';
 
 const SAID: Readonly<Record<string, string>> = {

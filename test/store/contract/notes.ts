@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Note } from '../../../src/domain/alert/alert.ts';
-import type { Run } from '../run-in.ts';
+import type { Run } from '../test-store.ts';
 import { alert, HOSTILE_TEXTS, NOW_US, SECOND_US } from './sample-records.ts';
 
 export function describeNotes(run: Run): void {

@@ -5,7 +5,7 @@ import type { Notification } from '../../../src/domain/grouping/notification.ts'
 import type { Delivery, DeliveryQuery, LinkedSpan } from '../../../src/store/outbox-store.ts';
 import type { Transaction } from '../../../src/store/store.ts';
 import { countTurns } from '../../count-turns.ts';
-import { type Run, runIn } from '../run-in.ts';
+import { type Run, runIn } from '../test-store.ts';
 import {
   alert,
   delivery,

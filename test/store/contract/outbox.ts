@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ClaimedDelivery, Delivery, Lane, Settlement } from '../../../src/store/outbox-store.ts';
 import type { Transaction } from '../../../src/store/store.ts';
-import type { Run } from '../run-in.ts';
+import type { Run } from '../test-store.ts';
 import { describeOutboxEvents } from './outbox-events.ts';
 import {
   alert,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { FlightTail } from '../../../src/domain/alert/fact.ts';
 import type { Transaction } from '../../../src/store/store.ts';
-import type { Run } from '../run-in.ts';
+import type { Run } from '../test-store.ts';
 import { alert, bird, event, flight, insert, NOW_US, nest, SECOND_US } from './sample-records.ts';
 
 const MINUTE_US = 60 * SECOND_US;

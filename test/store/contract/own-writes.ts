@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Suppression } from '../../../src/domain/muting/suppression.ts';
 import type { Transaction } from '../../../src/store/store.ts';
-import type { Run } from '../run-in.ts';
+import type { Run } from '../test-store.ts';
 import {
   alert,
   delivery,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { codeOf } from '../../../src/errors.ts';
 import type { Lease, Renewal } from '../../../src/store/ownership-store.ts';
-import type { Run } from '../run-in.ts';
+import type { Run } from '../test-store.ts';
 import { HOSTILE_TEXTS, RENEWAL } from './sample-records.ts';
 
 const MINUTE_MS = 60_000;

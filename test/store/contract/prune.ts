@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type GroupMember, type GroupSort, HAS_LEFT } from '../../../src/domain/grouping/group.ts';
-import type { Run } from '../run-in.ts';
+import type { Run } from '../test-store.ts';
 import {
   alert,
   bird,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Run } from '../run-in.ts';
+import type { Run } from '../test-store.ts';
 
 export function describeReceivers(run: Run): void {
   describe("a receiver's pace", () => {

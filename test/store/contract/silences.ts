@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createMatcher } from '../../../src/domain/matchers/matcher.ts';
 import type { Silence } from '../../../src/domain/muting/silence.ts';
 import { countTurns } from '../../count-turns.ts';
-import type { Run } from '../run-in.ts';
+import type { Run } from '../test-store.ts';
 import { HOSTILE_TEXTS, NOW_US, SECOND_US } from './sample-records.ts';
 import type { Subject } from './subject.ts';
 

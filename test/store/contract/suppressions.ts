@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Suppression } from '../../../src/domain/muting/suppression.ts';
-import type { Run } from '../run-in.ts';
+import type { Run } from '../test-store.ts';
 import { alert, event, insert, NOW_US } from './sample-records.ts';
 
 export function describeSuppressions(run: Run): void {

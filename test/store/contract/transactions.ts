@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { NestwatchError } from '../../../src/errors.ts';
 import type { NestRecord } from '../../../src/store/sql/watched/nests-and-birds.ts';
 import { countTurns } from '../../count-turns.ts';
-import type { Run } from '../run-in.ts';
+import type { Run } from '../test-store.ts';
 import { delivery, event, HOSTILE_TEXTS, notification } from './sample-records.ts';
 import type { Subject } from './subject.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Run } from '../run-in.ts';
+import type { Run } from '../test-store.ts';
 import { delivery, giveUpThree, HOSTILE_TEXTS, NOW_US, notification } from './sample-records.ts';
 
 const NONE = {

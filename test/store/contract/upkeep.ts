@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Alert } from '../../../src/domain/alert/alert.ts';
 import type { Delivery } from '../../../src/store/outbox-store.ts';
-import type { Run } from '../run-in.ts';
+import type { Run } from '../test-store.ts';
 import { describePrune } from './prune.ts';
 import { alert, delivery, event, group, insert, NOW_US, notification, SECOND_US } from './sample-records.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { LIMITS } from '../../../src/limits.ts';
 import type { WriteRecord } from '../../../src/report.ts';
 import type { WriteQuery } from '../../../src/store/sql/upkeep/writes.ts';
-import type { Run } from '../run-in.ts';
+import type { Run } from '../test-store.ts';
 import { HOSTILE_TEXTS, NOW_US } from './sample-records.ts';
 
 function write(changes: Partial<WriteRecord> = {}): WriteRecord {
