@@ -1,5 +1,6 @@
 /** Stores as tests use them: `alerts.find('a')` is a transaction of this call alone. */
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
+import type { ErrorCode } from '../../src/errors.ts';
 import type { Repositories } from '../../src/store/sql/repositories.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store, Transaction } from '../../src/store/store.ts';
@@ -28,6 +29,12 @@ export function testStore(store: Store): TestStore {
   const get = (own: Store, name: string) => Reflect.get(name in own ? own : run, name) as unknown;
   return new Proxy(store, { get }) as TestStore;
 }
+
+/** An error with this code, and this message. */
+export const failure = (code: ErrorCode, message: unknown) => ({
+  code,
+  message: message instanceof RegExp ? expect.stringMatching(message) : message,
+});
 
 /** An empty store in memory, which closes when the test that opens it has ended. */
 export async function openMemory(clock = createVirtualClock()): Promise<TestStore> {

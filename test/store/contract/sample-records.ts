@@ -2,6 +2,7 @@ import type { Alert } from '../../../src/domain/alert/alert.ts';
 import type { Event } from '../../../src/domain/alert/event.ts';
 import type { Group, GroupMember } from '../../../src/domain/grouping/group.ts';
 import type { Notification } from '../../../src/domain/grouping/notification.ts';
+import type { Silence } from '../../../src/domain/muting/silence.ts';
 import type { FlightRecord } from '../../../src/store/event-store.ts';
 import type { Delivery, Settlement } from '../../../src/store/outbox-store.ts';
 import type { Renewal } from '../../../src/store/ownership-store.ts';
@@ -171,6 +172,22 @@ export function groupNotification(id: string, events: readonly Event[] = []): No
     resolvedTotal: 0,
     thread: 't',
     threadPosition: 0,
+  };
+}
+
+export function silence(id: string, changes: Partial<Silence> = {}): Silence {
+  return {
+    id,
+    matchers: [],
+    startsAtUs: NOW_US,
+    endsAtUs: NOW_US + 3_600 * SECOND_US,
+    updatedAtUs: NOW_US,
+    createdBy: 'Anna',
+    comment: '',
+    recurrence: null,
+    alertId: null,
+    alertStartsAtUs: null,
+    ...changes,
   };
 }
 

@@ -1,30 +1,25 @@
 /** Replicas of two versions on one store: they work side by side if the tables allow it, and say so if not. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { migrate, tableNames } from '../../../src/store/postgres/migrate.ts';
-import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { Session } from '../../../src/store/postgres/session.ts';
 import type { OpenStore } from '../../../src/store/store.ts';
 import { STEPS, type Step } from '../../../src/store/versions/steps.ts';
 import { VERSION } from '../../../src/version.ts';
-import { createVirtualClock, type VirtualClock } from '../../virtual-clock.ts';
 import {
   alert,
   delivery,
   event,
   group,
   insert,
+  member,
   NOW_US,
   notification,
   RENEWAL,
 } from '../contract/sample-records.ts';
+import { failure } from '../test-store.ts';
 import { openWire, type Wire } from './cut-wire.ts';
-import {
-  findServer,
-  openDatabase,
-  type PlaceChanges,
-  type PostgresDatabase,
-  placeOn,
-} from './postgres-server.ts';
+import { eachSchema } from './each-schema.ts';
+import { findServer, openDatabase, type PlaceChanges } from './postgres-server.ts';
 
 const bin = findServer()!;
 const NOW = STEPS.length;
@@ -33,66 +28,42 @@ const OWN = STEPS.map(({ oldest }, index) => ({ step: index + 1, oldest }));
 const LATER_MS = 1_500;
 
 describe('replicas of two versions', () => {
-  let server: PostgresDatabase;
+  const each = eachSchema(() => openDatabase(bin));
   let wire: Wire;
-  let clock: VirtualClock;
-  let schema = '';
-  let count = 0;
-  const opened: { close(): Promise<void> }[] = [];
-
-  beforeAll(async () => {
-    server = await openDatabase(bin);
-  }, 60_000);
-  afterAll(() => server?.remove());
   beforeEach(async () => {
-    clock = createVirtualClock();
-    count += 1;
-    schema = `s${count}`;
-    wire = await openWire(server);
-  });
-  afterEach(async () => {
-    for (const one of opened.splice(0)) await one.close();
-    await wire.close();
+    wire = await openWire(each.server);
+    onTestFinished(() => wire.close());
   });
 
   /** A replica of this version. */
-  async function start(changes: PlaceChanges = {}): Promise<OpenStore> {
-    const place = placeOn(server, { schema, ...changes });
-    const replica = await openPostgresStore({ place, clock, isShared: true });
-    opened.push(replica.store);
-    return replica;
-  }
+  const start = (changes?: PlaceChanges): Promise<OpenStore> => each.open(true, changes);
 
   /** The next version, which has one more migration step. */
-  async function startNewer(step: Step, changes: PlaceChanges = {}): Promise<Session> {
-    const place = placeOn(server, { schema, ...changes });
+  async function startNewer(step: Step, changes?: PlaceChanges): Promise<Session> {
+    const place = each.place(changes);
     const steps = [...STEPS, step];
     const session: Session = new Session({
-      ...{ place, clock, isShared: true },
+      ...{ place, clock: each.clock, isShared: true },
       async prepare(statements, alone) {
         await migrate({ statements, exec: (sql) => session.exec(sql), ...place, alone, steps });
       },
     });
-    opened.push(session);
+    onTestFinished(() => session.close());
     await session.ready();
     return session;
   }
 
   /** Additional columns in every table of the store, as the next version may have. */
   async function moreColumns(): Promise<string> {
-    const tables = await inSession((session) => tableNames(session, schema));
+    const tables = await inSession((session) => tableNames(session, each.schema()));
     return tables.map((table) => `ALTER TABLE ${table} ADD COLUMN later TEXT NOT NULL DEFAULT ''`).join(';');
   }
 
   async function inSession<T>(ask: (session: Session) => Promise<T>): Promise<T> {
-    const place = placeOn(server, { schema });
-    const session = new Session({ place, clock, isShared: false, isGuest: true, prepare: async () => {} });
+    const as = { place: each.place(), clock: each.clock, isShared: false, isGuest: true };
+    const session = new Session({ ...as, prepare: async () => {} });
     await session.ready();
-    try {
-      return await ask(session);
-    } finally {
-      await session.close();
-    }
+    return ask(session).finally(() => session.close());
   }
 
   const steps = () =>
@@ -106,9 +77,7 @@ describe('replicas of two versions', () => {
       await insert(tx, [event(id)]);
       await tx.alerts.put([alert(id)]);
       await tx.groups.put([group(id)]);
-      await tx.groups.putMembers([
-        { groupKey: id, alertId: id, sort: 'route', notifiedSeq: 0, notifiedState: 'none' },
-      ]);
+      await tx.groups.putMembers([member(id, id)]);
       await tx.outbox.enqueue(notification(id), [delivery(id)]);
     });
     const seen = await store.transaction(async (tx) => ({
@@ -173,21 +142,21 @@ describe('replicas of two versions', () => {
     await expect(startNewer(breaking)).rejects.toMatchObject({
       code: 'store_locked',
       message: expect.stringMatching(
-        `^Another nestwatch uses the schema ${schema} .*: nestwatch ${VERSION} at .*stop all of those first\\.$`,
+        `^Another nestwatch uses the schema ${each.schema()} .*: nestwatch ${VERSION} at .*stop all of those first\\.$`,
       ),
     });
     expect(await steps()).toHaveLength(NOW);
     await works(one, 'a');
-    await works(await start(), 'b');
+    const other = await start();
+    await works(other, 'b');
 
-    for (const replica of opened.splice(0)) await replica.close();
+    for (const { store } of [one, other]) await store.close();
     await startNewer(breaking);
     expect(await steps()).toHaveLength(NOW + 1);
     await startNewer(breaking);
-    await expect(start()).rejects.toMatchObject({
-      code: 'store_newer',
-      message: expect.stringContaining(`this one, ${VERSION}, knows version ${NOW}.`),
-    });
+    await expect(start()).rejects.toMatchObject(
+      failure('store_newer', expect.stringContaining(`this one, ${VERSION}, knows version ${NOW}.`)),
+    );
   });
 
   test('an older one that was cut off while the tables were changed writes nothing more, and says why', async () => {
@@ -198,11 +167,10 @@ describe('replicas of two versions', () => {
     await expect(works(one, 'b')).rejects.toMatchObject({ code: 'store_down' });
     await startNewer({ sql: 'ALTER TABLE alert RENAME COLUMN due_us TO later_us', oldest: NOW + 1 });
     wire.mend();
-    await clock.advance(LATER_MS);
+    await each.clock.advance(LATER_MS);
     const refused = { code: 'store_newer' };
-    await expect(one.store.transaction((tx) => tx.streams.open('us', 'flight', ''))).rejects.toMatchObject(
-      refused,
-    );
+    const opening = one.store.transaction((tx) => tx.streams.open('us', 'flight', ''));
+    await expect(opening).rejects.toMatchObject(refused);
     await expect(one.sharing!.turns.renew(1, RENEWAL)).rejects.toMatchObject(refused);
     expect(await inSession((session) => session.rows('SELECT region FROM stream'))).toEqual([
       { region: 'eu' },

@@ -1,70 +1,36 @@
 /** What differs from a file because of the network, and because others use the server. */
 import { once } from 'node:events';
 import { createConnection } from 'node:net';
-import pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type pg from 'pg';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { NestwatchError } from '../../../src/errors.ts';
 import { lookAtServer } from '../../../src/store/postgres/look-at-server.ts';
 import { postgresFailure } from '../../../src/store/postgres/postgres-failure.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
-import type { Store } from '../../../src/store/store.ts';
 import { STEPS } from '../../../src/store/versions/steps.ts';
-import { createVirtualClock, type VirtualClock } from '../../virtual-clock.ts';
-import { event, NOW_US } from '../contract/sample-records.ts';
+import { event, NOW_US, nest, silence } from '../contract/sample-records.ts';
+import { failure, type TestStore } from '../test-store.ts';
 import { openWire, type Wire } from './cut-wire.ts';
+import { eachSchema } from './each-schema.ts';
 import { openPooler } from './pooler.ts';
-import {
-  findServer,
-  openDatabase,
-  type PlaceChanges,
-  type PostgresDatabase,
-  placeOn,
-} from './postgres-server.ts';
+import { findServer, openDatabase, type PlaceChanges } from './postgres-server.ts';
 
 const bin = findServer();
-const nest = (name: string) => ({ region: 'eu', nestId: name, name, present: true });
 describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
-  let server: PostgresDatabase;
+  const each = eachSchema(() => openDatabase(bin!));
   let admin: pg.Client;
   let wire: Wire;
-  let clock: VirtualClock;
-  let schema = '';
-  let count = 0;
-  const opened: Store[] = [];
-
-  beforeAll(async () => {
-    server = await openDatabase(bin!);
-  }, 60_000);
-  afterAll(() => server?.remove());
+  let schema: string;
   beforeEach(async () => {
-    clock = createVirtualClock();
-    count += 1;
-    schema = `s${count}`;
-    admin = await connect();
-    wire = await openWire(server);
-  });
-  afterEach(async () => {
-    for (const store of opened.splice(0)) await store.close();
-    await wire.close();
-    await admin.end().catch(() => {});
+    schema = each.schema();
+    admin = await each.connect();
+    wire = await openWire(each.server);
+    onTestFinished(() => wire.close());
   });
 
-  async function connect(user = 'nestwatch'): Promise<pg.Client> {
-    const client = new pg.Client({ host: server.host, user, database: server.database });
-    client.on('error', () => {});
-    await client.connect();
-    return client;
-  }
-  async function open(changes: PlaceChanges = {}): Promise<Store> {
-    const place = placeOn(server, { host: wire.host, schema, ...changes });
-    const { store } = await openPostgresStore({ place, clock });
-    opened.push(store);
-    return store;
-  }
-  const putNest = (store: Store, name: string) =>
-    store.transaction((tx) => tx.inventory.putNests([nest(name)]));
-  const nests = async (store: Store) =>
-    (await store.transaction((tx) => tx.inventory.nests('eu'))).map(({ name }) => name);
+  const open = (changes: PlaceChanges = {}) => each.openStore(false, { host: wire.host, ...changes });
+  const putNest = (store: TestStore, name: string) => store.inventory.putNests([nest(name)]);
+  const nests = async (store: TestStore) => (await store.inventory.nests('eu')).map(({ name }) => name);
   /** Advances the clock while the work waits for a server that was away. */
   async function waiting<T>(work: Promise<T>): Promise<T> {
     let isDone = false;
@@ -72,18 +38,18 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
       isDone = true;
     });
     done.catch(() => {});
-    for (let turns = 0; !isDone && turns < 20_000; turns += 1) await clock.advance(100);
+    for (let turns = 0; !isDone && turns < 20_000; turns += 1) await each.clock.advance(100);
     return done;
   }
 
   test('belongs to one process alone, and says to whose [long]', async () => {
     const store = await open();
-    await expect(open()).rejects.toMatchObject({
-      code: 'store_locked',
-      message: expect.stringMatching(
+    await expect(open()).rejects.toMatchObject(
+      failure(
+        'store_locked',
         /^Another nestwatch uses the schema s\d+ of the store postgres:\/\/.*: nestwatch .* at a socket of the server since /,
       ),
-    });
+    );
     await putNest(store, 'a');
     await store.close();
     expect(await nests(await open())).toEqual(['a']);
@@ -96,15 +62,15 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
   ] as const)(
     'is refused behind a pooler that gives its connection to others in turn: %s',
     async (_, mode, isShared) => {
-      const pooler = await openPooler(server, mode);
-      const place = placeOn(server, { host: pooler.host, schema });
+      const pooler = await openPooler(each.server, mode);
+      const place = each.place({ host: pooler.host });
       const refused = {
         code: 'config_invalid',
         message: expect.stringMatching(
           /^A pooler at postgres:.* one connection of the server to several in turn/,
         ),
       };
-      await expect(openPostgresStore({ place, clock, isShared })).rejects.toMatchObject(refused);
+      await expect(openPostgresStore({ place, clock: each.clock, isShared })).rejects.toMatchObject(refused);
       await expect(lookAtServer(place)).rejects.toMatchObject(refused);
       await pooler.close();
     },
@@ -112,16 +78,16 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
 
   test('commits durably, whatever is set for the role [long]', async () => {
     await admin.query(
-      `CREATE ROLE hasty${count} LOGIN SUPERUSER; ALTER ROLE hasty${count} SET synchronous_commit = off`,
+      `CREATE ROLE hasty_${schema} LOGIN SUPERUSER; ALTER ROLE hasty_${schema} SET synchronous_commit = off`,
     );
-    const store = await open({ user: `hasty${count}` });
+    const store = await open({ user: `hasty_${schema}` });
     await putNest(store, 'a');
-    await admin.query(`CREATE TABLE seen${count} (setting TEXT);
+    await admin.query(`CREATE TABLE seen_${schema} (setting TEXT);
       CREATE FUNCTION ${schema}.look() RETURNS trigger LANGUAGE plpgsql AS
-        $$ BEGIN INSERT INTO public.seen${count} SELECT current_setting('synchronous_commit'); RETURN NEW; END $$;
+        $$ BEGIN INSERT INTO public.seen_${schema} SELECT current_setting('synchronous_commit'); RETURN NEW; END $$;
       CREATE TRIGGER look BEFORE INSERT ON ${schema}.nest FOR EACH ROW EXECUTE FUNCTION ${schema}.look()`);
     await putNest(store, 'b');
-    expect((await admin.query(`SELECT DISTINCT setting FROM seen${count}`)).rows).toEqual([
+    expect((await admin.query(`SELECT DISTINCT setting FROM seen_${schema}`)).rows).toEqual([
       { setting: 'on' },
     ]);
   });
@@ -140,7 +106,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     );
     expect(await done).toBe(1);
     expect(works).toBe(1);
-    expect((await store.transaction((tx) => tx.events.page({ limit: 9 }))).events).toHaveLength(1);
+    expect((await store.events.page({ limit: 9 })).events).toHaveLength(1);
   });
 
   test('tells others that it is away while it is not known whether a commit took place [long]', async () => {
@@ -183,7 +149,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
 
   test('repeats conflicting transactions in their order [long]', async () => {
     const store = await open();
-    await store.transaction((tx) => tx.inventory.putRate('eu', { perSecond: 1, keptUs: 1 }));
+    await store.inventory.putRate('eu', { perSecond: 1, keptUs: 1 });
     const order: string[] = [];
     const first = putNest(store, 'before');
     const second = store.transaction(async (tx) => {
@@ -195,7 +161,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     const third = store.transaction(async () => order.push('third'));
     await Promise.all([first, second, third]);
     expect(order).toEqual(['read 1', 'read 5', 'third']);
-    expect(await store.transaction((tx) => tx.inventory.rate('eu'))).toMatchObject({ perSecond: 6 });
+    expect(await store.inventory.rate('eu')).toMatchObject({ perSecond: 6 });
     expect(await nests(store)).toEqual(['before']);
   });
 
@@ -204,10 +170,9 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     await putNest(store, 'a');
     await admin.query('BEGIN');
     await admin.query(`LOCK TABLE ${schema}.nest IN ACCESS EXCLUSIVE MODE`);
-    await expect(putNest(store, 'b')).rejects.toMatchObject({
-      code: 'store_down',
-      message: expect.stringContaining('took longer than store.statement_timeout'),
-    });
+    await expect(putNest(store, 'b')).rejects.toMatchObject(
+      failure('store_down', /took longer than store\.statement_timeout/),
+    );
     await admin.query('ROLLBACK');
     await putNest(store, 'c');
     expect(await nests(store)).toEqual(['a', 'c']);
@@ -220,7 +185,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     await admin.query(`LOCK TABLE ${schema}.write_request IN ACCESS EXCLUSIVE MODE`);
     const settled = await Promise.allSettled([
       putNest(store, 'b'),
-      store.transaction((tx) => tx.writes.page({ limit: 1 })),
+      store.writes.page({ limit: 1 }),
       putNest(store, 'c'),
     ]);
     await admin.query('ROLLBACK');
@@ -230,9 +195,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
   });
 
   test('continues after a transaction could not begin because another process had an exclusive lock [long]', async () => {
-    const place = placeOn(server, { schema, statementTimeoutMs: 200 });
-    const { store } = await openPostgresStore({ place, clock, isShared: true });
-    opened.push(store);
+    const store = await each.openStore(true, { statementTimeoutMs: 200 });
     await putNest(store, 'a');
     await admin.query('BEGIN');
     await admin.query(`LOCK TABLE ${schema}.server IN EXCLUSIVE MODE`);
@@ -246,46 +209,45 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     await (await open()).close();
     await admin.query(`INSERT INTO ${schema}.schema_step VALUES (99, '9.0.0', now(), 99)`);
     await expect(open()).rejects.toMatchObject({ code: 'store_newer' });
-    schema = `${schema}_other`;
-    await admin.query(`CREATE SCHEMA ${schema}; CREATE TABLE ${schema}.theirs (id INTEGER)`);
-    await expect(open()).rejects.toMatchObject({
-      code: 'config_invalid',
-      message: expect.stringContaining('belongs to another program'),
-    });
-    const { rows } = await admin.query('SELECT relname FROM pg_class WHERE relnamespace = $1::regnamespace', [
-      schema,
-    ]);
+    const other = `${schema}_other`;
+    await admin.query(`CREATE SCHEMA ${other}; CREATE TABLE ${other}.theirs (id INTEGER)`);
+    await expect(open({ schema: other })).rejects.toMatchObject(
+      failure('config_invalid', /belongs to another program/),
+    );
+    const tables = 'SELECT relname FROM pg_class WHERE relnamespace = $1::regnamespace';
+    const { rows } = await admin.query(tables, [other]);
     expect(rows).toEqual([{ relname: 'theirs' }]);
   });
 
   test('needs no more than its own schema [long]', async () => {
-    await admin.query(`CREATE ROLE plain${count} LOGIN; CREATE SCHEMA ${schema} AUTHORIZATION plain${count}`);
+    await admin.query(
+      `CREATE ROLE plain_${schema} LOGIN; CREATE SCHEMA ${schema} AUTHORIZATION plain_${schema}`,
+    );
     await admin.query('REVOKE ALL ON SCHEMA public FROM PUBLIC');
-    const store = await open({ user: `plain${count}` });
+    const store = await open({ user: `plain_${schema}` });
     await putNest(store, 'a');
     expect(await nests(store)).toEqual(['a']);
     await store.close();
-    await expect(open({ user: `plain${count}`, schema: 'elsewhere' })).rejects.toMatchObject({
-      code: 'store_down',
-      message: expect.stringContaining('may not be used by this user'),
-    });
+    await expect(open({ user: `plain_${schema}`, schema: 'elsewhere' })).rejects.toMatchObject(
+      failure('store_down', /may not be used by this user/),
+    );
   });
 
   test('is opened at the first of several hosts that can be used, and says of each why not [long]', async () => {
-    const [own] = placeOn(server).hosts;
+    const [own] = each.place().hosts;
     const away = [{ host: '/nowhere', port: 5432 }];
     const store = await open({ hosts: [...away, own!] });
     await putNest(store, 'a');
-    expect(await lookAtServer(placeOn(server, { schema, hosts: [...away, own!] }))).toMatchObject({
+    expect(await lookAtServer(each.place({ hosts: [...away, own!] }))).toMatchObject({
       schema: STEPS.length,
     });
     await store.close();
-    await expect(open({ hosts: [...away, { ...own!, port: 1 }] })).rejects.toMatchObject({
-      code: 'store_down',
-      message: expect.stringMatching(
+    await expect(open({ hosts: [...away, { ...own!, port: 1 }] })).rejects.toMatchObject(
+      failure(
+        'store_down',
         /cannot be reached: \/nowhere:5432: connect ENOENT .*; \/.*:1: connect ENOENT [^;]*\.$/,
       ),
-    });
+    );
   });
 
   test.each([
@@ -315,22 +277,12 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
 
   test('sets a row aside that another program has corrupted [long]', async () => {
     const store = await open();
-    const silence = {
-      id: 's',
-      matchers: [],
-      startsAtUs: 1,
-      endsAtUs: NOW_US * 2,
-      updatedAtUs: 1,
-      createdBy: 'a',
-    };
-    await store.transaction((tx) =>
-      tx.silences.put([{ ...silence, comment: '', recurrence: null, alertId: null, alertStartsAtUs: null }]),
-    );
+    await store.silences.put([silence('s', { startsAtUs: 1, endsAtUs: NOW_US * 2 })]);
     await admin.query(`UPDATE ${schema}.silence SET body = '{"id":'`);
     await store.close();
     const again = await open();
-    expect(await again.transaction((tx) => tx.silences.list())).toEqual([]);
-    expect(await again.transaction((tx) => tx.faults.list(NOW_US, 9))).toMatchObject([
+    expect(await again.silences.list()).toEqual([]);
+    expect(await again.faults.list(NOW_US, 9)).toMatchObject([
       { sort: 'row', name: 'silence s', reason: 'its content cannot be read' },
     ]);
   });
@@ -342,11 +294,11 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     const { used } = store.space()!;
     expect(store.space()).toEqual({ used: expect.any(Number), free: undefined, whole: 0 });
     expect(used).toBeGreaterThan(100_000);
-    await store.transaction((tx) =>
-      tx.inventory.putNests(Array.from({ length: 3_000 }, (_, index) => nest(`${index} ${'x'.repeat(200)}`))),
+    await store.inventory.putNests(
+      Array.from({ length: 3_000 }, (_, index) => nest(`${index} ${'x'.repeat(200)}`)),
     );
     expect(store.space()?.used).toBe(used);
-    await clock.advance(61_000);
+    await each.clock.advance(61_000);
     store.space();
     await nests(store);
     expect(store.space()?.used).toBeGreaterThan(used + 500_000);
@@ -354,7 +306,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
 
   test('distinguishes its failures from bugs [long]', async () => {
     const store = await open();
-    const bug = store.transaction((tx) => tx.inventory.putNests([{ ...nest('a'), nestId: null as never }]));
+    const bug = store.inventory.putNests([{ ...nest('a'), nestId: null as never }]);
     await expect(bug).rejects.not.toBeInstanceOf(NestwatchError);
     expect(await nests(store)).toEqual([]);
   });
@@ -365,10 +317,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
       CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
         $$ BEGIN RAISE 'could not read block 7 in file "base/5/1"' USING ERRCODE = 'io_error'; END $$;
       CREATE TRIGGER fail BEFORE INSERT ON nest EXECUTE FUNCTION fail()`);
-    await expect(putNest(store, 'a')).rejects.toMatchObject({
-      code: 'store_down',
-      message: expect.stringContaining('could not read block 7'),
-    });
+    await expect(putNest(store, 'a')).rejects.toMatchObject(failure('store_down', /could not read block 7/));
     await admin.query('DROP TRIGGER fail ON nest');
     await putNest(store, 'a');
   });

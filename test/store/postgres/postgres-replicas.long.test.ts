@@ -1,11 +1,9 @@
 /** What several replicas do to one store at the same time, each with its own connection. */
 import fc from 'fast-check';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { codeOf } from '../../../src/errors.ts';
 import type { Lease } from '../../../src/store/ownership-store.ts';
-import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import type { Store, Transaction } from '../../../src/store/store.ts';
-import { createVirtualClock, type VirtualClock } from '../../virtual-clock.ts';
 import {
   alert,
   delivery,
@@ -15,8 +13,11 @@ import {
   NOW_US,
   notification,
   RENEWAL,
+  settlement,
 } from '../contract/sample-records.ts';
-import { findServer, openDatabase, type PostgresDatabase, placeOn } from './postgres-server.ts';
+import type { TestStore } from '../test-store.ts';
+import { eachSchema } from './each-schema.ts';
+import { findServer, openDatabase } from './postgres-server.ts';
 
 const bin = findServer();
 const MINUTE_MS = 60_000;
@@ -24,32 +25,13 @@ const DELIVERIES = 210;
 const READS = 500;
 
 describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
-  let server: PostgresDatabase;
-  let clock: VirtualClock;
-  let a: Store;
-  let b: Store;
-  let count = 0;
-  const opened: Store[] = [];
-
-  beforeAll(async () => {
-    server = await openDatabase(bin!);
-  }, 60_000);
-  afterAll(() => server?.remove());
+  const each = eachSchema(() => openDatabase(bin!));
+  const open = () => each.openStore(true);
+  let a: TestStore;
+  let b: TestStore;
   beforeEach(async () => {
-    clock = createVirtualClock();
-    count += 1;
     [a, b] = await Promise.all([open(), open()]);
   });
-  afterEach(async () => {
-    for (const store of opened.splice(0)) await store.close();
-  });
-
-  async function open(): Promise<Store> {
-    const place = placeOn(server, { schema: `s${count}` });
-    const { store } = await openPostgresStore({ place, clock, isShared: true });
-    opened.push(store);
-    return store;
-  }
 
   /**
    * Begins a transaction that does `first`, and continues to its end when `goOn` is called; it may be repeated once.
@@ -75,29 +57,24 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
   }
 
   test('a replica renews its lease during a long transaction of its own [long]', async () => {
-    const place = placeOn(server, { schema: `s${count}` });
-    const { store, sharing } = await openPostgresStore({ place, clock, isShared: true });
-    opened.push(store);
-    const replica = await a.transaction((tx) => tx.ownership.join('a', '1', MINUTE_MS));
+    const { store, sharing } = await each.open(true);
+    const replica = await a.ownership.join('a', '1', MINUTE_MS);
     const long = await held(
       store,
       (tx) => tx.ownership.isMember(replica),
       (tx) => tx.alerts.put([alert('x')]),
     );
-    const queued = store.transaction((tx) => tx.alerts.put([alert('y')]));
+    const queued = store.alerts.put([alert('y')]);
     const view = await sharing!.turns.renew(replica, RENEWAL);
     expect(view?.replicas.map((one) => one.replica)).toEqual([replica]);
     long.goOn();
     await Promise.all([long.done, queued]);
-    const changed = await b.transaction((tx) => tx.alerts.changed(10));
+    const changed = await b.alerts.changed(10);
     expect(changed.map(({ id }) => id)).toEqual(['x', 'y']);
   });
 
   test('a replica that has renewed its lease has done so, whatever becomes of its other work [long]', async () => {
-    const place = placeOn(server, { schema: `s${count}` });
-    const { store, sharing } = await openPostgresStore({ place, clock, isShared: true });
-    opened.push(store);
-    const { turns } = sharing!;
+    const { turns } = (await each.open(true)).sharing!;
     const replica = await turns.transaction((tx) => tx.ownership.join('a', '1', 1));
     let renewing: Promise<unknown> | undefined;
     const beside = turns.transaction(async (tx) => {
@@ -108,7 +85,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
     });
     await expect(beside).rejects.toThrow('taken back');
     await renewing;
-    const { nowUs, replicas } = await b.transaction((tx) => tx.ownership.view());
+    const { nowUs, replicas } = await b.ownership.view();
     expect(replicas[0]!.expiresUs).toBeGreaterThan(nowUs);
   });
 
@@ -118,8 +95,8 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
       (tx) => tx.alerts.find('x'),
       async () => {},
     );
-    await b.transaction((tx) => tx.alerts.put([alert('x')]));
-    const asked = a.transaction((tx) => tx.alerts.find('x'));
+    await b.alerts.put([alert('x')]);
+    const asked = a.alerts.find('x');
     long.goOn();
     expect(await asked).toBeDefined();
     await long.done;
@@ -134,8 +111,8 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
     const failing = a.transaction(() => Promise.reject(new Error('taken back')));
     failing.catch(() => {});
     const long = await working;
-    await b.transaction((tx) => tx.alerts.put([alert('x')]));
-    const asked = a.transaction((tx) => tx.alerts.find('x'));
+    await b.alerts.put([alert('x')]);
+    const asked = a.alerts.find('x');
     long.goOn();
     await expect(failing).rejects.toThrow('taken back');
     expect(await asked).toBeDefined();
@@ -144,7 +121,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
   test('a long transaction gets through although others keep writing what it has read [long]', async () => {
     let isDone = false;
     async function writeOn(): Promise<void> {
-      while (!isDone) await b.transaction((tx) => tx.alerts.put([alert('x')]));
+      while (!isDone) await b.alerts.put([alert('x')]);
     }
     const others = writeOn();
     let tries = 0;
@@ -156,12 +133,12 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
     isDone = true;
     await others;
     expect(tries).toBeLessThanOrEqual(5);
-    expect(await b.transaction((tx) => tx.alerts.find('y'))).toBeDefined();
+    expect(await b.alerts.find('y')).toBeDefined();
   });
 
   describe('what is read and then written', () => {
     test('an alert that changes while its earlier state is being routed is routed again [long]', async () => {
-      await a.transaction((tx) => tx.alerts.put([alert('x')]));
+      await a.alerts.put([alert('x')]);
       const routing = await held(
         a,
         (tx) => tx.alerts.changed(10),
@@ -170,25 +147,24 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
           return changed.map(({ state }) => state);
         },
       );
-      await b.transaction((tx) => tx.alerts.put([alert('x', { state: 'resolved' })]));
+      await b.alerts.put([alert('x', { state: 'resolved' })]);
       routing.goOn();
       const routed = await routing.done;
-      const left = await a.transaction((tx) => tx.alerts.changed(10));
+      const left = await a.alerts.changed(10);
       expect([...routed, ...left.map(({ state }) => state)]).toContain('resolved');
     });
 
     test('a delivery that arrives while the one before it settles gets its turn [long]', async () => {
       const own = (id: string) => delivery(id, { notificationId: id, lane: 'l' });
-      const turn = () => a.transaction((tx) => tx.outbox.claim('ops', 0, NOW_US + 9, 9));
-      await a.transaction((tx) => tx.outbox.enqueue(notification('1'), [own('1')]));
+      const turn = () => a.outbox.claim('ops', 0, NOW_US + 9, 9);
+      await a.outbox.enqueue(notification('1'), [own('1')]);
       expect((await turn()).map(({ delivery: one }) => one.id)).toEqual(['1']);
       const settling = await held(
         a,
-        (tx) =>
-          tx.outbox.settle([{ id: '1', state: 'delivered', nextAttemptAtUs: 0, lastError: '' }], NOW_US),
+        (tx) => tx.outbox.settle([settlement('1', 'delivered')], NOW_US),
         async () => {},
       );
-      const queued = b.transaction((tx) => tx.outbox.enqueue(notification('2'), [own('2')]));
+      const queued = b.outbox.enqueue(notification('2'), [own('2')]);
       settling.goOn();
       await Promise.all([settling.done, queued]);
       expect((await turn()).map(({ delivery: one }) => one.id)).toEqual(['2']);
@@ -201,19 +177,19 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
       const streamOf = (store: Store, birdId: string) =>
         store.transaction(async (tx) => (await tx.streams.open('eu', 'flight', birdId)).stream);
       const [first, second] = [await streamOf(a, '1'), await streamOf(b, '2')];
-      await a.transaction((tx) => tx.digests.put({ name: 'daily', lastUs: 0 }));
+      await a.digests.put({ name: 'daily', lastUs: 0 });
       const inserting = await held(
         a,
         (tx) => tx.events.insert(first, [ended('late')]),
         async () => {},
       );
-      await b.transaction((tx) => tx.events.insert(second, [ended('soon')]));
-      const { last } = await b.transaction((tx) => tx.digests.arrivals(0));
+      await b.events.insert(second, [ended('soon')]);
+      const { last } = await b.digests.arrivals(0);
       inserting.goOn();
       await inserting.done;
       const numbers = (from: number, to: number) =>
         b.transaction(async (tx) => (await tx.digests.endedFlights(from, to)).length);
-      const newest = (await b.transaction((tx) => tx.digests.arrivals(0))).last;
+      const newest = (await b.digests.arrivals(0)).last;
       expect(inserting.times()).toBe(2);
       expect([await numbers(0, last), await numbers(last, newest)]).toEqual([1, 1]);
     });
@@ -252,9 +228,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
       await b.transaction((tx) => take(tx, 'n4', 9));
       const found: Record<string, string[]> = {};
       for (const key of ['us/1', 'us/2', 'us/3', 'eu/1', 'eu/2', 'eu/3', 'us/4']) {
-        const all = await b.transaction((tx) =>
-          tx.outbox.notificationsOfEvent(key.replace('/', '/notification/')),
-        );
+        const all = await b.outbox.notificationsOfEvent(key.replace('/', '/notification/'));
         found[key] = all.map((one) => one.notification.id);
       }
       expect(found).toEqual({
@@ -266,14 +240,10 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
     test('what two open at once is one and the same [long]', async () => {
       const stores = [a, b, await open()];
       for (const birdId of ['1', '2', '3', '4']) {
-        const streams = await Promise.all(
-          stores.map((store) => store.transaction((tx) => tx.streams.open('eu', 'flight', birdId))),
-        );
+        const streams = await Promise.all(stores.map((store) => store.streams.open('eu', 'flight', birdId)));
         expect(new Set(streams.map(({ stream }) => stream)).size).toBe(1);
         const since = await Promise.all(
-          stores.map((store, index) =>
-            store.transaction((tx) => tx.inventory.regionSince(`r${birdId}`, NOW_US + index)),
-          ),
+          stores.map((store, index) => store.inventory.regionSince(`r${birdId}`, NOW_US + index)),
         );
         expect(new Set(since).size).toBe(1);
       }
@@ -281,7 +251,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
 
     test('whatever several read, increase and write back at once, nothing of it is lost [long]', async () => {
       const stores = [a, b, await open()];
-      const { stream } = await a.transaction((tx) => tx.streams.open('eu', 'flight', '148890'));
+      const { stream } = await a.streams.open('eu', 'flight', '148890');
       await fc.assert(
         fc.asyncProperty(
           fc.array(fc.tuple(fc.nat(2), fc.constantFrom(...Object.keys(RECORDS))), {
@@ -321,22 +291,14 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
       await Promise.all(
         stores.map(async (store, index) => {
           for (let idle = 0; idle < idleTurns; idle += 1) {
-            const claimed = await store.transaction((tx) =>
-              tx.outbox.claim('ops', 0, NOW_US + 9, 5, index + 1),
-            );
+            const claimed = await store.outbox.claim('ops', 0, NOW_US + 9, 5, index + 1);
             if (claimed.length > 0) idle = 0;
             sent.push(...claimed.map(({ delivery: one }) => one));
-            await store.transaction((tx) =>
-              tx.outbox.settle(
-                claimed.map(({ delivery: { id, attempts: attempt } }) => ({
-                  id,
-                  state: 'delivered',
-                  nextAttemptAtUs: 0,
-                  lastError: '',
-                  attempt,
-                })),
-                NOW_US,
+            await store.outbox.settle(
+              claimed.map(({ delivery: { id, attempts } }) =>
+                settlement(id, 'delivered', { attempt: attempts }),
               ),
+              NOW_US,
             );
           }
         }),
@@ -348,9 +310,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
         const ids = all.map(({ id }) => id);
         if (lane !== '') expect(ids).toEqual(ids.toSorted());
       }
-      expect(await b.transaction((tx) => tx.outbox.count())).toEqual([
-        { receiver: 'ops', state: 'delivered', count },
-      ]);
+      expect(await b.outbox.count()).toEqual([{ receiver: 'ops', state: 'delivered', count }]);
     });
 
     test('that another one is just claiming are skipped, not waited for [long]', async () => {
@@ -369,23 +329,22 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
   });
 
   describe('a lease', () => {
-    const join = (store: Store, forMs = MINUTE_MS) =>
-      store.transaction((tx) => tx.ownership.join('r', '1.0.0', forMs));
-    const take = async (store: Store, replica: number) =>
-      (await store.transaction((tx) => tx.ownership.take('region eu', replica)))!;
+    const join = (store: TestStore, forMs = MINUTE_MS) => store.ownership.join('r', '1.0.0', forMs);
+    const take = async (store: TestStore, replica: number) =>
+      (await store.ownership.take('region eu', replica))!;
     const write = (tx: Transaction) => tx.inventory.putRate('eu', { perSecond: 7, keptUs: 1 });
-    const written = () => b.transaction((tx) => tx.inventory.rate('eu'));
+    const written = () => b.inventory.rate('eu');
 
     test('that was shown does not end before the transaction does, and nobody waits for that [long]', async () => {
       const lease = await take(a, await join(a, 0));
       const other = await join(b);
       const working = await held(a, (tx) => tx.ownership.check(lease), write);
-      expect(await b.transaction((tx) => tx.ownership.removeExpired())).toBe(0);
-      expect(await b.transaction((tx) => tx.ownership.take('region eu', other))).toBeUndefined();
+      expect(await b.ownership.removeExpired()).toBe(0);
+      expect(await b.ownership.take('region eu', other)).toBeUndefined();
       working.goOn();
       await working.done;
       expect(await written()).toMatchObject({ perSecond: 7 });
-      expect(await b.transaction((tx) => tx.ownership.removeExpired())).toBe(1);
+      expect(await b.ownership.removeExpired()).toBe(1);
       expect(await take(b, other)).toMatchObject({ duty: 'region eu' });
     });
 
@@ -400,7 +359,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
           await write(tx);
         },
       );
-      await b.transaction((tx) => tx.ownership.removeExpired());
+      await b.ownership.removeExpired();
       await take(b, other);
       late.goOn();
       await expect(late.done).rejects.toMatchObject({ code: 'lease_lost' });
@@ -415,12 +374,12 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
         (tx) => tx.ownership.renew(replica, RENEWAL),
         async (_, view) => view,
       );
-      expect(await b.transaction((tx) => tx.ownership.removeExpired())).toBe(0);
+      expect(await b.ownership.removeExpired()).toBe(0);
       living.goOn();
       const { nowUs, replicas } = (await living.done)!;
       expect(replicas[0]?.expiresUs).toBeGreaterThan(nowUs);
-      expect(await b.transaction((tx) => tx.ownership.removeExpired())).toBe(0);
-      await a.transaction((tx) => tx.ownership.check(lease));
+      expect(await b.ownership.removeExpired()).toBe(0);
+      await a.ownership.check(lease);
     });
 
     test('belongs to one replica, however many take it at once [long]', async () => {
@@ -430,14 +389,14 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
       let holder: { readonly lease: Lease; readonly at: number } | undefined;
       for (let round = 0; round < 10; round += 1) {
         const leases = await Promise.all(
-          stores.map((store, at) => store.transaction((tx) => tx.ownership.take('region eu', replicas[at]!))),
+          stores.map((store, at) => store.ownership.take('region eu', replicas[at]!)),
         );
         const got = leases.flatMap((lease, at) => (lease ? [{ lease, at }] : []));
         expect(got).toHaveLength(1);
         expect(got[0]!.lease.epoch).toBeGreaterThan(holder?.lease.epoch ?? 0);
         if (holder) {
           const { lease } = holder;
-          const shown = b.transaction((tx) => tx.ownership.check(lease));
+          const shown = b.ownership.check(lease);
           expect(codeOf(await shown.catch((error) => error))).toBe('lease_lost');
         }
         holder = got[0]!;

@@ -1,45 +1,35 @@
-import pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { openPostgresWakes, type PostgresWakes } from '../../../src/store/postgres/postgres-wakes.ts';
+import type pg from 'pg';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { openPostgresWakes } from '../../../src/store/postgres/postgres-wakes.ts';
 import type { WakeUp } from '../../../src/store/store.ts';
-import { createVirtualClock, type VirtualClock } from '../../virtual-clock.ts';
+import type { VirtualClock } from '../../virtual-clock.ts';
 import { openWire, type Wire } from './cut-wire.ts';
-import { findServer, openDatabase, type PostgresDatabase, placeOn } from './postgres-server.ts';
+import { eachSchema } from './each-schema.ts';
+import { findServer, openDatabase } from './postgres-server.ts';
 
 const bin = findServer();
 
 describe.skipIf(bin === undefined)('wake-ups of replicas on PostgreSQL', () => {
-  let server: PostgresDatabase;
+  const each = eachSchema(() => openDatabase(bin!));
   let admin: pg.Client;
   let wire: Wire;
   let clock: VirtualClock;
   /** The wake-ups that anybody sent to the server. */
   let payloads: string[] = [];
   let channel = '';
-  const opened: PostgresWakes[] = [];
 
-  beforeAll(async () => {
-    server = await openDatabase(bin!);
-  }, 60_000);
-  afterAll(() => server?.remove());
   beforeEach(async () => {
-    clock = createVirtualClock();
-    wire = await openWire(server);
-    admin = new pg.Client({ host: server.host, user: 'nestwatch', database: server.database });
-    admin.on('error', () => {});
-    await admin.connect();
-  });
-  afterEach(async () => {
-    for (const one of opened.splice(0)) await one.close();
-    await admin.end();
-    await wire.close();
+    ({ clock } = each);
+    wire = await openWire(each.server);
+    onTestFinished(() => wire.close());
+    admin = await each.connect();
   });
 
-  async function open(schema = 'nestwatch', host = server.host) {
-    const wakes = await openPostgresWakes({ place: placeOn(server, { schema, host }), clock });
+  async function open(schema = 'nestwatch', host = each.server.host) {
+    const wakes = await openPostgresWakes({ place: each.place({ schema, host }), clock });
+    onTestFinished(() => wakes.close());
     const heard: WakeUp[] = [];
     wakes.listen((what) => heard.push(what));
-    opened.push(wakes);
     return { wakes, heard };
   }
 

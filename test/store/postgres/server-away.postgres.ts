@@ -2,57 +2,37 @@
 import { cpSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { LEASE_MS } from '../../../src/replicas/membership.ts';
 import { openStore } from '../../../src/store/open-store.ts';
-import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { SHARED_LIMITS } from '../../../src/store/postgres/settle-in.ts';
-import type { Store } from '../../../src/store/store.ts';
-import { createVirtualClock, type VirtualClock } from '../../virtual-clock.ts';
+import type { VirtualClock } from '../../virtual-clock.ts';
+import { nest } from '../contract/sample-records.ts';
+import { type TestStore, testStore } from '../test-store.ts';
+import { eachSchema } from './each-schema.ts';
 import {
   findServer,
   ownedByServer,
   type PlaceChanges,
   type PostgresServer,
-  placeOn,
   startServer,
 } from './postgres-server.ts';
 
 const bin = findServer()!;
-const nest = (name: string) => ({ region: 'eu', nestId: name, name, present: true });
 /** Longer than the time for which a server that was away is left alone. */
 const LATER_MS = 1_500;
 
 describe('a server', () => {
+  const each = eachSchema(() => startServer(bin, ['fsync=on']));
   let server: PostgresServer;
   let clock: VirtualClock;
-  let schema = '';
-  let count = 0;
-  const opened: Store[] = [];
-
-  beforeAll(async () => {
-    server = await startServer(bin, ['fsync=on']);
-  }, 60_000);
-  afterAll(() => server?.remove());
   beforeEach(() => {
-    clock = createVirtualClock();
-    count += 1;
-    schema = `s${count}`;
+    ({ server, clock } = each);
   });
-  afterEach(async () => {
-    for (const store of opened.splice(0)) await store.close();
-  });
-
-  async function open(isShared: boolean): Promise<Store> {
-    const { store } = await openPostgresStore({ place: placeOn(server, { schema }), clock, isShared });
-    opened.push(store);
-    return store;
-  }
-  const putNest = (store: Store, name: string) =>
-    store.transaction((tx) => tx.inventory.putNests([nest(name)]));
-  const nests = async (store: Store) =>
-    (await store.transaction((tx) => tx.inventory.nests('eu'))).map(({ name }) => name);
-  const newReplica = (store: Store) => store.transaction((tx) => tx.ownership.join('r', '1', 60_000));
+  const open = each.openStore;
+  const putNest = (store: TestStore, name: string) => store.inventory.putNests([nest(name)]);
+  const nests = async (store: TestStore) => (await store.inventory.nests('eu')).map(({ name }) => name);
+  const newReplica = (store: TestStore) => store.ownership.join('r', '1', 60_000);
   const data = () => join(server.host, 'data');
 
   /** The server forgets what is done meanwhile, as after a failover to a lagging standby. */
@@ -99,18 +79,18 @@ describe('a server', () => {
     const [replica, other] = [await newReplica(a), await newReplica(b)];
     let lost = { duty: '', epoch: 0 };
     await forgetting(async () => {
-      lost = (await back(() => a.transaction((tx) => tx.ownership.take('region eu', replica))))!;
+      lost = (await back(() => a.ownership.take('region eu', replica)))!;
       await back(() => newReplica(b));
     });
-    await expect(back(() => a.transaction((tx) => tx.ownership.check(lost)))).rejects.toMatchObject({
+    await expect(back(() => a.ownership.check(lost))).rejects.toMatchObject({
       code: 'lease_lost',
     });
-    expect(await back(() => b.transaction((tx) => tx.ownership.isMember(other)))).toBe(false);
+    expect(await back(() => b.ownership.isMember(other))).toBe(false);
     const next = await newReplica(b);
     expect(next).toBeGreaterThan(other + 1_000);
-    const taken = (await b.transaction((tx) => tx.ownership.take('region eu', next)))!;
+    const taken = (await b.ownership.take('region eu', next))!;
     expect(taken.epoch).toBeGreaterThan(lost.epoch + 1_000);
-    await expect(a.transaction((tx) => tx.ownership.check(lost))).rejects.toMatchObject({
+    await expect(a.ownership.check(lost)).rejects.toMatchObject({
       code: 'lease_lost',
     });
     await putNest(a, 'goes on');
@@ -130,9 +110,9 @@ describe('a server', () => {
   test('that may lack some, because another one took over, ends all leases, but not a single process', async () => {
     const a = await open(true);
     const replica = await newReplica(a);
-    const lease = (await a.transaction((tx) => tx.ownership.take('region eu', replica)))!;
+    const lease = (await a.ownership.take('region eu', replica))!;
     await promote();
-    await expect(back(() => a.transaction((tx) => tx.ownership.check(lease)))).rejects.toMatchObject({
+    await expect(back(() => a.ownership.check(lease))).rejects.toMatchObject({
       code: 'lease_lost',
     });
     await a.close();
@@ -145,10 +125,10 @@ describe('a server', () => {
   test('that was only away ends no lease', async () => {
     const a = await open(true);
     const replica = await newReplica(a);
-    const lease = (await a.transaction((tx) => tx.ownership.take('region eu', replica)))!;
+    const lease = (await a.ownership.take('region eu', replica))!;
     await server.stop('immediate');
     await server.start();
-    await back(() => a.transaction((tx) => tx.ownership.check(lease)));
+    await back(() => a.ownership.check(lease));
   });
 
   test('that is away is left alone for a second, and is available again by itself', async () => {
@@ -170,10 +150,13 @@ describe('a server', () => {
     const heard: unknown[] = [];
     let isOver = false;
     const started = openStore({
-      ...{ url: server.url, postgres: placeOn(server, { schema, ...changes }), clock },
+      ...{ url: server.url, postgres: each.place(changes), clock },
       ...{ isShared: true, patienceMs, away: (error: unknown) => heard.push(error) },
     })
-      .then(({ store }) => opened.push(store))
+      .then(({ store }) => {
+        onTestFinished(() => store.close());
+        return testStore(store);
+      })
       .finally(() => {
         isOver = true;
       });
@@ -203,8 +186,7 @@ describe('a server', () => {
     ]);
     await server.start();
     await start.pass(20_000);
-    await start.started;
-    expect(await nests(opened[0]!)).toEqual([]);
+    expect(await nests(await start.started)).toEqual([]);
   });
 
   test.each<[string, PlaceChanges]>([
@@ -226,7 +208,7 @@ describe('a server', () => {
     expect(lockMs).toBeLessThan(statementMs);
     expect(statementMs).toBeLessThan(LEASE_MS);
     const [a, b] = [await open(true), await open(true)];
-    await a.transaction((tx) => tx.inventory.putRate('eu', { perSecond: 1, keptUs: 1 }));
+    await a.inventory.putRate('eu', { perSecond: 1, keptUs: 1 });
     const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
     const { promise: gate, resolve: goOn } = Promise.withResolvers<void>();
     const stopped = a.transaction(async (tx) => {
@@ -237,9 +219,9 @@ describe('a server', () => {
     });
     stopped.catch(() => {});
     await reached;
-    await b.transaction((tx) => tx.inventory.putRate('eu', { perSecond: 4, keptUs: 4 }));
+    await b.inventory.putRate('eu', { perSecond: 4, keptUs: 4 });
     goOn();
     await expect(stopped).rejects.toMatchObject({ code: 'store_down' });
-    expect(await b.transaction((tx) => tx.inventory.rate('eu'))).toMatchObject({ perSecond: 4 });
+    expect(await b.inventory.rate('eu')).toMatchObject({ perSecond: 4 });
   });
 });

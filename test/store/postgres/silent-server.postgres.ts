@@ -1,33 +1,28 @@
 /** A server whose machine or network is lost: what is sent there gets lost, and no connection ends because of it. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { openPostgresWakes } from '../../../src/store/postgres/postgres-wakes.ts';
 import type { WakeUp } from '../../../src/store/store.ts';
-import { createVirtualClock, type VirtualClock } from '../../virtual-clock.ts';
+import type { VirtualClock } from '../../virtual-clock.ts';
 import { openWire, type Wire } from './cut-wire.ts';
-import { findServer, openDatabase, type PostgresDatabase, placeOn } from './postgres-server.ts';
+import { eachSchema } from './each-schema.ts';
+import { findServer, openDatabase } from './postgres-server.ts';
 
 const bin = findServer()!;
 /** Two leases: by then another server has long taken over. */
 const SOON = { timeout: 20_000, interval: 50 };
 
 describe('a server that falls silent', () => {
-  let server: PostgresDatabase;
+  const each = eachSchema(() => openDatabase(bin));
   let wire: Wire;
   let clock: VirtualClock;
-
-  beforeAll(async () => {
-    server = await openDatabase(bin);
-  }, 60_000);
-  afterAll(() => server?.remove());
   beforeEach(async () => {
-    clock = createVirtualClock();
-    wire = await openWire(server);
+    ({ clock } = each);
+    wire = await openWire(each.server);
+    onTestFinished(() => wire.close());
   });
-  afterEach(() => wire.close());
 
-  const open = () =>
-    openPostgresStore({ place: placeOn(server, { host: wire.host }), clock, isShared: true });
+  const open = () => openPostgresStore({ place: each.place({ host: wire.host }), clock, isShared: true });
   const nests = (of: Awaited<ReturnType<typeof open>>) =>
     of.store.transaction((tx) => tx.inventory.nests('eu'));
 
@@ -76,7 +71,7 @@ describe('a server that falls silent', () => {
   test('is not taken for one whose statement takes long', async () => {
     const { store, sharing } = await open();
     const { prompt, turns } = sharing!;
-    const blocking = await openPostgresStore({ place: placeOn(server), clock, isShared: true });
+    const blocking = await openPostgresStore({ place: each.place(), clock, isShared: true });
     const { promise: gate, resolve: goOn } = Promise.withResolvers<void>();
     const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
     const rate = { perSecond: 1, keptUs: 1 };
@@ -118,12 +113,12 @@ describe('a server that falls silent', () => {
 
   test('is noticed by wake-ups once they have something to say, and nothing of that is lost', async () => {
     const listen = async (host: string) => {
-      const wakes = await openPostgresWakes({ place: placeOn(server, { host }), clock });
+      const wakes = await openPostgresWakes({ place: each.place({ host }), clock });
       const heard: WakeUp[] = [];
       wakes.listen((what) => heard.push(what));
       return { wakes, heard };
     };
-    const [a, b] = [await listen(wire.host), await listen(server.host)];
+    const [a, b] = [await listen(wire.host), await listen(each.server.host)];
     wire.hush();
     a.wakes.ring('probe eu');
     const heard = async () => {

@@ -26,6 +26,7 @@ import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Transaction } from '../../../src/store/store.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { alert, delivery, event, groupNotification, insert, NOW_US } from '../contract/sample-records.ts';
+import { failure } from '../test-store.ts';
 
 const clock = createVirtualClock();
 let directory: string;
@@ -139,14 +140,15 @@ describe('opening a store', () => {
   test('refuses an impossible place by name', async () => {
     writeFileSync(path, '');
     const below = join(path, 'below a file', 'x.db');
-    expect(await refusal(below)).toMatchObject({
-      code: 'store_failed',
-      message: `The store ${below} cannot be made or opened: ${path} is not a directory.`,
-    });
-    expect(await refusal(directory)).toMatchObject({
-      code: 'store_failed',
-      message: `The store ${directory} cannot be made or opened: ${directory} is a directory.`,
-    });
+    expect(await refusal(below)).toMatchObject(
+      failure('store_failed', `The store ${below} cannot be made or opened: ${path} is not a directory.`),
+    );
+    expect(await refusal(directory)).toMatchObject(
+      failure(
+        'store_failed',
+        `The store ${directory} cannot be made or opened: ${directory} is a directory.`,
+      ),
+    );
   });
 
   test('reuses no number of what was deleted', async () => {
@@ -209,12 +211,13 @@ describe('opening a store', () => {
     db.exec(`PRAGMA application_id = ${0x6e657374}; PRAGMA user_version = 13`);
     db.close();
     const before = readFileSync(path);
-    expect(await refusal()).toMatchObject({
-      code: 'config_invalid',
-      message:
+    expect(await refusal()).toMatchObject(
+      failure(
+        'config_invalid',
         `The store ${path} is of a version before 0.1.0, which this one cannot read: ` +
-        'move the file away, so that a new store begins, or name another file in store.url.',
-    });
+          'move the file away, so that a new store begins, or name another file in store.url.',
+      ),
+    );
     expect(readFileSync(path).equals(before)).toBe(true);
     expect(existsSync(`${path}-wal`)).toBe(false);
   });
@@ -230,10 +233,9 @@ describe('opening a store', () => {
 
   test('refuses what is not a database', async () => {
     writeFileSync(path, 'This is a text of more than a hundred bytes. '.repeat(40));
-    expect(await refusal()).toMatchObject({
-      code: 'store_corrupt',
-      message: `The store ${path} is not an SQLite database.`,
-    });
+    expect(await refusal()).toMatchObject(
+      failure('store_corrupt', `The store ${path} is not an SQLite database.`),
+    );
   });
 
   test('refuses a damaged store', async () => {
@@ -268,10 +270,9 @@ describe('one process at a time', () => {
     const alias = join(directory, 'alias.db');
     symlinkSync(path, alias);
     for (const name of [path, alias, join(directory, '.', 'store.db')]) {
-      expect(await refusal(name)).toMatchObject({
-        code: 'store_locked',
-        message: `Another nestwatch uses the store ${path}.`,
-      });
+      expect(await refusal(name)).toMatchObject(
+        failure('store_locked', `Another nestwatch uses the store ${path}.`),
+      );
     }
     await kill(holder.process);
     expect(await refusal()).toBe('opened');
@@ -339,10 +340,9 @@ describe('another program that has locked the store', () => {
       const release = locked(mode);
       const opening = refusal();
       await clock.advance(10_100);
-      expect(await opening).toMatchObject({
-        code: 'store_down',
-        message: `The store ${path} is locked by another program.`,
-      });
+      expect(await opening).toMatchObject(
+        failure('store_down', `The store ${path} is locked by another program.`),
+      );
       release();
       expect(await refusal()).toBe('opened');
     },

@@ -13,6 +13,7 @@ import { STEPS, type Step } from '../../../src/store/versions/steps.ts';
 import { VERSION } from '../../../src/version.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { findServer, openDatabase, type PostgresDatabase, placeAt } from '../postgres/postgres-server.ts';
+import { failure } from '../test-store.ts';
 import { expectContent } from './kept-content.ts';
 import { keptOnServer, writeKept } from './kept-store.ts';
 import { BROKEN_STEPS, NEXT_STEPS } from './next-steps.ts';
@@ -112,10 +113,12 @@ describe('a file', () => {
   test('is refused by an older version that cannot use it, which changes nothing and says why [long]', async () => {
     await (await open(NEXT_STEPS)).close();
     const before = readFileSync(path);
-    await expect(open()).rejects.toMatchObject({
-      code: 'store_newer',
-      message: `The store ${path} was made version ${NEXT} by nestwatch ${VERSION}; this one, ${VERSION}, knows version ${NOW}.`,
-    });
+    await expect(open()).rejects.toMatchObject(
+      failure(
+        'store_newer',
+        `The store ${path} was made version ${NEXT} by nestwatch ${VERSION}; this one, ${VERSION}, knows version ${NOW}.`,
+      ),
+    );
     expect(readFileSync(path).equals(before)).toBe(true);
   });
 
@@ -139,10 +142,12 @@ describe('a file', () => {
     writeKept(1, path);
     if (how === 'with its digest') await (await open()).close();
     inFile(change);
-    await expect(open()).rejects.toMatchObject({
-      code: 'store_other',
-      message: `The store ${path} has tables that another build of nestwatch ${VERSION} made as version 1: they are not those that nestwatch ${VERSION} knows by this number.`,
-    });
+    await expect(open()).rejects.toMatchObject(
+      failure(
+        'store_other',
+        `The store ${path} has tables that another build of nestwatch ${VERSION} made as version 1: they are not those that nestwatch ${VERSION} knows by this number.`,
+      ),
+    );
   });
 });
 

@@ -13,6 +13,7 @@ import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { STEPS } from '../../../src/store/versions/steps.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { findServer, openDatabase } from '../postgres/postgres-server.ts';
+import { failure } from '../test-store.ts';
 import { expectContent } from './kept-content.ts';
 import { keptOnServer, writeKept } from './kept-store.ts';
 import { NEXT_STEPS } from './next-steps.ts';
@@ -126,10 +127,9 @@ test('on SQLite, another process changes the tables, and then the daemon goes on
   expect(await log).toContain(
     `"from":${NOW},"to":${NEXT},"changes":[],"message":"The tables of the store are being changed"`,
   );
-  await expect(openSqliteStore({ path, clock: createVirtualClock() })).rejects.toMatchObject({
-    code: 'store_newer',
-    message: expect.stringContaining(`was made version ${NEXT} by`),
-  });
+  await expect(openSqliteStore({ path, clock: createVirtualClock() })).rejects.toMatchObject(
+    failure('store_newer', expect.stringContaining(`was made version ${NEXT} by`)),
+  );
 });
 
 test('on SQLite, the daemon says why the other process could not change the tables [long]', async () => {
