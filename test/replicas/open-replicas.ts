@@ -1,4 +1,5 @@
 /** Replicas in one process, with one store in memory, a virtual clock, and the two regions that they watch. */
+import { onTestFinished } from 'vitest';
 import { openWebhooks } from '../../src/channels/webhook/webhook-channel.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { createDaemon, type Setup } from '../../src/daemon.ts';
@@ -37,6 +38,7 @@ function createWakes(): () => Wakes {
 /** Whether a replica reaches a region, or `watchdog`, at an address. */
 type Reaches = (name: string, region: string, url: string) => boolean;
 
+/** They end with the test, unless before. */
 export async function openReplicas(names: readonly string[], reaches: Reaches = () => true) {
   const clock = createVirtualClock();
   const store = await openMemory(clock);
@@ -95,6 +97,11 @@ receivers: [{ name: ops, webhook_configs: [{ url: "https://hook.example.com/" }]
       return [name, { daemon, stop, ended }] as const;
     }),
   );
+  onTestFinished(async () => {
+    for (const { stop } of replicas.values()) stop.abort();
+    await clock.advance(60_000);
+    await Promise.all([...replicas.values()].map(({ ended }) => ended));
+  });
   function webhook() {
     const send = async () => ({ status: 200, headers: {}, body: '' });
     return openWebhooks({ openTransport: () => ({ send, close: async () => {} }), clock, version: 'test' });

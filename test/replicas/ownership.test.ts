@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { codeOf, NestwatchError } from '../../src/errors.ts';
 import { STUCK_MS } from '../../src/replicas/duty-runner.ts';
 import { LEASE_MS, SENDING_MS } from '../../src/replicas/membership.ts';
@@ -108,6 +108,15 @@ function begin(
       stop.signal,
     ),
   );
+  let ended: Promise<void> | undefined;
+  async function end(): Promise<void> {
+    stop.abort();
+    membership.leave();
+    await Promise.all(done);
+    await membership.end();
+  }
+  const ends = () => (ended ??= end());
+  onTestFinished(ends);
   return {
     ownership,
     happenings,
@@ -120,12 +129,8 @@ function begin(
       membership.leave();
       return membership.end();
     },
-    async ends() {
-      stop.abort();
-      membership.leave();
-      await Promise.all(done);
-      await membership.end();
-    },
+    /** Done at the end of the test, unless before. */
+    ends,
   };
 }
 
@@ -139,12 +144,11 @@ describe('one replica', () => {
     await secondsPass(3_600);
     expect(one.owned()).toEqual(DUTIES);
     expect(one.happenings.map(({ what }) => what)).toEqual(['joined', ...DUTIES.map(() => 'duty')]);
-    await one.ends();
   });
 
   test('queries the state of all once per turn while nothing happens, and rarely reports its own [long]', async () => {
     const asked = { renew: 0, shown: 0, transaction: 0 };
-    const one = begin('one', { asks: (what) => Object.assign(asked, { [what]: asked[what] + 1 }) });
+    begin('one', { asks: (what) => Object.assign(asked, { [what]: asked[what] + 1 }) });
     await secondsPass(60);
     Object.assign(asked, { renew: 0, shown: 0, transaction: 0 });
     await secondsPass(600);
@@ -153,16 +157,11 @@ describe('one replica', () => {
     // To show the state of its own duties.
     expect(asked.transaction / 10).toBeLessThanOrEqual(4);
     const without = { renew: 0, shown: 0, transaction: 0 };
-    const two = begin('two', {
-      duties: [],
-      asks: (what) => Object.assign(without, { [what]: without[what] + 1 }),
-    });
+    begin('two', { duties: [], asks: (what) => Object.assign(without, { [what]: without[what] + 1 }) });
     await secondsPass(60);
     without.transaction = 0;
     await secondsPass(600);
     expect(without.transaction).toBe(0);
-    await two.ends();
-    await one.ends();
   });
 
   test('one with a slow store gets nothing if the store is quick for others', async () => {
@@ -179,8 +178,6 @@ describe('one replica', () => {
     isSlow = false;
     await secondsPass(180);
     expect(DUTIES.some((duty) => slow.ownership.owns(duty))).toBe(true);
-    await slow.ends();
-    await quick.ends();
   });
 
   test('tells all how much its clock differs, and why it still uses an older configuration', async () => {
@@ -202,7 +199,6 @@ describe('one replica', () => {
     refused = undefined;
     await secondsPass(5);
     expect(two.ownership.replicas()[0]!.refused).toBeUndefined();
-    await Promise.all([one.ends(), two.ends()]);
   });
 
   test('keeps what it owns if it was not heard for longer than a lease and nobody else wanted it', async () => {
@@ -215,7 +211,6 @@ describe('one replica', () => {
     isReached = true;
     await secondsPass(5);
     expect(one.owned()).toEqual(DUTIES);
-    await one.ends();
   });
 });
 
@@ -228,7 +223,6 @@ test('a replica whose own work keeps the store busy stays alive, and keeps what 
   expect(replicas.map(({ name }) => name)).toEqual(['busy', 'other']);
   expect([...busy.owned(), ...other.owned()].toSorted()).toEqual(DUTIES.toSorted());
   expect(busy.happenings.filter(({ what }) => what === 'trouble')).toEqual([]);
-  await Promise.all([busy.ends(), other.ends()]);
 });
 
 test('a replica that cannot commit any work leaves its duties to others until it can', async () => {
@@ -242,7 +236,6 @@ test('a replica that cannot commit any work leaves its duties to others until it
   await secondsPass(60);
   const { replicas } = await store.ownership.view();
   expect(replicas.map(({ name }) => name).toSorted()).toEqual(['other', 'stuck']);
-  await Promise.all([stuck.ends(), other.ends()]);
 });
 
 test('a replica whose work is refused, although its turns are not, leaves its duties to others until it is not [long]', async () => {
@@ -261,7 +254,6 @@ test('a replica whose work is refused, although its turns are not, leaves its du
   await secondsPass(10);
   const { replicas } = await store.ownership.view();
   expect(replicas.map(({ name }) => name).toSorted()).toEqual(['other', 'refused']);
-  await Promise.all([refused.ends(), other.ends()]);
 });
 
 describe('several replicas', () => {
@@ -276,7 +268,6 @@ describe('several replicas', () => {
     const before = [...one.happenings, ...two.happenings].length;
     await secondsPass(3_600);
     expect([...one.happenings, ...two.happenings]).toHaveLength(before);
-    await Promise.all([one.ends(), two.ends()]);
   });
 
   test('take over at once from one that ends', async () => {
@@ -288,7 +279,6 @@ describe('several replicas', () => {
     await secondsPass(0.5);
     expect(two.owned()).toEqual(DUTIES);
     expect(two.ownership.view()?.replicas).toHaveLength(1);
-    await two.ends();
   });
 
   test('take over at once from one whose work does not end, which commits nothing more', async () => {
@@ -302,7 +292,6 @@ describe('several replicas', () => {
     expect(two.owned()).toEqual(DUTIES);
     const written = late.transaction((tx) => tx.inventory.putRate('eu', { perSecond: 1, keptUs: 1 }));
     expect(await written.catch(codeOf)).toBe('lease_lost');
-    await Promise.all([one.ends(), two.ends()]);
   });
 
   test('take over within a lease from a silent one, which commits nothing more and comes back', async () => {
@@ -321,7 +310,6 @@ describe('several replicas', () => {
     expect(await store.inventory.rate('eu')).toBeUndefined();
     await secondsPass(100);
     expect([one.owned().length, two.owned().length]).toEqual([2, 2]);
-    await Promise.all([one.ends(), two.ends()]);
   });
 
   test('leave what another was sending to it for as long as its last attempt may take, then send it again', async () => {
@@ -343,7 +331,6 @@ describe('several replicas', () => {
     await secondsPass(SENDING_MS / 1000 + 3);
     expect([await stateOf(), two.leftOver() - before]).toEqual(['ambiguous', 2]);
     isReached = true;
-    await Promise.all([one.ends(), two.ends()]);
   });
 
   test('leave it that time even if the one that removes it looks after what those before it left', async () => {
@@ -365,7 +352,6 @@ describe('several replicas', () => {
     await secondsPass(4);
     expect(await stateOf()).toBe('ambiguous');
     isReached = true;
-    await Promise.all([one.ends(), two.ends()]);
   });
 
   test('that paused begin no attempt before they were heard again', async () => {
@@ -379,16 +365,14 @@ describe('several replicas', () => {
     expect(one.ownership.senders.holder()).toBeUndefined();
     await secondsPass(1);
     expect(one.ownership.senders.mayBegin()).toBe(true);
-    await one.ends();
   });
 
   test("know the state of each other's work", async () => {
-    const one = begin('one');
+    begin('one');
     await secondsPass(1);
     const two = begin('two');
     await secondsPass(30);
     expect(two.ownership.shown('region a')?.shown).toBe('region a by one');
-    await Promise.all([one.ends(), two.ends()]);
   });
 
   test('leave to each what only it has configured', async () => {
@@ -397,7 +381,6 @@ describe('several replicas', () => {
     const two = begin('two', { duties: ['region b'] });
     await secondsPass(60);
     expect([one.owned(), two.owned()]).toEqual([['region a'], ['region b']]);
-    await Promise.all([one.ends(), two.ends()]);
   });
 });
 

@@ -6,14 +6,6 @@ const MINUTE_MS = 60_000;
 /** In these minutes nobody takes from another what that one can do, or what nobody could do better. */
 const CALM_MINUTES = 60;
 
-type Replicas = Awaited<ReturnType<typeof openReplicas>>;
-
-async function endAll({ replicas, clock }: Pick<Replicas, 'replicas' | 'clock'>): Promise<void> {
-  for (const { stop } of replicas.values()) stop.abort();
-  await clock.advance(MINUTE_MS);
-  await Promise.all([...replicas.values()].map(({ ended }) => ended));
-}
-
 /** Two replicas that have run for a while. */
 async function openTwo() {
   const cutOff = new Set<string>();
@@ -61,7 +53,6 @@ test('is soon read by the other, and stays with it [long]', async () => {
   expect(await two.ownerOf('region us')).toBe(two.other);
   expect(two.relieved()).toHaveLength(1);
   expect(two.healths()).toEqual(['up', 'up']);
-  await endAll(two);
 });
 
 test('stays where it is if nobody reaches it, and goes to the first that does [long]', async () => {
@@ -74,7 +65,6 @@ test('stays where it is if nobody reaches it, and goes to the first that does [l
   await two.clock.advance(8 * MINUTE_MS);
   expect(await two.ownerOf('region us')).toBe(two.other);
   expect(two.alerts()).toEqual(['RegionDown firing', 'RegionDown resolved']);
-  await endAll(two);
 });
 
 test('stays where it is if that is over in a moment [long]', async () => {
@@ -85,7 +75,6 @@ test('stays where it is if that is over in a moment [long]', async () => {
   await two.clock.advance(10 * MINUTE_MS);
   expect(await two.ownerOf('region us')).toBe(two.reader);
   expect(two.relieved()).toEqual([]);
-  await endAll(two);
 });
 
 const answering = [
@@ -99,7 +88,6 @@ test.each(answering)('stays where it is if the service %s, whoever asks [long]',
   await two.clock.advance(CALM_MINUTES * MINUTE_MS);
   expect(two.heard.filter(({ one }) => one.what === 'relieves')).toEqual([]);
   expect(await two.ownerOf('region us')).toBe(reader);
-  await endAll(two);
 });
 
 test('a replica that cannot reach one region is given no other [long]', async () => {
@@ -114,5 +102,4 @@ test('a replica that cannot reach one region is given no other [long]', async ()
     .slice(from)
     .flatMap(({ name, one }) => (one.what === 'duty' && one.region && one.isOwned ? [name] : []));
   expect(begun).toEqual([cutOff === 'a' ? 'b' : 'a']);
-  await endAll(two);
 });
