@@ -475,3 +475,15 @@ export function watch(rules: readonly Rule[] = []): Watch {
     },
   };
 }
+
+type Told = readonly [at: number, ...facts: RuledFact[]];
+
+/** A story in which this was told, each at its minute. */
+export const storyOf = (...told: readonly Told[]) => storyUnder([], ...told);
+
+/** A story with these rules, in which this was told. */
+export function storyUnder(rules: readonly Rule[], ...told: readonly Told[]): Watch {
+  const story = watch(rules);
+  for (const [at, ...facts] of told) story.tell(at, ...facts);
+  return story;
+}

@@ -23,6 +23,7 @@ import {
   regionHealth,
   rule,
   schemaDrift,
+  storyOf,
   watch,
 } from '../world.ts';
 
@@ -42,8 +43,7 @@ describe('decide', () => {
   });
 
   test('scopes are separate: another Bird changes nothing', () => {
-    const story = watch();
-    story.tell(6, flight('failed', { started: 0, at: 5 }));
+    const story = storyOf([6, flight('failed', { started: 0, at: 5 })]);
     const other = flight('succeeded', { started: 6, at: 7 });
     story.tell(8, { ...other, event: { ...other.event, birdId: '9' } });
     expect(story.firing()).toEqual(['FlightFailed warning']);

@@ -12,6 +12,7 @@ import {
   notification,
   regionHealth,
   rule,
+  storyUnder,
   watch,
 } from '../world.ts';
 
@@ -24,8 +25,7 @@ describe('for', () => {
   const rules = [rule('FlightFailed', { forMs: 600_000 })];
 
   test('an alert that does not last is never notified, and leaves nothing behind', () => {
-    const story = watch(rules);
-    story.tell(1, failed(1));
+    const story = storyUnder(rules, [1, failed(1)]);
     expect(story.the('FlightFailed')).toMatchObject({ state: 'pending', lastSeq: 0, dueAtUs: minute(11) });
     expect(isForgettable(story.the('FlightFailed'))).toBe(false);
     story.tell(6, landed(6));
@@ -37,18 +37,14 @@ describe('for', () => {
   });
 
   test('what is dated ahead of our clock, which may be slow, counts as true since now', () => {
-    const atOnce = watch([rule('FlightFailed')]);
-    atOnce.tell(1, failed(61));
+    const atOnce = storyUnder([rule('FlightFailed')], [1, failed(61)]);
     expect(atOnce.the('FlightFailed').state).toBe('firing');
-    const later = watch(rules);
-    later.tell(1, failed(61));
+    const later = storyUnder(rules, [1, failed(61)]);
     expect(later.the('FlightFailed')).toMatchObject({ state: 'pending', dueAtUs: minute(11) });
   });
 
   test('one that lasts fires by time alone, with everything that came meanwhile', () => {
-    const story = watch(rules);
-    story.tell(1, failed(1, 'first'));
-    story.tell(6, failed(5, 'second'));
+    const story = storyUnder(rules, [1, failed(1, 'first')], [6, failed(5, 'second')]);
     story.pass(10.9);
     expect(story.firing()).toEqual([]);
     story.pass(11);
@@ -66,15 +62,12 @@ describe('for', () => {
   });
 
   test('is already over for a failure that is read late', () => {
-    const story = watch(rules);
-    story.tell(20, failed(1));
+    const story = storyUnder(rules, [20, failed(1)]);
     expect(story.firing()).toEqual(['FlightFailed warning']);
   });
 
   test('starts again after the end, and the notified state stays as it was meanwhile', () => {
-    const story = watch(rules);
-    story.tell(20, failed(1));
-    story.tell(30, landed(29));
+    const story = storyUnder(rules, [20, failed(1)], [30, landed(29)]);
     const over = story.the('FlightFailed');
     story.tell(40, failed(40, 'again'));
     expect(story.the('FlightFailed')).toMatchObject({
@@ -152,9 +145,7 @@ describe('keep_firing_for', () => {
   const rules = [rule('FlightFailed', { keepFiringForMs: 600_000, flapping: null, threshold: 2 })];
 
   test('is counted from now if the end is dated ahead of our clock', () => {
-    const plain = watch([rule('FlightFailed')]);
-    plain.tell(1, failed(1));
-    plain.tell(2, landed(62));
+    const plain = storyUnder([rule('FlightFailed')], [1, failed(1)], [2, landed(62)]);
     expect(plain.the('FlightFailed').state).toBe('resolved');
     const kept = watch([rule('FlightFailed', { keepFiringForMs: 600_000 })]);
     kept.tell(1, failed(1));
@@ -166,8 +157,7 @@ describe('keep_firing_for', () => {
   });
 
   test('holds the end back, and then says when it was', () => {
-    const story = watch(rules);
-    story.tell(2, failed(1), failed(2));
+    const story = storyUnder(rules, [2, failed(1), failed(2)]);
     const success = landed(6);
     story.tell(7, success);
     expect(story.the('FlightFailed')).toMatchObject({ state: 'firing', endsAtUs: 0, dueAtUs: minute(16) });
@@ -184,10 +174,7 @@ describe('keep_firing_for', () => {
   });
 
   test('continues the same episode if it fires again meanwhile', () => {
-    const story = watch(rules);
-    story.tell(2, failed(1, 'a'), failed(2, 'a'));
-    story.tell(6, landed(6));
-    story.tell(8, failed(7, 'b'));
+    const story = storyUnder(rules, [2, failed(1, 'a'), failed(2, 'a')], [6, landed(6)], [8, failed(7, 'b')]);
     // One failure is below the threshold: it waits, and the end is still held back.
     expect(story.the('FlightFailed')).toMatchObject({ state: 'firing', lastSeq: 2 });
     story.tell(9, failed(9, 'b'));
@@ -203,10 +190,7 @@ describe('keep_firing_for', () => {
   });
 
   test('what was counted while the end was held back still counts afterwards', () => {
-    const story = watch(rules);
-    story.tell(2, failed(1), failed(2));
-    story.tell(6, landed(6));
-    story.tell(15, failed(15));
+    const story = storyUnder(rules, [2, failed(1), failed(2)], [6, landed(6)], [15, failed(15)]);
     story.pass(16);
     expect(story.the('FlightFailed')).toMatchObject({ state: 'resolved', dueAtUs: minute(25) });
     story.tell(20, failed(20));
@@ -214,9 +198,7 @@ describe('keep_firing_for', () => {
   });
 
   test('an end that was read late is not held back', () => {
-    const story = watch(rules);
-    story.tell(2, failed(1), failed(2));
-    story.tell(40, landed(6));
+    const story = storyUnder(rules, [2, failed(1), failed(2)], [40, landed(6)]);
     expect(story.the('FlightFailed')).toMatchObject({ state: 'resolved', endsAtUs: minute(6) });
   });
 

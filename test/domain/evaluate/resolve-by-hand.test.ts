@@ -12,6 +12,8 @@ import {
   regionHealth,
   rule,
   schemaDrift,
+  storyOf,
+  storyUnder,
   type Watch,
   watch,
 } from '../world.ts';
@@ -32,8 +34,7 @@ function ended(alert: Alert, at: number, rules: readonly Rule[] = [], by = BY): 
 
 describe('an alert that somebody resolves', () => {
   test('ends at once with who said so and why, and time changes nothing more', () => {
-    const story = watch();
-    story.tell(1, connectionLost(1, EXHAUSTED));
+    const story = storyOf([1, connectionLost(1, EXHAUSTED)]);
     const over = ended(story.the('ConnectionDisconnected'), 3);
     expect(over).toMatchObject({
       state: 'resolved',
@@ -47,8 +48,7 @@ describe('an alert that somebody resolves', () => {
   });
 
   test('needs no reason, and the typed text stays on one line', () => {
-    const story = watch();
-    story.tell(1, connectionLost(1, EXHAUSTED));
+    const story = storyOf([1, connectionLost(1, EXHAUSTED)]);
     const alert = story.the('ConnectionDisconnected');
     const words = (createdBy: string, comment: string) =>
       ended(alert, 3, [], { createdBy, comment }).annotations.resolved_by;
@@ -58,16 +58,14 @@ describe('an alert that somebody resolves', () => {
 
   test('counts as a change that makes it flap, as any other end does', () => {
     const rules = [rule('FlightFailed', { flapping: { changes: 2, withinMs: 3_600_000, calmMs: 600_000 } })];
-    const story = watch(rules);
-    story.tell(1, flight('failed', { started: 0, at: 1 }));
+    const story = storyUnder(rules, [1, flight('failed', { started: 0, at: 1 })]);
     expect(story.the('FlightFailed').flapping?.isFlapping).toBeUndefined();
     expect(ended(story.the('FlightFailed'), 3, rules).flapping?.changesUs).toEqual([minute(1), minute(3)]);
   });
 
   test('is not held as its rule would hold it, nor if it is held already', () => {
     const rules = [rule('FlightFailed', { keepFiringForMs: 3_600_000 })];
-    const story = watch(rules);
-    story.tell(1, flight('failed', { started: 0, at: 1 }));
+    const story = storyUnder(rules, [1, flight('failed', { started: 0, at: 1 })]);
     expect(ended(story.the('FlightFailed'), 3, rules)).toMatchObject({
       state: 'resolved',
       ending: 'by_hand',
@@ -116,8 +114,7 @@ describe('for each kind', () => {
   ]);
 
   test.each(ALERT_KINDS)('%s: an alert that the next look would raise again is refused', (kind) => {
-    const story = watch();
-    story.tell(FIRES_AT, ...RAISING_FACTS[kind]);
+    const story = storyOf([FIRES_AT, ...RAISING_FACTS[kind]]);
     const alert = story.the(kind);
     expect(alert.state).toBe('firing');
     expect(isResolvable(alert)).toBe(!REFUSED.has(kind));
@@ -129,8 +126,7 @@ describe('for each kind', () => {
   });
 
   test('SchemaDrift of the inventory is refused: the next listing would raise it again', () => {
-    const story = watch();
-    story.tell(1, schemaDrift(1, 1, 'a Bird: no usable id', 'inventory'));
+    const story = storyOf([1, schemaDrift(1, 1, 'a Bird: no usable id', 'inventory')]);
     const alert = story.the('SchemaDrift');
     expect(isResolvable(alert)).toBe(false);
     expect(resolveByHand(alert, BY, rulesWith([]), minute(2))).toMatchObject({

@@ -1,14 +1,24 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { birdLog, birdStatus, flight, minute, regionHealth, rule, schemaDrift, watch } from '../world.ts';
+import {
+  birdLog,
+  birdStatus,
+  flight,
+  minute,
+  regionHealth,
+  rule,
+  schemaDrift,
+  storyOf,
+  storyUnder,
+  watch,
+} from '../world.ts';
 
 const failed = (at: number) => flight('failed', { started: at - 1, at });
 const landed = (at: number) => flight('succeeded', { started: at - 0.5, at });
 
 describe('when our clock is set back', () => {
   test('an outage is notified as soon as it should be, and began no later than now', () => {
-    const story = watch();
-    story.tell(60, regionHealth('down', 60));
+    const story = storyOf([60, regionHealth('down', 60)]);
     story.setBack(43, 17.5);
     story.pass(17.9);
     expect(story.firing()).toEqual([]);
@@ -17,16 +27,14 @@ describe('when our clock is set back', () => {
   });
 
   test('even if the clock is set back by less than it waits', () => {
-    const story = watch([rule('RegionDown', { forMs: 600_000 })]);
-    story.tell(60, regionHealth('down', 60));
+    const story = storyUnder([rule('RegionDown', { forMs: 600_000 })], [60, regionHealth('down', 60)]);
     story.setBack(3, 61);
     story.pass(67);
     expect(story.firing()).toEqual(['RegionDown critical']);
   });
 
   test("an outage whose beginning has the clock's old time is waited for from now on", () => {
-    const story = watch();
-    story.tell(17, regionHealth('down', 60));
+    const story = storyOf([17, regionHealth('down', 60)]);
     story.pass(18);
     expect(story.firing()).toEqual(['RegionDown critical']);
   });
@@ -48,16 +56,14 @@ describe('when our clock is set back', () => {
   });
 
   test('a Bird that is read as active after it was switched off ends the alert', () => {
-    const story = watch();
-    story.tell(60, birdLog('Deactivated', 60));
+    const story = storyOf([60, birdLog('Deactivated', 60)]);
     story.setBack(43, 20);
     story.tell(31, birdStatus('active', 31));
     expect(story.firing()).toEqual([]);
   });
 
   test('what does not depend on time is the same', () => {
-    const story = watch();
-    story.tell(9, regionHealth('down', 5));
+    const story = storyOf([9, regionHealth('down', 5)]);
     const before = story.the('RegionDown');
     story.setBack(43, 10);
     expect(story.the('RegionDown')).toBe(before);
@@ -113,8 +119,7 @@ describe('when our clock is set back', () => {
 
 describe('when our clock is set ahead', () => {
   test('an outage is notified when it has lasted as long as it should', () => {
-    const story = watch([rule('RegionDown', { forMs: 600_000 })]);
-    story.tell(10, regionHealth('down', 10));
+    const story = storyUnder([rule('RegionDown', { forMs: 600_000 })], [10, regionHealth('down', 10)]);
     story.setAhead(60);
     story.pass(79.9);
     expect(story.firing()).toEqual([]);
@@ -123,8 +128,7 @@ describe('when our clock is set ahead', () => {
   });
 
   test('even if it is heard of again, for another reason', () => {
-    const story = watch([rule('RegionDown', { forMs: 600_000 })]);
-    story.tell(10, regionHealth('down', 10));
+    const story = storyUnder([rule('RegionDown', { forMs: 600_000 })], [10, regionHealth('down', 10)]);
     story.setAhead(60);
     story.tell(71, regionHealth('down', 10, 'another'));
     expect(story.firing()).toEqual([]);
@@ -166,9 +170,7 @@ describe('when our clock is set ahead', () => {
   });
 
   test('what does not have to last is the same', () => {
-    const story = watch();
-    story.tell(9, failed(9));
-    story.tell(9, birdLog('Deactivated', 9));
+    const story = storyOf([9, failed(9)], [9, birdLog('Deactivated', 9)]);
     const before = story.alerts();
     story.setAhead(43);
     expect(story.alerts()).toEqual(before);

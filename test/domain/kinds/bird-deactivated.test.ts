@@ -9,6 +9,7 @@ import {
   notification,
   OF_DEFAULT,
   rule,
+  storyOf,
   watch,
 } from '../world.ts';
 
@@ -50,8 +51,7 @@ describe('BirdDeactivated', () => {
       'Translate blog in Marketing (EU) is no longer active: it is suspended',
     ],
   ])('fires by %s', (_what, fact, severity, summary) => {
-    const story = watch();
-    story.tell(6, fact);
+    const story = storyOf([6, fact]);
     const alert = story.the('BirdDeactivated');
     expect(alert).toMatchObject({
       id: `BirdDeactivated/${OF_DEFAULT.BirdDeactivated}/eu/bird/148890/${severity}`,
@@ -108,9 +108,7 @@ describe('BirdDeactivated', () => {
   });
 
   test('a status seen first is superseded when the service says that it was the cause', () => {
-    const story = watch();
-    story.tell(6, birdStatus('suspended', 6, 'active'));
-    story.tell(7, flowDeactivated(5.5));
+    const story = storyOf([6, birdStatus('suspended', 6, 'active')], [7, flowDeactivated(5.5)]);
     expect(story.firing()).toEqual(['BirdDeactivated critical']);
     const warning = story.alerts().find((alert) => alert.labels.severity === 'warning')!;
     expect(warning).toMatchObject({ state: 'resolved', lastSeq: 0 });
@@ -159,9 +157,7 @@ describe('BirdDeactivated', () => {
   });
 
   test('resolves at a later activation in its log, and at no earlier one', () => {
-    const story = watch();
-    story.tell(6, birdLog('Deactivated', 5));
-    story.tell(7, birdLog('Activated', 4));
+    const story = storyOf([6, birdLog('Deactivated', 5)], [7, birdLog('Activated', 4)]);
     expect(story.firing()).toHaveLength(1);
     story.tell(8, birdLog('Activated', 6, { attributes: { initiator: 'ann@example.com' } }));
     expect(story.the('BirdDeactivated').annotations.resolved_by).toBe(
@@ -186,9 +182,7 @@ describe('BirdDeactivated', () => {
   });
 
   test('resolves when the Bird is deleted', () => {
-    const story = watch();
-    story.tell(6, flowDeactivated(5));
-    story.tell(9, birdVanished(8));
+    const story = storyOf([6, flowDeactivated(5)], [9, birdVanished(8)]);
     expect(story.firing()).toEqual([]);
   });
 
@@ -219,8 +213,7 @@ describe('BirdDeactivated', () => {
   });
 
   test('without any entity the notification still raises an alert', () => {
-    const story = watch();
-    story.tell(6, notification('FlowDeactivated', 5, { place: NO_BIRD }));
+    const story = storyOf([6, notification('FlowDeactivated', 5, { place: NO_BIRD })]);
     expect(story.firing()).toEqual(['ServiceNotification warning']);
   });
 

@@ -7,6 +7,7 @@ import {
   minute,
   OF_DEFAULT,
   rule,
+  storyOf,
   watch,
 } from '../world.ts';
 
@@ -39,8 +40,7 @@ describe('BirdStale', () => {
     ['it flies very often, after a quarter of an hour', birdIdle(0, 15, { usualMs: 1000 }), 15, true],
     ['its Flights were not read since then', birdIdle(0, 89, { usualMs: HOUR_MS }), 600, false],
   ])('when %s', (_what, fact, at, fires) => {
-    const story = watch();
-    story.tell(at, fact);
+    const story = storyOf([at, fact]);
     expect(story.firing()).toEqual(fires ? ['BirdStale warning'] : []);
     if (!fires) expect(story.alerts()).toEqual([]);
   });
@@ -56,8 +56,7 @@ describe('BirdStale', () => {
   });
 
   const stale = () => {
-    const story = watch();
-    story.tell(100, birdIdle(0, 100, { usualMs: HOUR_MS }));
+    const story = storyOf([100, birdIdle(0, 100, { usualMs: HOUR_MS })]);
     return story;
   };
 

@@ -8,6 +8,8 @@ import {
   minute,
   notification,
   rule,
+  storyOf,
+  storyUnder,
   watch,
 } from '../world.ts';
 
@@ -16,8 +18,7 @@ const eventError = (at: number, seen = {}) => birdLog('EventError', at, { messag
 
 describe('BirdTriggerFailing', () => {
   test('fires at the second EventError in a row and says how near the deactivation is', () => {
-    const story = watch();
-    story.tell(1, eventError(1));
+    const story = storyOf([1, eventError(1)]);
     expect(story.firing()).toEqual([]);
     story.tell(6, eventError(6));
     const alert = story.the('BirdTriggerFailing');
@@ -44,9 +45,7 @@ describe('BirdTriggerFailing', () => {
     ['the Bird is published', birdLog('Published', 3)],
     ['the Bird is activated', birdLog('Activated', 3)],
   ])('a series ends when %s', (_what, fact) => {
-    const story = watch();
-    story.tell(1, eventError(1));
-    story.tell(4, fact);
+    const story = storyOf([1, eventError(1)], [4, fact]);
     expect(isForgettable(story.the('BirdTriggerFailing'))).toBe(true);
     story.tell(6, eventError(6));
     expect(story.firing()).toEqual([]);
@@ -76,17 +75,12 @@ describe('BirdTriggerFailing', () => {
     ['a Flight started before', flightStarted(0.5)],
     ['it is seen active', birdStatus('active', 3)],
   ])('a series continues when %s', (_what, fact) => {
-    const story = watch();
-    story.tell(1, eventError(1));
-    story.tell(4, fact);
-    story.tell(6, eventError(6));
+    const story = storyOf([1, eventError(1)], [4, fact], [6, eventError(6)]);
     expect(story.firing()).toEqual(['BirdTriggerFailing warning']);
   });
 
   test('resolves when a Flight starts after the newest EventError', () => {
-    const story = watch();
-    story.tell(6, eventError(1), eventError(6));
-    story.tell(8, flightStarted(5));
+    const story = storyOf([6, eventError(1), eventError(6)], [8, flightStarted(5)]);
     expect(story.firing()).toHaveLength(1);
     story.tell(9, flightStarted(8));
     expect(story.the('BirdTriggerFailing')).toMatchObject({ state: 'resolved', endsAtUs: minute(8) });
@@ -96,9 +90,7 @@ describe('BirdTriggerFailing', () => {
   });
 
   test('what occurred before the series ended no longer counts if it is seen late', () => {
-    const story = watch();
-    story.tell(6, eventError(1), eventError(6));
-    story.tell(8, flightStarted(3));
+    const story = storyOf([6, eventError(1), eventError(6)], [8, flightStarted(3)]);
     expect(story.tell(9, eventError(2)).alerts).toEqual([]);
     story.tell(10, eventError(9));
     expect(story.the('BirdTriggerFailing').annotations.summary).toContain('2 of 5');
@@ -129,26 +121,22 @@ describe('BirdTriggerFailing', () => {
   });
 
   test('a reading from before the newest EventError was seen says nothing about it', () => {
-    const story = watch();
-    story.tell(6, eventError(1), eventError(2, { seenAt: 6 }));
+    const story = storyOf([6, eventError(1), eventError(2, { seenAt: 6 })]);
     expect(story.tell(7, birdStatus('suspended', 5)).alerts).toEqual([]);
   });
 
   test('becomes quiet after two hours, also below the threshold', () => {
-    const firing = watch();
-    firing.tell(6, eventError(1), eventError(6));
+    const firing = storyOf([6, eventError(1), eventError(6)]);
     firing.pass(126);
     expect(firing.the('BirdTriggerFailing')).toMatchObject({ state: 'resolved', endsAtUs: minute(126) });
     expect(firing.the('BirdTriggerFailing').annotations.resolved_by).toBe('the trigger did not fail for 2 h');
-    const pending = watch();
-    pending.tell(1, eventError(1));
+    const pending = storyOf([1, eventError(1)]);
     pending.pass(121);
     expect(isForgettable(pending.the('BirdTriggerFailing'))).toBe(true);
   });
 
   test('history counts, but only what is new is notified as news', () => {
-    const story = watch();
-    story.tell(6, eventError(1, { historic: true, seenAt: 6 }));
+    const story = storyOf([6, eventError(1, { historic: true, seenAt: 6 })]);
     expect(story.firing()).toEqual([]);
     const fresh = eventError(6);
     story.tell(7, fresh);
@@ -166,8 +154,7 @@ describe('BirdTriggerFailing', () => {
   });
 
   test('takes another threshold', () => {
-    const story = watch([rule('BirdTriggerFailing', { threshold: 1 })]);
-    story.tell(1, eventError(1));
+    const story = storyUnder([rule('BirdTriggerFailing', { threshold: 1 })], [1, eventError(1)]);
     expect(story.the('BirdTriggerFailing').annotations.summary).toContain('failed once (1 of 5');
   });
 

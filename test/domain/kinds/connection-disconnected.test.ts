@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { connectionLost, minute, NO_BIRD, notification, OF_DEFAULT, rule, watch } from '../world.ts';
+import { connectionLost, minute, NO_BIRD, notification, OF_DEFAULT, rule, storyOf, watch } from '../world.ts';
 
 const RETRYING = 'Connection check failed. Retrying connection, please wait.';
 const EXHAUSTED = 'Connection check failed and all retries were exhausted. Please reconnect.';
@@ -22,8 +22,7 @@ describe('ConnectionDisconnected', () => {
       'Connection Acme CMS is lost in Marketing (EU): it must be reconnected',
     ],
   ])('%s: %s', (message, severity, summary) => {
-    const story = watch();
-    story.tell(6, connectionLost(5, message));
+    const story = storyOf([6, connectionLost(5, message)]);
     const alert = story.the('ConnectionDisconnected');
     expect(alert).toMatchObject({
       id: `ConnectionDisconnected/${OF_DEFAULT.ConnectionDisconnected}/eu/entity/Connection/77/${severity}`,
@@ -45,9 +44,7 @@ describe('ConnectionDisconnected', () => {
   });
 
   test('when the retries are exhausted, a critical alert supersedes the warning', () => {
-    const story = watch();
-    story.tell(1, connectionLost(1, RETRYING));
-    story.tell(3, connectionLost(2.35, EXHAUSTED));
+    const story = storyOf([1, connectionLost(1, RETRYING)], [3, connectionLost(2.35, EXHAUSTED)]);
     expect(story.firing()).toEqual(['ConnectionDisconnected critical']);
     const [warning, critical] = story.alerts();
     expect(warning).toMatchObject({ state: 'resolved', endsAtUs: minute(2.35), eventsTotal: 1 });
@@ -66,9 +63,7 @@ describe('ConnectionDisconnected', () => {
   });
 
   test('resolves when a daily check passed without a new one', () => {
-    const story = watch();
-    story.tell(1, connectionLost(1, EXHAUSTED));
-    story.tell(1441, connectionLost(1441, EXHAUSTED));
+    const story = storyOf([1, connectionLost(1, EXHAUSTED)], [1441, connectionLost(1441, EXHAUSTED)]);
     story.pass(1441 + 26 * 60 - 1);
     expect(story.firing()).toHaveLength(1);
     story.pass(1441 + 26 * 60);
@@ -78,8 +73,7 @@ describe('ConnectionDisconnected', () => {
   });
 
   test('history fires if it is within that time, and resolves by when it occurred', () => {
-    const story = watch();
-    story.tell(60, connectionLost(1, EXHAUSTED, { historic: true, seenAt: 60 }));
+    const story = storyOf([60, connectionLost(1, EXHAUSTED, { historic: true, seenAt: 60 })]);
     expect(story.the('ConnectionDisconnected')).toMatchObject({ lastSeq: 0, dueAtUs: minute(1 + 26 * 60) });
     const later = watch();
     expect(later.tell(2000, connectionLost(1, EXHAUSTED, { historic: true, seenAt: 2000 })).alerts).toEqual(
@@ -103,8 +97,7 @@ describe('ConnectionDisconnected', () => {
   });
 
   test('connections are distinguished by their id, or without one by their name', () => {
-    const story = watch();
-    story.tell(1, connectionLost(1, EXHAUSTED));
+    const story = storyOf([1, connectionLost(1, EXHAUSTED)]);
     for (const name of ['DeepL', 'Acme/CMS']) {
       story.tell(2, notification('ConnectionDisconnected', 2, { place: NO_BIRD, entity: { name } }));
     }
@@ -116,8 +109,7 @@ describe('ConnectionDisconnected', () => {
   });
 
   test('a connection of the whole organisation has no Nest', () => {
-    const story = watch();
-    story.tell(1, connectionLost(1, EXHAUSTED, { place: { ...NO_BIRD, nestId: '', nest: '' } }));
+    const story = storyOf([1, connectionLost(1, EXHAUSTED, { place: { ...NO_BIRD, nestId: '', nest: '' } })]);
     expect(story.the('ConnectionDisconnected').labels).not.toHaveProperty('nest_id');
     expect(story.the('ConnectionDisconnected').annotations.summary).toContain('is lost (EU): ');
   });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Fact } from '../../../src/domain/alert/fact.ts';
-import { minute, regionHealth, rule, watch } from '../world.ts';
+import { minute, regionHealth, rule, storyOf, watch } from '../world.ts';
 
 type Health = Extract<Fact, { fact: 'delivery_health' }>;
 
@@ -13,8 +13,7 @@ function health(accepts: boolean, since: number, changes: Partial<Health> = {}):
 
 describe('DeliveryFailing', () => {
   test('fires when nothing was accepted for five minutes, for no region, and says why', () => {
-    const story = watch();
-    story.tell(6, health(false, 5));
+    const story = storyOf([6, health(false, 5)]);
     expect(story.firing()).toEqual([]);
     story.pass(9.9);
     expect(story.firing()).toEqual([]);
@@ -34,14 +33,12 @@ describe('DeliveryFailing', () => {
   });
 
   test('fires at once if it has lasted that long before it is first reported, as after a restart', () => {
-    const story = watch();
-    story.tell(30, health(false, 5));
+    const story = storyOf([30, health(false, 5)]);
     expect(story.firing()).toEqual(['DeliveryFailing critical']);
   });
 
   test('changes nothing while it keeps failing, in whatever words', () => {
-    const story = watch();
-    story.tell(5, health(false, 5));
+    const story = storyOf([5, health(false, 5)]);
     expect(story.tell(6, health(false, 5, { reason: 'timeout' })).alerts).toEqual([]);
     story.pass(10);
     expect(story.tell(11, health(false, 5, { reason: 'HTTP 500' })).alerts).toEqual([]);
@@ -79,8 +76,7 @@ describe('DeliveryFailing', () => {
   });
 
   test('resolves when it accepts again, and may fail anew', () => {
-    const story = watch();
-    story.tell(5, health(false, 5));
+    const story = storyOf([5, health(false, 5)]);
     story.pass(10);
     story.tell(20, health(true, 19));
     expect(story.the('DeliveryFailing')).toMatchObject({
@@ -96,9 +92,7 @@ describe('DeliveryFailing', () => {
   });
 
   test('is forgotten if it did not last', () => {
-    const story = watch();
-    story.tell(5, health(false, 5));
-    story.tell(7, health(true, 7));
+    const story = storyOf([5, health(false, 5)], [7, health(true, 7)]);
     story.pass(60);
     expect(story.firing()).toEqual([]);
   });

@@ -1,7 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { matchedFacts, rulesOnEvents } from '../../../src/domain/evaluate/choose-rule.ts';
 import { parseMatchers } from '../../../src/domain/matchers/matcher.ts';
-import { birdLog, eventMatched, flight, MARKETING, minute, notification, rule, watch } from '../world.ts';
+import {
+  birdLog,
+  eventMatched,
+  flight,
+  MARKETING,
+  minute,
+  notification,
+  rule,
+  storyUnder,
+  watch,
+} from '../world.ts';
 
 const PUBLISHED = rule('EventMatched', {
   match: parseMatchers('type="bird_log.Published"'),
@@ -12,8 +22,7 @@ const inNest = (nestId: string, birdId = '1') => ({ ...MARKETING, nestId, nest: 
 
 describe('EventMatched', () => {
   test('says what happened and by whom, and is over by itself', () => {
-    const story = watch([PUBLISHED]);
-    story.tell(1, eventMatched('bird_log.Published', 1, { rule: PUBLISHED.id }));
+    const story = storyUnder([PUBLISHED], [1, eventMatched('bird_log.Published', 1, { rule: PUBLISHED.id })]);
     expect(story.the('EventMatched')).toMatchObject({
       state: 'firing',
       startsAtUs: minute(1),

@@ -16,7 +16,7 @@ import {
   notification,
   regionHealth,
   rule,
-  watch,
+  storyOf,
   watchHealth,
 } from '../world.ts';
 import { FIRES_AT, RAISING_FACTS } from './raising-facts.ts';
@@ -47,8 +47,7 @@ test.each(KINDS)('the severities of $name are those that its topics have', (kind
 });
 
 test.each(KINDS)('$name does nothing with events of other types than it lists', (kind) => {
-  const story = watch();
-  story.tell(FIRES_AT, ...RAISING_FACTS[kind.name]);
+  const story = storyOf([FIRES_AT, ...RAISING_FACTS[kind.name]]);
   const alert = story.alerts().find(({ alertname }) => alertname === kind.name)!;
   const entity = { type: 'Connection', id: '77', name: 'Acme CMS' };
   const types = [...Object.values(EVENT_TYPES).flat(), 'bird_log.New', 'flight.new', 'notification.New'];
@@ -85,8 +84,7 @@ describe('an alert with an invalid memory', () => {
   ];
 
   test.each(ALERT_KINDS)('is judged as one that remembers nothing, and named once: %s', (kind) => {
-    const story = watch();
-    story.tell(FIRES_AT, ...RAISING_FACTS[kind]);
+    const story = storyOf([FIRES_AT, ...RAISING_FACTS[kind]]);
     const [fired] = story.alerts().filter(({ alertname }) => alertname === kind);
     for (const state of ['firing', 'pending', 'resolved'] as const) {
       for (const memory of GARBAGE) {
@@ -113,8 +111,7 @@ describe('an alert with an invalid memory', () => {
     ['BirdDeactivated', birdStatus('active', 700), 700],
     ['BirdStale', flightStarted(700), 700],
   ] as const)('still ends while it fires: %s', (kind, fact, at) => {
-    const story = watch();
-    story.tell(FIRES_AT, ...RAISING_FACTS[kind]);
+    const story = storyOf([FIRES_AT, ...RAISING_FACTS[kind]]);
     const alert = { ...story.the(kind), memory: 'nothing' };
     const [ended] = decide([fact], [alert], rules, minute(at)).alerts;
     expect(ended).toMatchObject({ state: 'resolved', endsAtUs: minute(at) });

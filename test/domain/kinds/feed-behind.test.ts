@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Fact } from '../../../src/domain/alert/fact.ts';
-import { minute, regionHealth, rule, watch } from '../world.ts';
+import { minute, regionHealth, rule, storyOf, storyUnder, watch } from '../world.ts';
 
 function pace(kept: boolean, since: number, reason = 'a stream was last read 20 min ago'): Fact {
   return { fact: 'polling_pace', region: 'eu', kept, reason, sinceUs: minute(since) };
@@ -8,8 +8,7 @@ function pace(kept: boolean, since: number, reason = 'a stream was last read 20 
 
 describe('FeedBehind', () => {
   test('fires after five minutes, as a warning that says what would be needed', () => {
-    const story = watch();
-    story.tell(5, pace(false, 5));
+    const story = storyOf([5, pace(false, 5)]);
     expect(story.firing()).toEqual([]);
     story.pass(10);
     expect(story.the('FeedBehind')).toMatchObject({
@@ -24,8 +23,7 @@ describe('FeedBehind', () => {
   });
 
   test('resolves when every stream is polled often enough again', () => {
-    const story = watch([rule('FeedBehind', { forMs: 0 })]);
-    story.tell(5, pace(false, 5));
+    const story = storyUnder([rule('FeedBehind', { forMs: 0 })], [5, pace(false, 5)]);
     expect(story.firing()).toEqual(['FeedBehind warning']);
     story.tell(9, pace(true, 8));
     expect(story.the('FeedBehind')).toMatchObject({
@@ -36,9 +34,7 @@ describe('FeedBehind', () => {
   });
 
   test('is forgotten if it did not last, and one region says nothing about another', () => {
-    const story = watch();
-    story.tell(5, pace(false, 5));
-    story.tell(7, pace(true, 7));
+    const story = storyOf([5, pace(false, 5)], [7, pace(true, 7)]);
     story.pass(30);
     story.tell(40, { ...pace(true, 40), region: 'us' } as Fact);
     expect(story.firing()).toEqual([]);

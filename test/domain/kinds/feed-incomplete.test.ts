@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { isForgettable } from '../../../src/domain/alert/alert.ts';
 import type { Feed } from '../../../src/domain/alert/event.ts';
 import type { Fact } from '../../../src/domain/alert/fact.ts';
-import { minute, watch } from '../world.ts';
+import { minute, storyOf, watch } from '../world.ts';
 
 const gap = (missing: number, feed: Feed = 'bird_log'): Fact => ({
   fact: 'feed_gap',
@@ -14,8 +14,7 @@ const gap = (missing: number, feed: Feed = 'bird_log'): Fact => ({
 
 describe('FeedIncomplete', () => {
   test('fires when entries are missing, and says how many of what', () => {
-    const story = watch();
-    story.tell(30, gap(1));
+    const story = storyOf([30, gap(1)]);
     expect(story.the('FeedIncomplete')).toMatchObject({
       scope: 'eu',
       state: 'firing',
@@ -30,9 +29,7 @@ describe('FeedIncomplete', () => {
   });
 
   test('notifies when more are missing, and not when the number is the same', () => {
-    const story = watch();
-    story.tell(30, gap(1));
-    story.tell(40, gap(3));
+    const story = storyOf([30, gap(1)], [40, gap(3)]);
     expect(story.the('FeedIncomplete').annotations.summary).toBe(
       '3 Bird log entries are missing in region EU',
     );
@@ -41,8 +38,7 @@ describe('FeedIncomplete', () => {
   });
 
   test('is one alert for each feed, and ends only with its own feed', () => {
-    const story = watch();
-    story.tell(30, gap(2), gap(5, 'notification'));
+    const story = storyOf([30, gap(2), gap(5, 'notification')]);
     expect(story.firing()).toEqual(['FeedIncomplete warning', 'FeedIncomplete warning']);
     story.tell(40, gap(0, 'notification'));
     const states = story.alerts().map(({ labels, state }) => [labels.feed, state]);
@@ -50,9 +46,7 @@ describe('FeedIncomplete', () => {
   });
 
   test('resolves when nothing is missing any more, and is then forgotten', () => {
-    const story = watch();
-    story.tell(30, gap(2));
-    story.tell(70, gap(0));
+    const story = storyOf([30, gap(2)], [70, gap(0)]);
     const alert = story.alerts().find((one) => one.alertname === 'FeedIncomplete')!;
     expect(alert).toMatchObject({ state: 'resolved', endsAtUs: minute(70) });
     expect(isForgettable(alert)).toBe(true);

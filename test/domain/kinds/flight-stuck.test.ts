@@ -1,7 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import type { FlightTail } from '../../../src/domain/alert/fact.ts';
 import { parseMatchers } from '../../../src/domain/matchers/matcher.ts';
-import { birdVanished, flight, flightGone, inAir, minute, OF_DEFAULT, rule, watch } from '../world.ts';
+import {
+  birdVanished,
+  flight,
+  flightGone,
+  inAir,
+  minute,
+  OF_DEFAULT,
+  rule,
+  storyOf,
+  watch,
+} from '../world.ts';
 
 const TEN_MINUTES = 600_000;
 
@@ -43,8 +53,7 @@ describe('FlightStuck', () => {
     ['it was not read since then', { usualMs: TEN_MINUTES, readAt: 29 }, 60, false],
     ['it was read since then', { usualMs: TEN_MINUTES, readAt: 30 }, 60, true],
   ])('when %s', (_what, seen, at, fires) => {
-    const story = watch();
-    story.tell(at, inAir(0, at, seen));
+    const story = storyOf([at, inAir(0, at, seen)]);
     expect(story.firing()).toEqual(fires ? ['FlightStuck warning'] : []);
     // Nothing is stored about a Flight that is in time.
     if (!fires) expect(story.alerts()).toEqual([]);
@@ -79,8 +88,7 @@ describe('FlightStuck', () => {
       ...{ readAtUs: minute(29), wroteAtUs: minute(2), sort: 'log', scope: 'Translate', step: '3' },
       ...{ resumedAtUs: 0, ...changes },
     };
-    const story = watch();
-    story.tell(30, inAir(0, 30, { usualMs: TEN_MINUTES, tail }));
+    const story = storyOf([30, inAir(0, 30, { usualMs: TEN_MINUTES, tail })]);
     expect(story.the('FlightStuck').annotations.description).toContain(sentence);
   });
 

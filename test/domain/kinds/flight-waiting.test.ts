@@ -2,7 +2,18 @@ import { describe, expect, test } from 'vitest';
 import type { FlightTail } from '../../../src/domain/alert/fact.ts';
 import { flightWaiting } from '../../../src/domain/kinds/flight-waiting.ts';
 import type { History } from '../../../src/domain/kinds/judge.ts';
-import { birdVanished, flight, flightGone, inAir, MARKETING, minute, rule, watch, wrote } from '../world.ts';
+import {
+  birdVanished,
+  flight,
+  flightGone,
+  inAir,
+  MARKETING,
+  minute,
+  rule,
+  storyUnder,
+  watch,
+  wrote,
+} from '../world.ts';
 
 const HOUR_MS = 3_600_000;
 const RULE = rule('FlightWaiting', { steps: ['*review*', '*approv*'], afterMs: 4 * HOUR_MS });
@@ -77,9 +88,7 @@ describe('FlightWaiting', () => {
       'no rule says any more that Flights wait at Wait for review',
     ],
   ])('ends when %s', (_what, fact, ending, by) => {
-    const story = watch([RULE]);
-    story.tell(300, wrote(0, { at: 7, readAt: 300 }));
-    story.tell(400, fact);
+    const story = storyUnder([RULE], [300, wrote(0, { at: 7, readAt: 300 })], [400, fact]);
     const { state, ending: how, annotations } = story.the('FlightWaiting');
     expect([state, how]).toEqual(['resolved', ending]);
     expect(annotations.resolved_by).toContain(by);

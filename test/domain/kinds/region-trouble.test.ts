@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { isForgettable } from '../../../src/domain/alert/alert.ts';
-import { minute, OF_DEFAULT, regionHealth, rule, watch } from '../world.ts';
+import { minute, OF_DEFAULT, regionHealth, rule, storyOf, watch } from '../world.ts';
 
 describe('RegionDown', () => {
   test('fires when the region has been down for a minute', () => {
-    const story = watch();
-    story.tell(5, regionHealth('down', 5, '503 Service Unavailable'));
+    const story = storyOf([5, regionHealth('down', 5, '503 Service Unavailable')]);
     expect(story.the('RegionDown')).toMatchObject({ state: 'pending', dueAtUs: minute(6) });
     story.pass(6);
     const alert = story.the('RegionDown');
@@ -25,24 +24,19 @@ describe('RegionDown', () => {
   });
 
   test('fires at once if it has already lasted long enough', () => {
-    const story = watch();
-    story.tell(9, regionHealth('down', 5));
+    const story = storyOf([9, regionHealth('down', 5)]);
     expect(story.firing()).toEqual(['RegionDown critical']);
   });
 
   test('a short outage is forgotten', () => {
-    const story = watch();
-    story.tell(5, regionHealth('down', 5));
-    story.tell(5.5, regionHealth('up', 5.5));
+    const story = storyOf([5, regionHealth('down', 5)], [5.5, regionHealth('up', 5.5)]);
     expect(isForgettable(story.the('RegionDown'))).toBe(true);
     story.pass(10);
     expect(story.firing()).toEqual([]);
   });
 
   test('a further reading while it is down changes neither its start nor when it fires', () => {
-    const story = watch();
-    story.tell(5, regionHealth('down', 5, 'timeout'));
-    story.tell(5.5, regionHealth('down', 5.5, '503'));
+    const story = storyOf([5, regionHealth('down', 5, 'timeout')], [5.5, regionHealth('down', 5.5, '503')]);
     expect(story.the('RegionDown').dueAtUs).toBe(minute(6));
     story.pass(6);
     story.tell(7, regionHealth('down', 5, 'reset'));
@@ -54,9 +48,7 @@ describe('RegionDown', () => {
   });
 
   test.each(['up', 'unauthorized'] as const)('resolves when the region is %s', (health) => {
-    const story = watch();
-    story.tell(9, regionHealth('down', 5));
-    story.tell(12, regionHealth(health, 11));
+    const story = storyOf([9, regionHealth('down', 5)], [12, regionHealth(health, 11)]);
     const alert = story.alerts().find((one) => one.alertname === 'RegionDown')!;
     expect(alert).toMatchObject({ state: 'resolved', endsAtUs: minute(11) });
     expect(alert.annotations.resolved_by).toBe('the region answers again');
@@ -75,8 +67,7 @@ describe('RegionDown', () => {
 
 describe('RegionUnauthorized', () => {
   test('fires at once, and only an answer ends it', () => {
-    const story = watch();
-    story.tell(5, regionHealth('unauthorized', 5, '401 Unauthorized'));
+    const story = storyOf([5, regionHealth('unauthorized', 5, '401 Unauthorized')]);
     expect(story.firing()).toEqual(['RegionUnauthorized critical']);
     story.tell(9, regionHealth('down', 6));
     expect(story.firing()).toEqual(['RegionDown critical', 'RegionUnauthorized critical']);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { minute, OF_DEFAULT, rule, schemaDrift, watch } from '../world.ts';
+import { minute, OF_DEFAULT, rule, schemaDrift, storyOf, storyUnder, watch } from '../world.ts';
 
 describe('SchemaDrift', () => {
   test('fires for each feed and says what was wrong', () => {
@@ -22,9 +22,7 @@ describe('SchemaDrift', () => {
   });
 
   test('keeps counting while it fires, and resolves after a day without one', () => {
-    const story = watch();
-    story.tell(5, schemaDrift(5, 2));
-    story.tell(65, schemaDrift(65, 3));
+    const story = storyOf([5, schemaDrift(5, 2)], [65, schemaDrift(65, 3)]);
     expect(story.the('SchemaDrift').annotations.summary).toBe('5 Flights could not be read in region EU');
     story.pass(65 + 1439);
     expect(story.firing()).toEqual(['SchemaDrift warning']);
@@ -64,8 +62,7 @@ describe('SchemaDrift', () => {
   });
 
   test('can last until somebody looks', () => {
-    const story = watch([rule('SchemaDrift', { resolveAfterMs: null })]);
-    story.tell(5, schemaDrift(5));
+    const story = storyUnder([rule('SchemaDrift', { resolveAfterMs: null })], [5, schemaDrift(5)]);
     expect(story.the('SchemaDrift').dueAtUs).toBeNull();
   });
 });

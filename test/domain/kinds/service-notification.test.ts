@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { minute, NO_BIRD, notification, watch } from '../world.ts';
+import { minute, NO_BIRD, notification, storyOf, watch } from '../world.ts';
 
 const ENTITY = { type: 'Connection', id: '77', name: 'Acme CMS' };
 
@@ -21,8 +21,7 @@ describe('ServiceNotification', () => {
   });
 
   test('also reports one without a type and about nothing', () => {
-    const story = watch();
-    story.tell(6, notification('', 5, { place: { ...NO_BIRD, nestId: '', nest: '' } }));
+    const story = storyOf([6, notification('', 5, { place: { ...NO_BIRD, nestId: '', nest: '' } })]);
     expect(story.the('ServiceNotification').annotations.summary).toBe(
       'The service reports something without a type (EU)',
     );
@@ -33,8 +32,7 @@ describe('ServiceNotification', () => {
     ['FlowDeactivated', 'BirdDeactivated critical'],
     ['FlowSuspended', 'BirdDeactivated warning'],
   ])('leaves %s to its own kind', (type, firing) => {
-    const story = watch();
-    story.tell(6, notification(type, 5, { entity: { type: 'Flow', id: '148890' } }));
+    const story = storyOf([6, notification(type, 5, { entity: { type: 'Flow', id: '148890' } })]);
     expect(story.firing()).toEqual([firing]);
   });
 
@@ -60,8 +58,7 @@ describe('ServiceNotification', () => {
   });
 
   test('resolves after a quiet hour', () => {
-    const story = watch();
-    story.tell(1, notification('QuotaReached', 1));
+    const story = storyOf([1, notification('QuotaReached', 1)]);
     story.pass(60);
     expect(story.firing()).toHaveLength(1);
     story.pass(61);

@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { minute, regionHealth, rule, watch, watchHealth } from '../world.ts';
+import { minute, regionHealth, rule, storyOf, storyUnder, watch, watchHealth } from '../world.ts';
 
 const SECOND = 1 / 60;
 
 describe('WatchImpaired', () => {
   test('fires when it is found again ten seconds later, and says what to do', () => {
-    const story = watch();
-    story.tell(5, watchHealth('disk_low', { since: 5 }));
+    const story = storyOf([5, watchHealth('disk_low', { since: 5 })]);
     expect(story.alerts()).toEqual([]);
     story.tell(5 + 10 * SECOND, watchHealth('disk_low', { since: 5 }));
     expect(story.the('WatchImpaired')).toMatchObject({
@@ -60,8 +59,7 @@ describe('WatchImpaired', () => {
   });
 
   test('fires for a wrong clock in its own region, and not for one in another', () => {
-    const story = watch();
-    story.tell(6, watchHealth('clock_wrong', { region: 'eu', since: 5 }));
+    const story = storyOf([6, watchHealth('clock_wrong', { region: 'eu', since: 5 })]);
     expect(story.the('WatchImpaired').scope).toBe('eu');
     story.tell(7, watchHealth('clock_wrong', { region: 'us', since: 5, isImpaired: false }));
     expect(story.the('WatchImpaired').state).toBe('firing');
@@ -75,16 +73,14 @@ describe('WatchImpaired', () => {
     story.tell(65, unproven);
     expect(story.firing()).toEqual(['WatchImpaired warning']);
 
-    const patient = watch([rule('WatchImpaired', { forMs: 7_200_000 })]);
-    patient.tell(124.9, unproven);
+    const patient = storyUnder([rule('WatchImpaired', { forMs: 7_200_000 })], [124.9, unproven]);
     expect(patient.alerts()).toEqual([]);
     patient.tell(125, unproven);
     expect(patient.firing()).toEqual(['WatchImpaired warning']);
   });
 
   test('as critical supersedes the warning of the same reason', () => {
-    const story = watch();
-    story.tell(6, watchHealth('nobody_notified', { since: 5 }));
+    const story = storyOf([6, watchHealth('nobody_notified', { since: 5 })]);
     const sentences = ['Nobody is notified.', 'Mend it.'];
     story.tell(7, watchHealth('nobody_notified', { since: 5, severity: 'critical', sentences }));
     expect(story.firing()).toEqual(['WatchImpaired critical']);

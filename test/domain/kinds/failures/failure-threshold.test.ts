@@ -7,7 +7,7 @@ import {
   latestEnds,
   weigh,
 } from '../../../../src/domain/kinds/failures/flight-failed.ts';
-import { ends, flight, minute, rule, watch } from '../../world.ts';
+import { ends, flight, minute, rule, storyUnder, watch } from '../../world.ts';
 
 const half = { least: 0.5, ofLast: 4 };
 
@@ -32,8 +32,7 @@ describe('a share of the last Flights', () => {
   });
 
   test('includes the failures that caused it, and says how many they were', () => {
-    const story = watch(rules);
-    story.tell(2, failed(2, '..x'));
+    const story = storyUnder(rules, [2, failed(2, '..x')]);
     expect(story.the('FlightFailed')).toMatchObject({ state: 'pending', lastSeq: 0 });
     story.tell(3, failed(3, '..xx'));
     expect(story.the('FlightFailed')).toMatchObject({ state: 'firing', lastSeq: 2 });
@@ -43,8 +42,7 @@ describe('a share of the last Flights', () => {
   });
 
   test('is over when a success lowers the share, not before', () => {
-    const story = watch(rules);
-    story.tell(3, failed(2, '.xx'), failed(3, '.xxx'));
+    const story = storyUnder(rules, [3, failed(2, '.xx'), failed(3, '.xxx')]);
     for (const at of [4, 5]) story.tell(at, flight('succeeded', { started: at - 0.5, at }));
     expect(story.firing()).toEqual(['FlightFailed warning']);
     story.tell(6, flight('succeeded', { started: 5.5, at: 6 }));
@@ -63,8 +61,7 @@ describe('a share of the last Flights', () => {
   });
 
   test('forgets after a day what never was enough', () => {
-    const story = watch(rules);
-    story.tell(2, failed(2, '...x'));
+    const story = storyUnder(rules, [2, failed(2, '...x')]);
     story.pass(2 + 1440);
     expect(isForgettable(story.the('FlightFailed'))).toBe(true);
   });
@@ -111,8 +108,7 @@ describe('Flights in a row', () => {
   });
 
   test('a series whose first failures were forgotten is still a series', () => {
-    const story = watch(rules);
-    story.tell(3, failed(3, 'xxx'));
+    const story = storyUnder(rules, [3, failed(3, 'xxx')]);
     expect(story.the('FlightFailed')).toMatchObject({ state: 'firing', eventsTotal: 1 });
   });
 });

@@ -9,6 +9,8 @@ import {
   minute,
   OF_DEFAULT,
   rule,
+  storyOf,
+  storyUnder,
   watch,
 } from '../../world.ts';
 
@@ -65,8 +67,7 @@ describe('FlightFailed', () => {
     ['a Flight is cancelled', flight('cancelled', { started: 7, at: 9 })],
     ['a Flight starts', flightStarted(7)],
   ])('keeps firing when %s', (_what, fact) => {
-    const story = watch();
-    story.tell(6, flight('failed', { started: 0, at: 5 }));
+    const story = storyOf([6, flight('failed', { started: 0, at: 5 })]);
     expect(story.tell(10, fact).alerts).toEqual([]);
     expect(story.firing()).toEqual(['FlightFailed warning']);
   });
@@ -158,9 +159,7 @@ describe('FlightFailed', () => {
   });
 
   test('ends when the Bird is deleted', () => {
-    const story = watch();
-    story.tell(6, flight('failed', { started: 0, at: 5 }));
-    story.tell(20, birdVanished(19));
+    const story = storyOf([6, flight('failed', { started: 0, at: 5 })], [20, birdVanished(19)]);
     expect(story.the('FlightFailed')).toMatchObject({ state: 'resolved', endsAtUs: minute(19) });
   });
 
@@ -208,8 +207,7 @@ describe('FlightFailed', () => {
     });
 
     test('forgets failures that stay below it', () => {
-      const story = watch(rules);
-      story.tell(1, flight('failed', { started: 0, at: 1 }));
+      const story = storyUnder(rules, [1, flight('failed', { started: 0, at: 1 })]);
       expect(isForgettable(story.the('FlightFailed'))).toBe(false);
       story.pass(12);
       expect(isForgettable(story.the('FlightFailed'))).toBe(true);
