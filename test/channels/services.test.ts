@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { AlertmanagerIntegration } from '../../src/channels/alertmanager/alertmanager-channel.ts';
 import type { PagerdutyIntegration } from '../../src/channels/incident/pagerduty-channel.ts';
 import type { PostIntegration } from '../../src/channels/post-channel.ts';
@@ -13,7 +13,7 @@ import type { Happening } from '../../src/report.ts';
 import { secret } from '../../src/secret.ts';
 import { compileTemplate } from '../../src/templates/liquid.ts';
 import { SAMPLE_VARIABLES } from '../../src/templates/variables.ts';
-import { alert as storedAlert, group as storedGroup } from '../store/contract/sample-records.ts';
+import { member, alert as storedAlert, group as storedGroup } from '../store/contract/sample-records.ts';
 import { openMemory } from '../store/test-store.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { alert, delivery, failedFlight, forward, group } from './sample-notifications.ts';
@@ -23,12 +23,7 @@ const COMMON = { url: secret('https://s.example/services/T0canary'), timeoutMs: 
 const template = (text: string) => compileTemplate(text, 'text', SAMPLE_VARIABLES);
 
 const SLACK = {
-  kind: 'slack',
-  ...COMMON,
-  channel: '',
-  username: '',
-  iconEmoji: '',
-  iconUrl: '',
+  ...{ kind: 'slack', ...COMMON, channel: '', username: '', iconEmoji: '', iconUrl: '' },
 } as const satisfies SlackIntegration;
 const TEAMS = { kind: 'msteamsv2', ...COMMON } as const satisfies TeamsIntegration;
 const PAGERDUTY = {
@@ -203,7 +198,7 @@ describe('firing alerts are repeated to another Alertmanager', () => {
   async function watched(answer: Parameters<typeof service>[0] = {}) {
     const { channels, clock, requests, bodies } = service(answer);
     const store = await openMemory(clock);
-    const told: Happening[] = [];
+    const reported: Happening[] = [];
     const rounds: Rounds = new Map();
     const begin = () => {
       const repeating = createRepeating({
@@ -211,7 +206,7 @@ describe('firing alerts are repeated to another Alertmanager', () => {
         receivers: [{ name: 'ops', integrations: [ALERTMANAGER] }],
         channels,
         clock,
-        report: (happening) => told.push(happening),
+        report: (happening) => reported.push(happening),
         externalUrl: URL,
         rounds,
       });
@@ -227,30 +222,23 @@ describe('firing alerts are repeated to another Alertmanager', () => {
       await stop();
       stop = begin();
     };
-    const end = async () => {
-      await stop();
-      await store.close();
-    };
+    onTestFinished(() => stop());
+    const told = { notifiedSeq: 1, notifiedState: 'firing' } as const;
     /** This many alerts fire, and were notified. */
     const fire = (count: number) =>
       store.transaction(async (tx) => {
         const ids = Array.from({ length: count }, (_, at) => `alert-${at}`);
         await tx.alerts.put(ids.map((id) => storedAlert(id)));
         await tx.groups.put([storedGroup('g')]);
-        await tx.groups.putMembers(
-          ids.map((alertId) => ({
-            ...{ groupKey: 'g', sort: 'route' as const, alertId, notifiedSeq: 1 },
-            notifiedState: 'firing' as const,
-          })),
-        );
+        await tx.groups.putMembers(ids.map((id) => member('g', id, told)));
       });
     const setAside = () =>
       store.transaction(async (tx) => (await tx.faults.list(clock.nowUs(), 9)).map(({ reason }) => reason));
-    return { store, clock, requests, bodies, told, end, reload, fire, setAside };
+    return { store, clock, requests, bodies, reported, told, reload, fire, setAside };
   }
 
   test('every minute, but nothing that was not notified or is resolved', async () => {
-    const { store, clock, requests, bodies, end } = await watched();
+    const { store, clock, requests, bodies, told } = await watched();
     await clock.advance(61_000);
     expect(requests).toEqual([]);
     await store.transaction(async (tx) => {
@@ -261,39 +249,26 @@ describe('firing alerts are repeated to another Alertmanager', () => {
       ]);
       await tx.groups.put([storedGroup('g')]);
       await tx.groups.putMembers([
-        { groupKey: 'g', sort: 'route', alertId: 'a-told', notifiedSeq: 1, notifiedState: 'firing' },
-        { groupKey: 'g', sort: 'route', alertId: 'b-over', notifiedSeq: 1, notifiedState: 'firing' },
-        { groupKey: 'g', sort: 'route', alertId: 'c-untold', notifiedSeq: 0, notifiedState: 'none' },
+        member('g', 'a-told', told),
+        member('g', 'b-over', told),
+        member('g', 'c-untold'),
       ]);
     });
     await clock.advance(120_000);
     expect(bodies().map((body: unknown[]) => body.length)).toEqual([1, 1]);
     expect(requests[0]!.url).toBe('http://am.example:9093/api/v2/alerts');
-    await end();
   });
 
   test('and if that fails it is reported, and retried in the next round', async () => {
-    const { store, clock, requests, told, end } = await watched({ status: 503, body: 'starting' });
-    await store.transaction(async (tx) => {
-      await tx.alerts.put([storedAlert('a')]);
-      await tx.groups.put([storedGroup('g')]);
-      await tx.groups.putMembers([
-        { groupKey: 'g', sort: 'route', alertId: 'a', notifiedSeq: 1, notifiedState: 'firing' },
-      ]);
-    });
+    const { clock, requests, reported, fire } = await watched({ status: 503, body: 'starting' });
+    await fire(1);
     await clock.advance(121_000);
     expect(requests).toHaveLength(2);
-    expect(told).toMatchObject([
-      {
-        what: 'trouble',
-        error: {
-          code: 'unavailable',
-          message: 'receiver ops was not notified again of what fires: HTTP 503: starting',
-        },
-      },
+    const message = 'receiver ops was not notified again of what fires: HTTP 503: starting';
+    expect(reported).toMatchObject([
+      { what: 'trouble', error: { code: 'unavailable', message } },
       { what: 'trouble' },
     ]);
-    await end();
   });
 
   /** The alerts of the accepted requests, each once. */
@@ -308,7 +283,7 @@ describe('firing alerts are repeated to another Alertmanager', () => {
 
   test('even if one of them is refused, and that is reported once it lasts [long]', async () => {
     const accepts = ({ body }: HttpRequest) => !body!.includes('alert-7"');
-    const { clock, requests, end, fire, setAside } = await watched((request) =>
+    const { clock, requests, fire, setAside } = await watched((request) =>
       accepts(request) ? {} : { status: 500, body: 'a label' },
     );
     await fire(1_200);
@@ -321,24 +296,22 @@ describe('firing alerts are repeated to another Alertmanager', () => {
     expect(await setAside()).toEqual([
       expect.stringContaining('was not notified again of what fires: HTTP 500'),
     ]);
-    await end();
   });
 
   test('even if a request with all of them is too large', async () => {
     const accepts = ({ body }: HttpRequest) => body!.length < 20_000;
-    const { clock, requests, told, end, fire } = await watched((request) =>
+    const { clock, requests, reported, fire } = await watched((request) =>
       accepts(request) ? {} : { status: 413 },
     );
     await fire(500);
     await clock.advance(61_000);
     expect(acceptedOf(requests, accepts).size).toBe(500);
-    expect(told).toEqual([]);
-    await end();
+    expect(reported).toEqual([]);
   });
 
   test('in few requests if it refuses everything, which is reported until it accepts them [long]', async () => {
     let isBack = false;
-    const { clock, requests, end, fire, setAside } = await watched(() => ({ status: isBack ? 200 : 503 }));
+    const { clock, requests, fire, setAside } = await watched(() => ({ status: isBack ? 200 : 503 }));
     await fire(1_200);
     await clock.advance(181_000);
     expect(requests.length).toBeLessThan(3 * 40);
@@ -346,25 +319,22 @@ describe('firing alerts are repeated to another Alertmanager', () => {
     isBack = true;
     await clock.advance(60_000);
     expect(await setAside()).toEqual([]);
-    await end();
   });
 
   test('only up to the third request without an answer [long]', async () => {
-    const { clock, requests, end, fire } = await watched(new NestwatchError('timeout', 'no'));
+    const { clock, requests, fire } = await watched(new NestwatchError('timeout', 'no'));
     await fire(3_000);
     await clock.advance(61_000);
     expect(requests).toHaveLength(3);
-    await end();
   });
 
   test('every minute, however often the configuration is read again', async () => {
-    const { clock, requests, end, reload, fire } = await watched();
+    const { clock, requests, reload, fire } = await watched();
     await fire(1);
     for (let second = 0; second < 130; second += 1) {
       await clock.advance(1_000);
       await reload();
     }
     expect(requests).toHaveLength(2);
-    await end();
   });
 });

@@ -4,7 +4,7 @@ import { LIMITS } from '../../src/limits.ts';
 import { secret, secretFrom } from '../../src/secret.ts';
 import { OPERATIONS } from '../../src/service/operations.ts';
 import { TEST_START_US } from '../virtual-clock.ts';
-import { json, openRegion, type Reply, unreachable } from './region.ts';
+import { atFirst, json, openRegion, type Reply, unreachable } from './region.ts';
 
 const AT = '2026-07-02T11:59:34.590833Z';
 const AT_US = TEST_START_US - 25_409_167;
@@ -107,10 +107,7 @@ describe('answers', () => {
           : json({ id: 'AB' }),
     );
     const { value: birds } = await ends(client.searchBirds('682'));
-    expect(birds.map((bird) => (bird.ok ? bird.entry.nestId : bird.reason))).toEqual([
-      '682',
-      'not an object',
-    ]);
+    expect(birds.map((one) => (one.ok ? one.entry.nestId : one.reason))).toEqual(['682', 'not an object']);
     const { value: page } = await ends(client.getBirdLogs('682', '1', QUERY));
     expect(page.items[0]).toMatchObject({ ok: true, entry: { nestId: '682', birdId: '1' } });
     expect(page.items[1]).toMatchObject({ ok: false, reason: 'no usable id' });
@@ -123,8 +120,8 @@ describe('answers', () => {
     ['soon', null],
     [undefined, null],
   ])("the service's clock is %s", async (date, us) => {
-    const { client, ends } = openRegion(() => ({ body: '[]', headers: date === undefined ? {} : { date } }));
-    expect((await ends(client.searchNests())).serverTimeUs).toBe(us);
+    const { asks } = openRegion(() => ({ body: '[]', headers: date === undefined ? {} : { date } }));
+    expect((await asks()).serverTimeUs).toBe(us);
   });
 
   test.each<[Reply, ErrorCode]>([
@@ -146,8 +143,8 @@ describe('answers', () => {
     [{ status: 200, body: 'null' }, 'unexpected_shape'],
     [unreachable(), 'unreachable'],
   ])('%j is %s', async (reply, code) => {
-    const { client, outcomes, ends } = openRegion(() => reply);
-    await expect(ends(client.searchNests())).rejects.toEqual(failsWith(code));
+    const { outcomes, fails } = openRegion(() => reply);
+    expect(await fails()).toEqual(failsWith(code));
     expect(new Set(outcomes())).toEqual(new Set([code]));
   });
 
@@ -160,15 +157,14 @@ describe('answers', () => {
     [`https://eu-2.example/${'a'.repeat(300)}`, `, a redirect to https://eu-2.example/${'a'.repeat(178)}…`],
     ['', ''],
   ])('a redirect to %s says where it leads, without possible secrets', async (location, words) => {
-    const { client, ends } = openRegion(() => ({ status: 308, headers: { location } }));
-    const message = await ends(client.searchNests()).catch((error: Error) => error.message);
-    expect(message).toBe(`searchNests of eu: the service answered 308${words}`);
+    const { fails } = openRegion(() => ({ status: 308, headers: { location } }));
+    expect((await fails())?.message).toBe(`searchNests of eu: the service answered 308${words}`);
   });
 
   test('an encoding that cannot be decoded is named', async () => {
     const reply = { body: '\ufffd', headers: { 'content-encoding': 'compress' } };
-    const { client, ends } = openRegion(() => reply);
-    await expect(ends(client.searchNests())).rejects.toThrow(
+    const { asks } = openRegion(() => reply);
+    await expect(asks()).rejects.toThrow(
       'the service answered 200 with a body that is not JSON, in the encoding "compress"',
     );
   });
@@ -181,10 +177,10 @@ describe('answers', () => {
   });
 
   test('a bug in the transport is not taken for a failure of the service', async () => {
-    const { client, outcomes, ends, sent } = openRegion(() => {
+    const { client, outcomes, sent, asks } = openRegion(() => {
       throw new RangeError('a bug');
     });
-    await expect(ends(client.searchNests())).rejects.toThrow(new RangeError('a bug'));
+    await expect(asks()).rejects.toThrow(new RangeError('a bug'));
     expect(outcomes()).toEqual(['bug']);
     expect(sent).toHaveLength(1);
     expect(client.health().health).toBe('up');
@@ -204,19 +200,15 @@ describe('answers', () => {
 
 describe('attempts', () => {
   test('a read is retried after waits that grow with jitter, and succeeds', async () => {
-    const at: number[] = [];
-    const { client, clock, ends, outcomes } = openRegion((_request, number) => {
-      at.push(clock.monotonicMs());
-      return number < 4 ? unreachable() : { body: '[]' };
-    });
-    expect((await ends(client.searchNests())).value).toEqual([]);
+    const { asks, sentAtMs: at, outcomes } = openRegion(atFirst(unreachable(), 3));
+    expect((await asks()).value).toEqual([]);
     expect(at.slice(1).map((ms, index) => Math.round((ms - at[index]!) / 10) * 10)).toEqual([250, 500, 1000]);
     expect(outcomes()).toEqual(['unreachable', 'unreachable', 'unreachable', 'ok']);
   });
 
   test('a read that fails four times ends with its own failure', async () => {
-    const { client, sent, ends } = openRegion(() => ({ status: 502 }));
-    await expect(ends(client.searchNests())).rejects.toEqual(failsWith('unavailable', { status: 502 }));
+    const { sent, fails } = openRegion(() => ({ status: 502 }));
+    expect(await fails()).toEqual(failsWith('unavailable', { status: 502 }));
     expect(sent).toHaveLength(4);
   });
 
@@ -224,8 +216,8 @@ describe('attempts', () => {
     '%s is not retried',
     async (code) => {
       const status = { not_found: 404, bad_request: 400, redirected: 302, unexpected_shape: 200 }[code];
-      const { client, sent, ends } = openRegion(() => ({ status, body: '{}' }));
-      await expect(ends(client.searchNests())).rejects.toEqual(failsWith(code));
+      const { sent, fails } = openRegion(() => ({ status, body: '{}' }));
+      expect(await fails()).toEqual(failsWith(code));
       expect(sent).toHaveLength(1);
     },
   );
@@ -244,22 +236,20 @@ describe('attempts', () => {
   );
 
   test('retries end when the budget does', async () => {
-    const { client, sent, ends } = openRegion((_request, number) =>
-      number % 3 ? { status: 404 } : unreachable(),
-    );
+    const { sent, fails } = openRegion((_request, number) => (number % 3 ? { status: 404 } : unreachable()));
     const calls = 100;
-    for (let call = 0; call < calls; call += 1) await ends(client.searchNests().catch(() => {}));
+    for (let call = 0; call < calls; call += 1) await fails();
     // Ten are saved up at first, and each request adds a tenth.
     expect(sent.length - calls).toBeLessThanOrEqual(10 + sent.length / 10);
     expect(sent.length - calls).toBeGreaterThan(10);
   });
 
   test('the first failure is reported, not the open breaker that it led to', async () => {
-    const { client, ends } = openRegion(() => unreachable());
+    const { client, ends, fails } = openRegion(() => unreachable());
     const calls = Array.from({ length: 3 }, () => client.searchNests().catch((error: unknown) => error));
     const failures = await ends(Promise.all(calls));
     expect(failures).toEqual([failsWith('unreachable'), failsWith('unreachable'), failsWith('unreachable')]);
-    await expect(ends(client.searchNests())).rejects.toEqual(failsWith('circuit_open'));
+    expect(await fails()).toEqual(failsWith('circuit_open'));
   });
 });
 
@@ -275,16 +265,12 @@ describe('rate limits', () => {
     ['99999999999', 300_000],
     [undefined, 1000],
   ])('Retry-After %s is a pause of at least %d ms', async (retryAfter, leastMs) => {
-    const at: number[] = [];
-    const { client, clock, ends } = openRegion((_request, number) => {
-      at.push(clock.monotonicMs());
-      const headers: Record<string, string> = retryAfter === undefined ? {} : { 'retry-after': retryAfter };
-      return number === 1 ? { status: 429, headers } : { body: '[]' };
-    });
+    const headers: Record<string, string> = retryAfter === undefined ? {} : { 'retry-after': retryAfter };
+    const { client, clock, ends, sentAtMs } = openRegion(atFirst({ status: 429, headers }));
     const call = client.searchNests();
     await clock.advance(4_000_000);
     await ends(call);
-    const pauseMs = at[1]! - at[0]!;
+    const pauseMs = sentAtMs[1]! - sentAtMs[0]!;
     expect(pauseMs).toBeGreaterThanOrEqual(leastMs);
     expect(pauseMs).toBeLessThan(leastMs * 1.1 + 500);
   });
@@ -292,52 +278,38 @@ describe('rate limits', () => {
   test.each([429, 503])(
     'the pause that a %i asks for applies even if its body was cut off',
     async (status) => {
-      const at: number[] = [];
       const facts = { status, headers: { 'retry-after': '7' } };
-      const cut = () => new NestwatchError('not_json', 'eu.example cut its answer short', { facts });
-      const { client, clock, ends, outcomes } = openRegion((_request, number) => {
-        at.push(clock.monotonicMs());
-        return number === 1 ? cut() : { body: '[]' };
-      });
-      await ends(client.searchNests());
-      expect(at[1]! - at[0]!).toBeGreaterThanOrEqual(7_000);
+      const cut = new NestwatchError('not_json', 'eu.example cut its answer short', { facts });
+      const { asks, sentAtMs, outcomes } = openRegion(atFirst(cut));
+      await asks();
+      expect(sentAtMs[1]! - sentAtMs[0]!).toBeGreaterThanOrEqual(7_000);
       expect(outcomes()).toEqual([status === 429 ? 'rate_limited' : 'unavailable', 'ok']);
     },
   );
 
   test('a date is read by the service’s clock', async () => {
-    const at: number[] = [];
-    const { client, clock, ends } = openRegion((_request, number) => {
-      at.push(clock.monotonicMs());
-      const headers = {
-        date: 'Thu, 02 Jul 2026 15:00:00 GMT',
-        'retry-after': 'Thu, 02 Jul 2026 15:00:20 GMT',
-      };
-      return number === 1 ? { status: 429, headers } : { body: '[]' };
-    });
-    await ends(client.searchNests());
-    expect(at[1]! - at[0]!).toBeGreaterThanOrEqual(20_000);
-    expect(at[1]! - at[0]!).toBeLessThan(23_000);
+    const retryAfter = 'Thu, 02 Jul 2026 15:00:20 GMT';
+    const headers = { date: 'Thu, 02 Jul 2026 15:00:00 GMT', 'retry-after': retryAfter };
+    const { asks, sentAtMs } = openRegion(atFirst({ status: 429, headers }));
+    await asks();
+    expect(sentAtMs[1]! - sentAtMs[0]!).toBeGreaterThanOrEqual(20_000);
+    expect(sentAtMs[1]! - sentAtMs[0]!).toBeLessThan(23_000);
   });
 
   test('a 403 with a Retry-After is a limit, not a refusal of the token', async () => {
-    const { client, ends } = openRegion((_request, number) =>
-      number < 3 ? { status: 403, headers: { 'retry-after': '1' } } : { body: '[]' },
-    );
-    await ends(client.searchNests());
+    const { client, asks } = openRegion(atFirst({ status: 403, headers: { 'retry-after': '1' } }, 2));
+    await asks();
     expect(client.health().health).toBe('up');
   });
 
   test('a 403 about a Nest may be a limit: if the same request is answered a little later, the rate falls', async () => {
-    const at: number[] = [];
-    const { client, clock, ends } = openRegion((_request, number) => {
-      at.push(clock.monotonicMs());
-      return number === 2 ? { status: 403 } : { body: '[]' };
-    });
-    await ends(client.searchNests());
+    const { client, asks, ends, sentAtMs } = openRegion((_request, number) =>
+      number === 2 ? { status: 403 } : { body: '[]' },
+    );
+    await asks();
     const rate = client.rate();
     await ends(client.searchBirds('682'));
-    expect(at[2]! - at[1]!).toBeGreaterThanOrEqual(2_000);
+    expect(sentAtMs[2]! - sentAtMs[1]!).toBeGreaterThanOrEqual(2_000);
     expect(client.rate()).toBeLessThan(rate * 0.8);
   });
 
@@ -357,19 +329,19 @@ describe('rate limits', () => {
 });
 
 test('an operation that is refused while others are answered is paused, and the others are not', async () => {
-  const { client, sent, ends, clock, outcomes } = openRegion(({ url, method }) =>
+  const { client, sent, ends, clock, outcomes, asks } = openRegion(({ url, method }) =>
     method === 'GET' && url.includes('/flights') ? { status: 503, headers: {} } : json([]),
   );
   for (let round = 0; round < 9; round += 1) {
     await ends(client.getFlight('n1', 'b1', 'f1').catch(() => {}));
-    await ends(client.searchNests());
+    await asks();
     await clock.advance(10_000);
   }
   const before = sent.length;
   const failure = await ends(client.getFlight('n1', 'b1', 'f1').catch((error: NestwatchError) => error));
   expect(failure).toMatchObject({ code: 'unavailable', facts: { status: 503, isAlone: true } });
   expect(sent.length).toBe(before);
-  await ends(client.searchNests());
+  await asks();
   expect(outcomes().at(-1)).toBe('ok');
   expect(client.health().health).toBe('up');
 });
@@ -377,16 +349,18 @@ test('an operation that is refused while others are answered is paused, and the 
 describe('the region', () => {
   test('goes down with failures, reports it, and comes back with a probe', async () => {
     let isDown = true;
-    const { client, clock, ends } = openRegion(() => (isDown ? { status: 500 } : { body: '[]' }));
+    const { client, clock, ends, asks, fails } = openRegion(() =>
+      isDown ? { status: 500 } : { body: '[]' },
+    );
     const changes: string[] = [];
     client.onHealthChange(({ health, reason }) => changes.push(`${health}: ${reason}`));
-    await ends(client.searchNests().catch(() => {}));
-    await ends(client.searchNests().catch(() => {}));
+    await fails();
+    await fails();
     expect(client.health()).toMatchObject({ health: 'down' });
     expect(client.slack()).toBe(false);
     isDown = false;
     await ends(client.ready());
-    await ends(client.searchNests());
+    await asks();
     expect(changes).toEqual(['down: searchNests of eu: the service answered 500', 'up: the service answers']);
     expect(client.health().sinceUs).toBe(clock.nowUs());
     expect(client.rate()).toBe(2);
@@ -394,8 +368,8 @@ describe('the region', () => {
 
   test('comes back with a probe about a Nest that it refuses: that is an answer', async () => {
     let reply: Reply = { status: 500 };
-    const { client, clock, ends } = openRegion(() => reply);
-    for (let call = 0; call < 2; call += 1) await ends(client.searchNests().catch(() => {}));
+    const { client, clock, ends, fails } = openRegion(() => reply);
+    for (let call = 0; call < 2; call += 1) await fails();
     expect(client.health()).toMatchObject({ health: 'down' });
     reply = { status: 403 };
     await clock.advance(2_000);
@@ -410,11 +384,11 @@ describe('the region', () => {
   });
 
   test('reports each attempt and each change of the rate', async () => {
-    const { client, clock, happened, ends } = openRegion(async () => {
+    const { clock, happened, asks } = openRegion(async () => {
       await new Promise<void>((resolve) => clock.setTimer(120, resolve));
       return { body: '[]' };
     });
-    await ends(client.searchNests());
+    await asks();
     expect(happened).toEqual([
       { what: 'rate_limit', region: 'eu', requestsPerSecond: 100 },
       { what: 'request', region: 'eu', operation: 'searchNests', durationMs: 120 },
@@ -423,54 +397,58 @@ describe('the region', () => {
 });
 
 describe('the token', () => {
+  /** It is refused, and so are the first three probes. */
+  async function isRefused({ client, ends, fails }: ReturnType<typeof openRegion>): Promise<void> {
+    await fails();
+    for (let probe = 0; probe < 3; probe += 1) {
+      await ends(client.ready());
+      await fails();
+    }
+  }
+
   test.each([
     ['is empty', ''],
     ['holds a control character', 'a\nb'],
     ['holds a control character', 'a\u0000b'],
   ])('that %s is not sent', async (fault, text) => {
-    const { client, sent, ends } = openRegion(() => ({ body: '[]' }), { token: secretFrom(() => text) });
-    await expect(ends(client.searchNests())).rejects.toThrow(`the token of eu ${fault}`);
+    const { client, sent, asks } = openRegion(() => ({ body: '[]' }), { token: secretFrom(() => text) });
+    await expect(asks()).rejects.toThrow(`the token of eu ${fault}`);
     expect(sent).toEqual([]);
     expect(client.health()).toMatchObject({ health: 'unauthorized' });
   });
 
   test('is sent unchanged, and is read again for each request', async () => {
     const tokens = ['a#b$[c]…', 'second'];
-    const { client, sent, ends } = openRegion(() => ({ body: '[]' }), {
-      token: secretFrom(() => tokens.shift()!),
-    });
-    await ends(client.searchNests());
-    await ends(client.searchNests());
+    const token = secretFrom(() => tokens.shift()!);
+    const { sent, asks } = openRegion(() => ({ body: '[]' }), { token });
+    await asks();
+    await asks();
     expect(sent.map(({ headers }) => headers.authorization)).toEqual(['a#b$[c]…', 'second']);
   });
 
   test('when refused once is read again and sent again at once: a single 401 of a gateway is not reported', async () => {
     const tokens = ['first', 'second'];
-    const { client, clock, sent, ends } = openRegion(
-      (_request, number) => (number === 1 ? { status: 401 } : { body: '[]' }),
-      { token: secretFrom(() => (tokens.length > 1 ? tokens.shift()! : tokens[0]!)) },
-    );
+    const token = secretFrom(() => (tokens.length > 1 ? tokens.shift()! : tokens[0]!));
+    const { client, asks, sentAtMs } = openRegion(atFirst({ status: 401 }), { token });
     const seen: string[] = [];
     client.onHealthChange(({ health }) => seen.push(health));
-    const beganMs = clock.monotonicMs();
-    await ends(client.searchNests());
-    expect(clock.monotonicMs() - beganMs).toBeLessThan(1_000);
-    expect(sent).toHaveLength(2);
+    await asks();
+    expect(sentAtMs).toHaveLength(2);
+    expect(sentAtMs[1]! - sentAtMs[0]!).toBeLessThan(1_000);
     expect(seen).toEqual([]);
     expect(client.health().health).toBe('up');
   });
 
   test('when refused again is probed after 5, 15 and 60 s, then every five minutes', async () => {
-    const { client, clock, sent, ends } = openRegion(() => ({ status: 401 }));
-    await expect(ends(client.searchNests())).rejects.toEqual(failsWith('unauthorized'));
-    await expect(ends(client.searchNests())).rejects.toEqual(failsWith('unauthorized'));
+    const { client, clock, sent, ends, fails } = openRegion(() => ({ status: 401 }));
+    for (let call = 0; call < 2; call += 1) expect(await fails()).toEqual(failsWith('unauthorized'));
     expect(sent).toHaveLength(2);
     const waits = [];
     for (let probe = 0; probe < 5; probe += 1) {
       const beganMs = clock.monotonicMs();
       await ends(client.ready());
       waits.push((clock.monotonicMs() - beganMs) / 1000);
-      await ends(client.searchNests().catch(() => {}));
+      await fails();
     }
     // The random value is 0.5 here, so each is a little earlier.
     expect(waits.map((seconds) => seconds / 0.9)).toEqual(
@@ -481,46 +459,38 @@ describe('the token', () => {
   });
 
   test('when refused is tried at once if a person asks for it', async () => {
-    const { client, clock, ends } = openRegion((_request, number) =>
-      number < 6 ? { status: 401 } : { body: '[]' },
-    );
-    await ends(client.searchNests().catch(() => {}));
-    for (let probe = 0; probe < 3; probe += 1) {
-      await ends(client.ready());
-      await ends(client.searchNests().catch(() => {}));
-    }
+    const region = openRegion(atFirst({ status: 401 }, 5));
+    const { client, clock, asks } = region;
+    await isRefused(region);
     const beganMs = clock.monotonicMs();
     client.probeNow();
-    await ends(client.searchNests());
+    await asks();
     expect(clock.monotonicMs() - beganMs).toBeLessThan(1_000);
     expect(client.health().health).toBe('up');
   });
 
   test('when replaced during a request is simply used', async () => {
     let token = 'old';
-    const { client, sent, ends } = openRegion(
+    const { client, sent, asks } = openRegion(
       ({ headers }) => {
         token = 'new';
         return headers.authorization === 'new' ? { body: '[]' } : { status: 401 };
       },
       { token: secretFrom(() => token) },
     );
-    await ends(client.searchNests());
+    await asks();
     expect(sent.map(({ headers }) => headers.authorization)).toEqual(['old', 'new']);
     expect(client.health().health).toBe('up');
   });
 
   test('when replaced later is tried within half a minute, even after its file could not be read', async () => {
     let read = () => 'old';
-    const { client, clock, ends } = openRegion(
+    const region = openRegion(
       ({ headers }) => (headers.authorization === 'new' ? { body: '[]' } : { status: 401 }),
       { token: secretFrom(() => read()) },
     );
-    await ends(client.searchNests().catch(() => {}));
-    for (let probe = 0; probe < 3; probe += 1) {
-      await ends(client.ready());
-      await ends(client.searchNests().catch(() => {}));
-    }
+    const { client, clock, asks } = region;
+    await isRefused(region);
     let isReady = false;
     client.ready().then(() => {
       isReady = true;
@@ -533,17 +503,16 @@ describe('the token', () => {
     read = () => 'new';
     await clock.advance(30_000);
     expect(isReady).toBe(true);
-    await ends(client.searchNests());
+    await asks();
     expect(client.health().health).toBe('up');
     await clock.advance(60_000);
     expect(clock.pending()).toBe(0);
   });
 
   test('appears in no failure and no report', async () => {
-    const { client, happened, ends } = openRegion(() => ({ status: 401, body: '{"title":"no"}' }), {
-      token: secretFrom(() => 'canary'),
-    });
-    const failure = await ends(client.searchNests().catch((error: Error) => error));
+    const token = secretFrom(() => 'canary');
+    const { client, happened, fails } = openRegion(() => json({ title: 'no' }, 401), { token });
+    const failure = await fails();
     expect(JSON.stringify([failure, String(failure), happened, client.health()])).not.toContain('canary');
   });
 });
@@ -551,12 +520,8 @@ describe('the token', () => {
 describe('closing', () => {
   test('ends calls that wait, lets running ones finish, and leaves no timer', async () => {
     const held = Promise.withResolvers<Reply>();
-    const { client, clock } = openRegion(
-      (_request, number) => (number === 1 ? held.promise : unreachable()),
-      {
-        concurrency: 2,
-      },
-    );
+    const answer = (_: unknown, number: number) => (number === 1 ? held.promise : unreachable());
+    const { client, clock } = openRegion(answer, { concurrency: 2 });
     await clock.advance(1000);
     const ended: string[] = [];
     const watch = (name: string, call: Promise<unknown>) =>
@@ -580,8 +545,8 @@ describe('closing', () => {
   });
 
   test('leaves no timer behind while the token is refused', async () => {
-    const { client, clock, ends } = openRegion(() => ({ status: 401 }));
-    await ends(client.searchNests().catch(() => {}));
+    const { client, clock, fails } = openRegion(() => ({ status: 401 }));
+    await fails();
     expect(clock.pending()).toBe(1);
     await client.close();
     expect(clock.pending()).toBe(0);
@@ -614,10 +579,8 @@ describe('an answer that repeats the token', () => {
 
   test('is left as it is if the token is short or a number', async () => {
     for (const short of ['test', '1234567890']) {
-      const { client, ends } = openRegion(() => json([{ id: '1', name: `a ${short}` }]), {
-        token: secret(short),
-      });
-      const { value } = await ends(client.searchNests());
+      const { asks } = openRegion(() => json([{ id: '1', name: `a ${short}` }]), { token: secret(short) });
+      const { value } = await asks();
       expect(value[0]).toMatchObject({ entry: { name: `a ${short}` } });
     }
   });
@@ -629,10 +592,10 @@ test.each([
   [1, false],
 ])('the words of an error are kept up to their limit: %i beyond', async (more, isTaken) => {
   const padding = 'x'.repeat(LIMITS.problem_characters.most + more - '{"title":""}'.length);
-  const { client, ends } = openRegion(() => json({ title: padding }, 400));
-  const error = await ends(client.searchNests()).catch((one: unknown) => one);
+  const { fails } = openRegion(() => json({ title: padding }, 400));
+  const error = await fails();
   expect(error).toMatchObject({ code: 'bad_request' });
-  expect((error as NestwatchError).facts.problem !== undefined).toBe(isTaken);
+  expect(error!.facts.problem !== undefined).toBe(isTaken);
 });
 
 test.each([

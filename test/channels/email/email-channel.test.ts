@@ -10,6 +10,7 @@ import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { afterEach, describe, expect, test } from 'vitest';
 import { openMails } from '../../../src/channels/email/email-channel.ts';
 import { createDelivery } from '../../../src/delivery/outbox.ts';
+import type { Notification } from '../../../src/domain/grouping/notification.ts';
 import { secret } from '../../../src/secret.ts';
 import type { Delivery } from '../../../src/store/outbox-store.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
@@ -60,7 +61,13 @@ async function mailServer(options: SMTPServerOptions = {}) {
   const hangUp = () => {
     for (const socket of sockets) socket.destroy();
   };
-  return { mails, channel, hangUp, at: { smarthost: { host: '127.0.0.1', port } } };
+  const at = { smarthost: { host: '127.0.0.1', port } };
+  const send = (
+    changes: Parameters<typeof email>[0] = {},
+    notification: Notification = group(),
+    id = 'd-1',
+  ) => channel.send(email({ ...at, ...changes }), delivery({ id }), notification, URL);
+  return { mails, channel, hangUp, at, send };
 }
 
 const refusal = (responseCode: number, words: string) => Object.assign(new Error(words), { responseCode });
@@ -68,16 +75,14 @@ const URL = 'https://watch.example.com';
 
 describe('a mail through a real server', () => {
   test('is read back with its headers, text and HTML [long]', async () => {
-    const { channel, mails, at } = await mailServer();
+    const { mails, send } = await mailServer();
     const to = ['Ops <ops@example.com>', 'second@example.com'];
     const first = alert({ labels: { ...alert().labels, bird: 'Übersetzen 日本語' } });
     const notification = group({
       alerts: [first],
       groupLabels: { alertname: 'FlightFailed', region: 'eu', nest: 'Marketing', bird: 'Übersetzen 日本語' },
     });
-    expect(await channel.send(email({ ...at, to }), delivery(), notification, URL)).toEqual({
-      kind: 'accepted',
-    });
+    expect(await send({ to }, notification)).toEqual({ kind: 'accepted' });
     expect(mails).toHaveLength(1);
     const [{ mail, raw, to: envelope }] = mails as [Received];
     const header = (name: string) => mail.headers.find(({ key }) => key === name)?.value;
@@ -99,7 +104,7 @@ describe('a mail through a real server', () => {
   });
 
   test("goes to the address found for the server's name", async () => {
-    const { mails, at } = await mailServer();
+    const { at, mails } = await mailServer();
     const asked: string[] = [];
     const channel = openMails({
       clock: createVirtualClock(),
@@ -121,11 +126,10 @@ describe('a mail through a real server', () => {
   });
 
   test('goes to the addresses of the notification if it has its own', async () => {
-    const { channel, mails, at } = await mailServer();
+    const { mails, send } = await mailServer();
     const to = ['anna@example.com', 'bo@example.com'];
     const notification = group({ to, notices: ['2 notifications were held back & <b>more</b>.'] });
-    const outcome = await channel.send(email({ ...at, to: [] }), delivery(), notification, URL);
-    expect(outcome).toEqual({ kind: 'accepted' });
+    expect(await send({ to: [] }, notification)).toEqual({ kind: 'accepted' });
     expect(mails[0]!.to).toEqual(to);
     expect(mails[0]!.mail.to?.map(({ address }) => address)).toEqual(to);
     expect(mails[0]!.mail.text).toContain('2 notifications were held back & <b>more</b>.');
@@ -137,21 +141,16 @@ describe('a mail through a real server', () => {
     ['n@example.org', 'example.org'],
     ['n@[127.0.0.1]', 'localhost'],
   ])("has a Message-ID in the sender's domain, whatever the page's address is: %s", async (from, domain) => {
-    const { channel, mails, at } = await mailServer();
+    const { at, channel, mails } = await mailServer();
     await channel.send(email({ ...at, from }), delivery(), group(), 'http://10.1.2.3:9465');
     expect(mails[0]?.mail.messageId).toMatch(new RegExp(`^<thread\\.[0-9a-f]{32}@${domain}>$`));
   });
 
   test('has the same Message-ID in every attempt, and replies refer to the first mail', async () => {
-    const { channel, mails, at } = await mailServer();
-    await channel.send(email(at), delivery({ id: 'd-1' }), group(), URL);
-    await channel.send(email(at), delivery({ id: 'd-1' }), group(), URL);
-    await channel.send(
-      email(at),
-      delivery({ id: 'd-2' }),
-      group({ threadPosition: 1, reason: 'new_events' }),
-      URL,
-    );
+    const { mails, send } = await mailServer();
+    await send();
+    await send();
+    await send({}, group({ threadPosition: 1, reason: 'new_events' }), 'd-2');
     const [first, again, reply] = mails.map(({ mail }) => mail);
     expect(again?.messageId).toBe(first?.messageId);
     expect([first, reply].map((mail) => mail?.subject)).toEqual([
@@ -163,22 +162,22 @@ describe('a mail through a real server', () => {
   });
 
   test('is sent over a new connection when the server has dropped the idle one [long]', async () => {
-    const { channel, mails, at, hangUp } = await mailServer();
-    expect((await channel.send(email(at), delivery(), group(), URL)).kind).toBe('accepted');
+    const { mails, hangUp, send } = await mailServer();
+    expect((await send()).kind).toBe('accepted');
     hangUp();
-    expect((await channel.send(email(at), delivery({ id: 'd-2' }), group(), URL)).kind).toBe('accepted');
+    expect((await send({}, group(), 'd-2')).kind).toBe('accepted');
     expect(mails).toHaveLength(2);
   });
 
   test('takes no headers or files from hostile names', async () => {
-    const { channel, mails, at } = await mailServer();
+    const { mails, send } = await mailServer();
     const bad = 'x\r\nBcc: victim@example.com\r\n\r\n<b>\u2028data:text/plain,a';
     const labels = { alertname: bad, region: bad, nest: bad, bird: bad };
     const notification = group({
       groupLabels: labels,
       alerts: [alert({ labels, events: [failedFlight(1, { message: '\r\n.\r\nMAIL FROM:<x@y>\r\n' })] })],
     });
-    expect((await channel.send(email(at), delivery({ id: bad }), notification, URL)).kind).toBe('accepted');
+    expect((await send({}, notification, bad)).kind).toBe('accepted');
     const [{ mail, to }] = mails as [Received];
     expect(to).toEqual(['ops@example.com']);
     expect(mail.bcc).toBeUndefined();
@@ -189,7 +188,7 @@ describe('a mail through a real server', () => {
 
   test('logs in with the password', async () => {
     const seen: unknown[] = [];
-    const { channel, at } = await mailServer({
+    const { send } = await mailServer({
       authOptional: false,
       allowInsecureAuth: true,
       onAuth({ username, password }, _session, done) {
@@ -197,16 +196,9 @@ describe('a mail through a real server', () => {
         done(password === 'p$ss#1' ? null : refusal(535, 'no'), { user: username });
       },
     });
-    const login = { ...at, username: 'me' };
-    expect(
-      (await channel.send(email({ ...login, password: secret('p$ss#1') }), delivery(), group(), URL)).kind,
-    ).toBe('accepted');
-    const refused = await channel.send(
-      email({ ...login, password: secret('canary') }),
-      delivery(),
-      group(),
-      URL,
-    );
+    const login = (password: string) => send({ username: 'me', password: secret(password) });
+    expect((await login('p$ss#1')).kind).toBe('accepted');
+    const refused = await login('canary');
     // A wrong password is corrected in the configuration; meanwhile the mail is not lost.
     expect(refused).toMatchObject({ kind: 'failed', reason: 'rejected' });
     expect(JSON.stringify(refused)).not.toContain('canary');
@@ -218,7 +210,7 @@ describe('a mail through a real server', () => {
 
   test('logs in with XOAUTH2, also with a token that was replaced', async () => {
     const seen: unknown[] = [];
-    const { channel, at } = await mailServer({
+    const { send } = await mailServer({
       authOptional: false,
       allowInsecureAuth: true,
       authMethods: ['XOAUTH2'],
@@ -228,8 +220,8 @@ describe('a mail through a real server', () => {
       },
     });
     for (const token of ['first', 'second']) {
-      const integration = email({ ...at, username: 'me', oauth2: { accessToken: secret(token) } });
-      expect((await channel.send(integration, delivery(), group(), URL)).kind).toBe('accepted');
+      const outcome = await send({ username: 'me', oauth2: { accessToken: secret(token) } });
+      expect(outcome.kind).toBe('accepted');
     }
     expect(seen).toEqual([
       ['XOAUTH2', 'me', 'first'],
@@ -239,10 +231,10 @@ describe('a mail through a real server', () => {
 
   test('is signed with DKIM by the key of the domain [long]', async () => {
     const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-    const { channel, mails, at } = await mailServer();
+    const { mails, send } = await mailServer();
     const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
     const dkim = { domain: 'example.com', selector: 'watch', privateKey: secret(pem) };
-    expect((await channel.send(email({ ...at, dkim }), delivery(), group(), URL)).kind).toBe('accepted');
+    expect((await send({ dkim })).kind).toBe('accepted');
     const { raw } = mails[0]!;
     const value = /^DKIM-Signature: ((?:.*\r\n[ \t])*.*)\r\n/m.exec(raw)![1]!;
     expect(value).toMatch(/d=example\.com/);
@@ -271,13 +263,13 @@ describe('a mail through a real server', () => {
   });
 
   test('has the headers of its templates, but the required ones win', async () => {
-    const { channel, mails, at } = await mailServer();
+    const { mails, send } = await mailServer();
     const liquid = (text: string) => compileTemplate(text, 'text', SAMPLE_VARIABLES);
     const templates = {
       subject: liquid('{{ status }}'),
       headers: { 'X-Team': liquid('loc'), 'X-Broken': liquid('{{ commonLabels.nobody }}') },
     };
-    expect(await channel.send(email({ ...at, templates }), delivery(), group(), URL)).toEqual({
+    expect(await send({ templates })).toEqual({
       kind: 'accepted',
       templateError: expect.stringContaining('The template X-Broken failed'),
     });
@@ -288,17 +280,14 @@ describe('a mail through a real server', () => {
   });
 
   test('is not sent unencrypted if TLS is required', async () => {
-    const { channel, mails, at } = await mailServer();
-    const outcome = await channel.send(email({ ...at, requireTls: true }), delivery(), group(), URL);
-    expect(outcome.kind).toBe('failed');
+    const { mails, send } = await mailServer();
+    expect((await send({ requireTls: true })).kind).toBe('failed');
     expect(mails).toEqual([]);
   });
 
   test('uses encryption that is offered, and checks the certificate only if TLS is required [long]', async () => {
     // The server's certificate is self-signed.
-    const { channel, mails, at } = await mailServer({ disabledCommands: [] });
-    const send = (changes: Parameters<typeof email>[0]) =>
-      channel.send(email({ ...at, ...changes }), delivery(), group(), URL);
+    const { mails, send } = await mailServer({ disabledCommands: [] });
     expect((await send({ requireTls: false })).kind).toBe('accepted');
     expect((await send({ requireTls: true })).kind).toBe('failed');
     expect((await send({ requireTls: true, tls: { insecureSkipVerify: true } })).kind).toBe('accepted');
@@ -306,8 +295,8 @@ describe('a mail through a real server', () => {
   });
 
   test('is for groups only', async () => {
-    const { channel, mails, at } = await mailServer();
-    expect((await channel.send(email(at), delivery(), forward([failedFlight(1)]), URL)).kind).toBe('nothing');
+    const { mails, send } = await mailServer();
+    expect((await send({}, forward([failedFlight(1)]))).kind).toBe('nothing');
     expect(mails).toEqual([]);
   });
 });
@@ -318,10 +307,10 @@ describe('a server that does not take the mail', () => {
     [452, 'failed', 'unavailable'],
     [550, 'refused', 'rejected'],
   ])('with %i for the address: %s', async (code, kind, reason) => {
-    const { channel, at } = await mailServer({
+    const { send } = await mailServer({
       onRcptTo: (_address, _session, done) => done(refusal(code, 'not\u0007 now')),
     });
-    const outcome = await channel.send(email(at), delivery(), group(), URL);
+    const outcome = await send();
     expect(outcome).toMatchObject({ kind, reason });
     expect('error' in outcome && outcome.error).toMatch(new RegExp(`${code} not now`));
   });
@@ -330,52 +319,43 @@ describe('a server that does not take the mail', () => {
     [451, 'failed'],
     [554, 'refused'],
   ])('with %i for the content: %s', async (code, kind) => {
-    const { channel, at } = await mailServer({
+    const { send } = await mailServer({
       onData(stream, _session, done) {
         stream.resume();
         stream.on('end', () => done(refusal(code, 'spam?')));
       },
     });
-    expect(await channel.send(email(at), delivery(), group(), URL)).toMatchObject({ kind });
+    expect(await send()).toMatchObject({ kind });
   });
 
   test('in words that repeat the password, plain or as it was sent: they are stored without it', async () => {
     const password = 'cAnArY-7f3é';
     const plain = Buffer.from(`\0user\0${password}`).toString('base64');
-    const { channel, at } = await mailServer({
+    const { send } = await mailServer({
       authMethods: ['PLAIN'],
       onAuth: (_auth, _session, done) =>
         done(refusal(535, `no: ${password} ${Buffer.from(password).toString('base64')} ${plain}`)),
     });
-    const outcome = await channel.send(
-      email({ ...at, username: 'user', password: secret(password) }),
-      delivery(),
-      group(),
-      URL,
-    );
+    const outcome = await send({ username: 'user', password: secret(password) });
     expect(outcome).toMatchObject({ kind: 'failed', error: expect.stringContaining('[secret] [secret]') });
     expect(JSON.stringify(outcome)).not.toMatch(/cAnArY|Y0FuQXJZ|QW5Bcl|hbkFyWS/);
   });
 
   test('because it hangs up after the last byte: whether it accepted it is unknown', async () => {
-    const { channel, at, hangUp } = await mailServer({
+    const { hangUp, send } = await mailServer({
       onData(stream) {
         stream.resume();
         stream.on('end', () => hangUp());
       },
     });
-    const outcome = await channel.send(email(at), delivery(), group(), URL);
+    const outcome = await send();
     expect(outcome).toMatchObject({ kind: 'unknown', reason: 'ambiguous' });
   });
 
   test('because nobody listens: it was certainly not sent', async () => {
     const channel = openMails({ clock: createVirtualClock(), version: '1' });
-    const outcome = await channel.send(
-      email({ smarthost: { host: '127.0.0.1', port: 1 } }),
-      delivery(),
-      group(),
-      URL,
-    );
+    const nowhere = email({ smarthost: { host: '127.0.0.1', port: 1 } });
+    const outcome = await channel.send(nowhere, delivery(), group(), URL);
     expect(outcome).toMatchObject({ kind: 'failed', reason: 'unreachable' });
     await channel.close();
   });
@@ -396,12 +376,12 @@ describe('a server that does not take the mail', () => {
   });
 
   test('for some addresses permanently: the others have it, and the result names who has not', async () => {
-    const { channel, mails, at } = await mailServer({
+    const { mails, send } = await mailServer({
       onRcptTo: ({ address }, _session, done) =>
         done(address === 'gone@example.com' ? refusal(550, 'unknown') : null),
     });
     const to = ['ops@example.com', 'gone@example.com'];
-    expect(await channel.send(email({ ...at, to }), delivery(), group(), URL)).toEqual({
+    expect(await send({ to })).toEqual({
       kind: 'accepted',
       leftOut: [{ recipient: 'gone@example.com', why: expect.stringContaining('550 unknown') }],
     });
@@ -410,7 +390,7 @@ describe('a server that does not take the mail', () => {
 
   test('for some addresses temporarily: only they get the next attempt', async () => {
     let isFull = true;
-    const { channel, mails, at } = await mailServer({
+    const { at, channel, mails } = await mailServer({
       onRcptTo: ({ address }, _session, done) =>
         done(address === 'full@example.com' && isFull ? refusal(452, 'mailbox full') : null),
     });
@@ -431,7 +411,7 @@ describe('a server that does not take the mail', () => {
 
   test('for some addresses temporarily, and then the process restarts: only they get the next attempt [long]', async () => {
     let isFull = true;
-    const { mails, at } = await mailServer({
+    const { at, mails } = await mailServer({
       onRcptTo: ({ address }, _session, done) =>
         done(
           address === 'gone@example.com'

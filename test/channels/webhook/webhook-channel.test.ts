@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { openWebhooks, type WebhookIntegration } from '../../../src/channels/webhook/webhook-channel.ts';
+import type { Notification } from '../../../src/domain/grouping/notification.ts';
 import { NestwatchError } from '../../../src/errors.ts';
 import {
   type HttpRequest,
@@ -38,12 +39,13 @@ function receiver(...answers: Answer[]) {
     };
   };
   const channel = openWebhooks({ clock: createVirtualClock(), version: '1.2.3', openTransport });
-  return { channel, requests, timeouts, isClosed: () => isClosed };
+  const send = (changes: Partial<WebhookIntegration> = {}, notification: Notification = group()) =>
+    channel.send(webhook(changes), delivery(), notification, 'http://nestwatch.example');
+  return { channel, requests, timeouts, send, isClosed: () => isClosed };
 }
 
-async function outcomeOf(answer: Answer, changes: Partial<WebhookIntegration> = {}) {
-  return receiver(answer).channel.send(webhook(changes), delivery(), group(), 'http://nestwatch.example');
-}
+const outcomeOf = (answer: Answer, changes: Partial<WebhookIntegration> = {}) =>
+  receiver(answer).send(changes);
 
 afterEach(() => {
   vi.useRealTimers();
@@ -66,15 +68,15 @@ describe('what a webhook is sent', () => {
   });
 
   test('is a batch with format cloudevents', async () => {
-    const { channel, requests } = receiver({});
-    await channel.send(webhook({ format: 'cloudevents' }), delivery(), forward([failedFlight(1)]), '');
+    const { requests, send } = receiver({});
+    await send({ format: 'cloudevents' }, forward([failedFlight(1)]));
     expect(requests[0]?.headers['content-type']).toBe('application/cloudevents-batch+json');
     expect(JSON.parse(requests[0]!.body!)).toMatchObject([{ specversion: '1.0', id: failedFlight(1).key }]);
   });
 
   test('is cut to max_alerts', async () => {
-    const { channel, requests } = receiver({});
-    await channel.send(webhook({ maxAlerts: 1 }), delivery(), group({ alerts: [alert(), alert()] }), '');
+    const { requests, send } = receiver({});
+    await send({ maxAlerts: 1 }, group({ alerts: [alert(), alert()] }));
     expect(JSON.parse(requests[0]!.body!)).toMatchObject({ truncatedAlerts: 1 });
   });
 
@@ -82,21 +84,20 @@ describe('what a webhook is sent', () => {
     const alerts = Array.from({ length: 6 }, (_, index) =>
       alert({ events: Array.from({ length: 20 }, (_, at) => failedFlight(index * 20 + at)) }),
     );
-    const { channel, requests } = receiver({}, { status: 503 }, {});
-    const send = () => channel.send(webhook({ format: 'cloudevents' }), delivery(), group({ alerts }), '');
-    expect((await send()).kind).toBe('failed');
-    expect((await send()).kind).toBe('accepted');
+    const { requests, send } = receiver({}, { status: 503 }, {});
+    for (const kind of ['failed', 'accepted'])
+      expect(await send({ format: 'cloudevents' }, group({ alerts }))).toMatchObject({ kind });
     expect(requests.map(({ headers }) => headers['webhook-id'])).toEqual(['d-1', 'd-1.2', 'd-1', 'd-1.2']);
   });
 
   test('is nothing if the format has nothing to say', async () => {
-    const { channel, requests } = receiver({});
+    const { requests, send } = receiver({});
     const silent = group({ alerts: [alert({ events: [] })] });
-    expect(await channel.send(webhook({ format: 'cloudevents' }), delivery(), silent, '')).toEqual({
+    expect(await send({ format: 'cloudevents' }, silent)).toEqual({
       kind: 'nothing',
       why: 'no new event in it to send as a CloudEvent',
     });
-    expect((await channel.send(webhook(), delivery(), forward([failedFlight(1)]), '')).kind).toBe('nothing');
+    expect((await send({}, forward([failedFlight(1)]))).kind).toBe('nothing');
     expect(requests).toEqual([]);
   });
 
@@ -113,8 +114,8 @@ describe('what a webhook is sent', () => {
       new Webhook(Buffer.from('correct horse – batteriestärke'), { format: 'raw' }),
     ],
   ])('is signed with %s so that the standard verifier accepts it', async (_, text, verifier) => {
-    const { channel, requests } = receiver({});
-    await channel.send(webhook({ secret: secret(text) }), delivery(), group({ receiver: 'öps' }), '');
+    const { requests, send } = receiver({});
+    await send({ secret: secret(text) }, group({ receiver: 'öps' }));
     const { headers, body } = requests[0]!;
     vi.useFakeTimers({ now: NOW_US / 1000 + 2_000, toFake: ['Date'] });
     expect(verifier.verify(body!, headers)).toMatchObject({ receiver: 'öps' });
@@ -123,14 +124,9 @@ describe('what a webhook is sent', () => {
   });
 
   test('is signed with both secrets while one is replaced, and each of them alone verifies it', async () => {
-    const { channel, requests } = receiver({});
+    const { requests, send } = receiver({});
     const [old, fresh] = ['b2xkIGtleSBvZiB0aGUgaG9vaw==', 'bmV3IGtleSBvZiB0aGUgaG9vaw=='];
-    await channel.send(
-      webhook({ secret: secret(fresh), previousSecret: secret(old) }),
-      delivery(),
-      group(),
-      '',
-    );
+    await send({ secret: secret(fresh), previousSecret: secret(old) });
     const { headers, body } = requests[0]!;
     expect(headers['webhook-signature']!.split(' ')).toEqual([
       expect.stringMatching(/^v1,/),
@@ -142,17 +138,17 @@ describe('what a webhook is sent', () => {
   });
 
   test('is the JSON of its template', async () => {
-    const { channel, requests } = receiver({});
+    const { requests, send } = receiver({});
     const template = compileTemplate('{"t":"{{ message }}","n":{{ alerts.size }}}', 'json', SAMPLE_VARIABLES);
     const hostile = group({ alerts: [alert({ events: [failedFlight(1, { message: '"},{"\\ <b>' })] })] });
-    const outcome = await channel.send(webhook({ format: 'template', template }), delivery(), hostile, '');
+    const outcome = await send({ format: 'template', template }, hostile);
     expect(outcome).toEqual({ kind: 'accepted' });
     expect(requests[0]!.headers['content-type']).toBe('application/json');
     expect(JSON.parse(requests[0]!.body!)).toEqual({ t: '"},{"\\ <b>', n: 1 });
   });
 
   test('is its template with empty values if some are missing, with a note if it shows notices', async () => {
-    const { channel, requests } = receiver({});
+    const { requests, send } = receiver({});
     const birds = ['one', 'two'].map((bird) => alert({ labels: { ...alert().labels, bird } }));
     const template = compileTemplate(
       '{"content":"{{ status }} {{ commonLabels.bird }}","notes":{{ notices | json }},"id":{{ commonLabels.bird | json }}}',
@@ -160,12 +156,7 @@ describe('what a webhook is sent', () => {
       SAMPLE_VARIABLES,
     );
     const notification = group({ alerts: birds, notices: ['8 notifications were held back'] });
-    const outcome = await channel.send(
-      webhook({ format: 'template', template }),
-      delivery(),
-      notification,
-      '',
-    );
+    const outcome = await send({ format: 'template', template }, notification);
     expect(outcome).toMatchObject({
       kind: 'accepted',
       templateError: expect.stringMatching(
@@ -183,14 +174,9 @@ describe('what a webhook is sent', () => {
   });
 
   test("is Alertmanager's body with a note if its template also fails without them", async () => {
-    const { channel, requests } = receiver({});
+    const { requests, send } = receiver({});
     const template = compileTemplate('{"t":{% if alerts.size == 1 %}1{% endif %}}', 'json', SAMPLE_VARIABLES);
-    const outcome = await channel.send(
-      webhook({ format: 'template', template }),
-      delivery(),
-      group({ alerts: [alert(), alert()] }),
-      '',
-    );
+    const outcome = await send({ format: 'template', template }, group({ alerts: [alert(), alert()] }));
     expect(outcome).toMatchObject({
       kind: 'accepted',
       templateError: expect.stringContaining('body failed'),
@@ -202,10 +188,8 @@ describe('what a webhook is sent', () => {
   });
 
   test('one transport is opened for each timeout, and closed', async () => {
-    const { channel, timeouts, isClosed } = receiver({});
-    for (const timeoutMs of [1_000, 5_000, 1_000]) {
-      await channel.send(webhook({ timeoutMs }), delivery(), group(), '');
-    }
+    const { channel, timeouts, isClosed, send } = receiver({});
+    for (const timeoutMs of [1_000, 5_000, 1_000]) await send({ timeoutMs });
     expect(timeouts).toEqual([1_000, 5_000]);
     await channel.close();
     expect(isClosed()).toBe(true);
@@ -225,11 +209,8 @@ describe('what an answer means', () => {
     [503, 'unavailable'],
     [599, 'unavailable'],
   ])('%i may succeed later', async (status, reason) => {
-    expect(await outcomeOf({ status, body: 'busy' })).toEqual({
-      kind: 'failed',
-      reason,
-      error: `HTTP ${status}: busy`,
-    });
+    const failed = { kind: 'failed', reason, error: `HTTP ${status}: busy` };
+    expect(await outcomeOf({ status, body: 'busy' })).toEqual(failed);
   });
 
   test.each([
