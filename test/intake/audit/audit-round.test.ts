@@ -8,7 +8,7 @@ import type { LogEntry } from '../../../src/intake/logs/sweep.ts';
 import type { Happening } from '../../../src/report.ts';
 import type { PageQuery } from '../../../src/service/client.ts';
 import type { Parsed } from '../../../src/service/resources.ts';
-import { event } from '../../store/contract/sample-records.ts';
+import { event, insert } from '../../store/contract/sample-records.ts';
 import { openMemory, type TestStore } from '../../store/test-store.ts';
 import { createVirtualClock, TEST_START_US, type VirtualClock } from '../../virtual-clock.ts';
 
@@ -122,23 +122,17 @@ async function pass(ms: number): Promise<void> {
 const HOURS_AGO = { fromMsAgo: 5 * HOUR_MS };
 const BUSY = { fromMsAgo: 2 * MINUTE_MS };
 
+/** The store has these entries of Bird 1. */
+async function know(...entries: readonly { readonly id: string; readonly us: number }[]): Promise<void> {
+  const known = entries.map(({ id, us }) => event(id, { feed: 'bird_log', birdId: '1', occurredAtUs: us }));
+  await store.transaction((tx) => insert(tx, known, '1'));
+}
+
 /** A busy stream of Bird 1 from an hour ago until ten minutes from now, which the store knows completely. */
-async function traffic({
-  secondsApart,
-  pageSize,
-}: {
-  secondsApart: number;
-  pageSize: number;
-}): Promise<Given> {
+async function traffic(secondsApart: number, pageSize: number): Promise<Given> {
   const count = (70 * 60) / secondsApart;
   const instantsUs = Array.from({ length: count }, (_, at) => usAgo(HOUR_MS) + at * secondsApart * 1e6);
-  await store.transaction(async (tx) => {
-    const { stream } = await tx.streams.open('eu', 'bird_log', '1');
-    const known = instantsUs.map((us) =>
-      event(String(us), { feed: 'bird_log', birdId: '1', occurredAtUs: us }),
-    );
-    await tx.events.insert(stream, known);
-  });
+  await know(...instantsUs.map((us) => ({ id: String(us), us })));
   return { ...BUSY, instantsUs, pageSize };
 }
 
@@ -186,12 +180,8 @@ describe('a stream', () => {
   test('that is idle is read by its sweeps again once its counts are known to be untrue', async () => {
     await add('1', { ...HOURS_AGO, hiddenUs: Array(500).fill(usAgo(30 * MINUTE_MS)) });
     await pass(11 * MINUTE_MS);
-    expect(happenings).toContainEqual({
-      what: 'counts_untrue',
-      region: 'eu',
-      feed: 'bird_log',
-      stream: 'logs/1',
-    });
+    const untrue = { what: 'counts_untrue', region: 'eu', feed: 'bird_log', stream: 'logs/1' };
+    expect(happenings).toContainEqual(untrue);
     asked.length = 0;
     await pass(HOUR_MS);
     expect(asked).toEqual([]);
@@ -217,7 +207,7 @@ describe('a stream', () => {
         minutes: Math.round((toUs! - fromUs!) / (MINUTE_MS * 1000)),
         pageSize,
       }));
-    await add('1', await traffic({ secondsApart: 60, pageSize: 20 }));
+    await add('1', await traffic(60, 20));
     await pass(9 * MINUTE_MS);
     asked.length = 0;
     await pass(2 * MINUTE_MS);
@@ -230,7 +220,7 @@ describe('a stream', () => {
   });
 
   test('is read whole for a day once an entry was seen to be deleted, even by a later life', async () => {
-    const given = await traffic({ secondsApart: 60, pageSize: 20 });
+    const given = await traffic(60, 20);
     const gone = { ...given, instantsUs: given.instantsUs!.toSpliced(20, 1) };
     await add('1', gone);
     const isReadWhole = async (ms: number) => {
@@ -250,7 +240,7 @@ describe('a stream', () => {
   });
 
   test('is read whole if entries are too dense for an edge between what is counted and what is read', async () => {
-    await add('1', await traffic({ secondsApart: 2, pageSize: 200 }));
+    await add('1', await traffic(2, 200));
     await pass(9 * MINUTE_MS);
     asked.length = 0;
     await pass(2 * MINUTE_MS);
@@ -320,12 +310,11 @@ describe('a failure', () => {
   });
 });
 
-describe('a gap', () => {
-  const gapFacts = () =>
-    committed
-      .flatMap((batch) => batch.facts ?? [])
-      .flatMap((one) => (one.fact === 'feed_gap' && one.feed === 'bird_log' ? [one.missing] : []));
+const facts = () => committed.flatMap((batch) => batch.facts ?? []);
+const gapFacts = () =>
+  facts().flatMap((one) => (one.fact === 'feed_gap' && one.feed === 'bird_log' ? [one.missing] : []));
 
+describe('a gap', () => {
   test('limits what is proven from the first audit on, and is reported by the second', async () => {
     const hiddenUs = [usAgo(30 * MINUTE_MS)];
     await add('1', { ...BUSY, hiddenUs });
@@ -348,18 +337,15 @@ describe('a gap', () => {
     await store.transaction(async (tx) => {
       const { stream } = await tx.streams.open('eu', 'flight', '1');
       const gap = { fromUs: 1, toUs: 2, missing: 1, seen: 1, notified: 1 };
-      await tx.audits.put([
-        { stream, verifiedUs: 0, dayAuditedUs: 0, wholeAuditedUs: 0, deletedUs: 0, gaps: [gap] },
-      ]);
+      const times = { verifiedUs: 0, dayAuditedUs: 0, wholeAuditedUs: 0, deletedUs: 0 };
+      await tx.audits.put([{ stream, ...times, gaps: [gap] }]);
     });
     round = openRound();
     await round.load();
     await add('1', { ...BUSY, hiddenUs });
     await pass(MINUTE_MS);
     expect(gapFacts()).toEqual([1]);
-    const feeds = committed
-      .flatMap((batch) => batch.facts ?? [])
-      .flatMap((fact) => ('feed' in fact ? fact.feed : []));
+    const feeds = facts().flatMap((fact) => ('feed' in fact ? fact.feed : []));
     expect(feeds).not.toContain('flight');
   });
 
@@ -385,15 +371,7 @@ describe('a gap', () => {
 test('an entry that the store has with another instant is not stored again', async () => {
   const us = usAgo(30 * MINUTE_MS);
   const stream = await add('1', { ...BUSY, instantsUs: [us] });
-  await store.transaction(async (tx) => {
-    const { stream: number } = await tx.streams.open('eu', 'bird_log', '1');
-    const known = event(String(us), {
-      feed: 'bird_log',
-      birdId: '1',
-      occurredAtUs: us - 10 * MINUTE_MS * 1000,
-    });
-    await tx.events.insert(number, [known]);
-  });
+  await know({ id: String(us), us: us - 10 * MINUTE_MS * 1000 });
   await pass(MINUTE_MS);
   expect(asked).toHaveLength(1);
   expect(stream.kept).toBe(0);
@@ -446,15 +424,11 @@ describe('what is proven complete of a feed', () => {
     await add('1', given);
     await add('2', HOURS_AGO);
     await pass(11 * MINUTE_MS);
-    const reported = () =>
-      committed
-        .flatMap((batch) => batch.facts ?? [])
-        .flatMap((one) => (one.fact === 'feed_gap' && one.feed === 'bird_log' ? [one.missing] : []));
     round.remove('logs/1');
     await round.turn();
     await add('1', given);
     await round.turn();
-    expect(reported().slice(-3)).toEqual([1, 0, 1]);
+    expect(gapFacts().slice(-3)).toEqual([1, 0, 1]);
   });
 
   test('is not reduced by a new stream', async () => {
@@ -491,10 +465,10 @@ test('ten thousand idle streams are proven complete within their interval, witho
 test("an earlier life's gap is reported as over if nothing is missing any more", async () => {
   await add('1', HOURS_AGO);
   await pass(MINUTE_MS);
-  const facts = committed.flatMap((batch) => batch.facts ?? []);
-  expect(facts).toContainEqual({ fact: 'feed_gap', region: 'eu', feed: 'bird_log', missing: 0, sinceUs: 0 });
+  const before = facts();
+  expect(before).toContainEqual({ fact: 'feed_gap', region: 'eu', feed: 'bird_log', missing: 0, sinceUs: 0 });
   await pass(HOUR_MS);
-  expect(committed.flatMap((batch) => batch.facts ?? [])).toHaveLength(facts.length);
+  expect(facts()).toHaveLength(before.length);
 });
 
 describe('a round', () => {

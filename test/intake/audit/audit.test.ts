@@ -30,6 +30,14 @@ interface Rules {
 
 const PLAIN: Rules = { exclusive: false, precisionUs: 1, maxPageSize: 1000, total: (count) => count };
 
+const WHOLE = {
+  window: WINDOW,
+  isDense: false,
+  knownGaps: [],
+  countedUntilUs: WINDOW.toUs,
+  isCountTrue: true,
+};
+
 /** A service and a store that differ, and the audit's access to both. */
 function world(service: Entry[], stored: readonly Entry[], rules: Rules = PLAIN, pageSize = 10) {
   const store = new Map(stored.map((entry) => [entry.id, entry.us]));
@@ -79,14 +87,7 @@ async function run(
   { stream, queries }: ReturnType<typeof world>,
   options: Partial<AuditOptions> = {},
 ): Promise<AuditOutcome & { readonly requests: number }> {
-  const audit = new Audit(stream, {
-    window: WINDOW,
-    isDense: false,
-    knownGaps: [],
-    countedUntilUs: WINDOW.toUs,
-    isCountTrue: true,
-    ...options,
-  });
+  const audit = new Audit(stream, { ...WHOLE, ...options });
   const before = queries.length;
   let requests = 0;
   for (let steps = 0; !audit.outcome(); steps += 1) {
@@ -391,13 +392,7 @@ test('a failed request loses nothing: the piece is processed again', async () =>
     if (calls % 3 === 0) throw new Error('unreachable');
     return ask(query);
   };
-  const audit = new Audit(one.stream, {
-    window: WINDOW,
-    isDense: false,
-    knownGaps: [],
-    countedUntilUs: WINDOW.toUs,
-    isCountTrue: true,
-  });
+  const audit = new Audit(one.stream, WHOLE);
   for (let steps = 0; !audit.outcome() && steps < 1000; steps += 1) await audit.step().catch(() => {});
   expect(audit.outcome()).toEqual({ gaps: [], recovered: 3, isDeleted: false, isCountTrue: true });
 });
@@ -408,18 +403,14 @@ describe('with any bounds, precision, page sizes, ties and deletions', () => {
     precisionUs: fc.constantFrom(1, 1000, SECOND_US),
     maxPageSize: fc.constantFrom(3, 7, 1000),
   });
+  const anyBurst = fc.tuple(
+    fc.integer({ min: 3, max: 14_396 }),
+    fc.constantFrom(0, 1, 999_999),
+    fc.integer({ min: 1, max: 30 }),
+  );
   /** Bursts with ties, away from the edges of the window: an entry at an edge belongs to the next audit. */
   const anyEntries = fc
-    .array(
-      fc.tuple(
-        fc.integer({ min: 3, max: 14_396 }),
-        fc.constantFrom(0, 1, 999_999),
-        fc.integer({ min: 1, max: 30 }),
-      ),
-      {
-        maxLength: 30,
-      },
-    )
+    .array(anyBurst, { maxLength: 30 })
     .map((bursts) =>
       bursts.flatMap(([second, us, count]) =>
         Array.from({ length: count }, () => WINDOW.fromUs + second * SECOND_US + us),
@@ -476,13 +467,7 @@ describe('an audit whose counts are not trusted', () => {
 
   test('that is over makes no further requests', async () => {
     const { stream, queries } = world([], []);
-    const audit = new Audit(stream, {
-      window: WINDOW,
-      isDense: false,
-      knownGaps: [],
-      countedUntilUs: WINDOW.toUs,
-      isCountTrue: true,
-    });
+    const audit = new Audit(stream, WHOLE);
     await audit.step();
     expect([await audit.step(), queries.length]).toEqual([0, 1]);
   });

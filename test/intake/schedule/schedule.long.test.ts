@@ -21,9 +21,14 @@ function scheduleOf(options: Partial<ScheduleOptions> = {}): Schedule {
   });
 }
 
-function addBirds(schedule: Schedule, names: readonly string[], nowMs = 0): void {
+/** Adds Birds of these names, or so many that are called by their numbers. */
+function addBirds(schedule: Schedule, birds: number | readonly string[], nowMs = 0): readonly string[] {
+  const names = typeof birds === 'number' ? numbered(birds) : birds;
   for (const name of names) schedule.add({ name, feed: 'flight' }, nowMs);
+  return names;
 }
+
+const numbered = (count: number, what = '') => Array.from({ length: count }, (_, at) => `${what}${at}`);
 
 /** One request after another at a fixed rate; `polled` returns what each poll was like. */
 function serve(
@@ -45,6 +50,13 @@ function serve(
     schedule.done(turn.name, nowMs, result);
   }
   return polls;
+}
+
+/** A schedule with one Bird. */
+function withBird(): Schedule {
+  const schedule = scheduleOf();
+  addBirds(schedule, ['a']);
+  return schedule;
 }
 
 const timesOf = (polls: readonly { name: string; atMs: number }[], name: string) =>
@@ -84,8 +96,7 @@ describe('a feed that is excluded from a turn', () => {
 
 describe('a stream of a Bird', () => {
   test('is due at once, and again an interval after its poll began', () => {
-    const schedule = scheduleOf();
-    addBirds(schedule, ['a']);
+    const schedule = withBird();
     expect(schedule.take(1_000)).toEqual({ name: 'a' });
     schedule.done('a', 4_000, QUIET);
     expect(schedule.take(4_000)).toEqual({ waitMs: 27_000 });
@@ -93,15 +104,13 @@ describe('a stream of a Bird', () => {
   });
 
   test('is not returned a second time while its poll runs', () => {
-    const schedule = scheduleOf();
-    addBirds(schedule, ['a']);
+    const schedule = withBird();
     schedule.take(0);
     expect(schedule.take(50 * MINUTE)).toEqual(NEVER);
   });
 
   test('added again while its poll runs is fresh, whatever that poll results in', () => {
-    const schedule = scheduleOf();
-    addBirds(schedule, ['a']);
+    const schedule = withBird();
     schedule.take(0);
     schedule.remove('a');
     addBirds(schedule, ['a'], 1_000);
@@ -114,8 +123,7 @@ describe('a stream of a Bird', () => {
     ['at once, when there was more than one poll reads', 0, 500],
     ['later than the interval, after many failures', 200_000, 200_500],
   ])('is polled again %s', (_, delayMs, dueMs) => {
-    const schedule = scheduleOf();
-    addBirds(schedule, ['a']);
+    const schedule = withBird();
     schedule.take(0);
     schedule.done('a', 500, { delayMs });
     if (delayMs > 0) expect(schedule.take(500)).toEqual({ waitMs: delayMs });
@@ -123,8 +131,7 @@ describe('a stream of a Bird', () => {
   });
 
   test('that is not to be polled again stays so, whatever is hinted', () => {
-    const schedule = scheduleOf();
-    addBirds(schedule, ['a']);
+    const schedule = withBird();
     schedule.take(0);
     schedule.hint('a', 0);
     schedule.done('a', 0, { ...QUIET, delayMs: Number.POSITIVE_INFINITY });
@@ -135,8 +142,7 @@ describe('a stream of a Bird', () => {
 
 describe('a hint', () => {
   function polledOnce(): Schedule {
-    const schedule = scheduleOf();
-    addBirds(schedule, ['a']);
+    const schedule = withBird();
     schedule.take(0);
     return schedule;
   }
@@ -190,8 +196,7 @@ describe('a hint', () => {
 
   test('is followed soon, even if all others want their turns for their expected entries', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 1 });
-    const names = Array.from({ length: 100 }, (_, at) => `${at}`);
-    addBirds(schedule, names);
+    addBirds(schedule, 100);
     serve(schedule, { untilMs: 150 * SECOND, perSecond: 1 });
     schedule.hint('99', 150 * SECOND);
     const polls = serve(schedule, { fromMs: 150 * SECOND, untilMs: 160 * SECOND, perSecond: 1 });
@@ -200,8 +205,8 @@ describe('a hint', () => {
 
   test('about every stream, again and again, does not keep others from their longest interval [long]', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 2 });
-    const hot = Array.from({ length: 60 }, (_, at) => `hot${at}`);
-    const quiet = Array.from({ length: 240 }, (_, at) => `quiet${at}`);
+    const hot = numbered(60, 'hot');
+    const quiet = numbered(240, 'quiet');
     addBirds(schedule, [...hot, ...quiet]);
     const polls = serve(schedule, { untilMs: HOUR, perSecond: 2 }, (name, nowMs) => {
       if (name.startsWith('hot')) schedule.hint(name, nowMs);
@@ -216,7 +221,7 @@ describe('a hint', () => {
 
 test('a feed whose entries count little waits up to the longest interval, and after one that counts less long [long]', () => {
   const schedule = scheduleOf({ allowedPerSecond: () => 4 });
-  const birds = Array.from({ length: 150 }, (_, at) => `${at}`);
+  const birds = numbered(150);
   for (const bird of birds) {
     schedule.add({ name: `flights/${bird}`, feed: 'flight' }, 0);
     schedule.add({ name: `logs/${bird}`, feed: 'bird_log' }, 0);
@@ -275,8 +280,7 @@ describe('a regular stream', () => {
 
   test('that costs many requests neither starves the Birds nor is starved by them [long]', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 1 });
-    const names = Array.from({ length: 200 }, (_, at) => `${at}`);
-    addBirds(schedule, names);
+    addBirds(schedule, 200);
     schedule.add({ name: 'inventory', intervalMs: MINUTE, share: 0.25 }, 0);
     const polls = serve(schedule, { untilMs: 4 * HOUR, perSecond: 1 }, (name) =>
       name === 'inventory' ? { requests: 101 } : QUIET,
@@ -289,10 +293,7 @@ describe('a regular stream', () => {
 
   test('is still polled each interval while Birds want more than the rate allows [long]', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 1 });
-    addBirds(
-      schedule,
-      Array.from({ length: 2_000 }, (_, at) => `${at}`),
-    );
+    addBirds(schedule, 2_000);
     schedule.add({ name: 'notifications', intervalMs: 30 * SECOND, share: 0.25 }, 0);
     const polls = serve(schedule, { untilMs: HOUR, perSecond: 1 });
     expect(Math.max(...gapsOf(timesOf(polls, 'notifications')))).toBeLessThanOrEqual(31 * SECOND);
@@ -302,8 +303,7 @@ describe('a regular stream', () => {
 describe('the choice between Birds', () => {
   test('if the rate allows the interval for all, every stream has it, and no further request is sent [long]', () => {
     const schedule = scheduleOf();
-    const names = Array.from({ length: 100 }, (_, at) => `${at}`);
-    addBirds(schedule, names);
+    addBirds(schedule, 100);
     const polls = serve(schedule, { untilMs: HOUR, perSecond: 50 }, (name) => ({
       ...QUIET,
       newEntries: name === '7' ? 5 : 0,
@@ -317,8 +317,7 @@ describe('the choice between Birds', () => {
 
   test('otherwise streams are polled in proportion to the square root of their rates [long]', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 1, maxIntervalMs: HOUR });
-    const names = Array.from({ length: 60 }, (_, at) => `${at}`);
-    addBirds(schedule, names);
+    addBirds(schedule, 60);
     // Nothing happens in most of them, and every second of the others has three times as much.
     const isBusy = (name: string) => Number(name) < 20;
     const perPoll = (name: string) => (isBusy(name) ? (Number(name) % 2 === 0 ? 90 : 30) / 60 : 0);
@@ -341,8 +340,7 @@ describe('the choice between Birds', () => {
 
   test('but none waits longer than a round if it would make the p99 of the others longer [long]', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 1, maxIntervalMs: HOUR });
-    const names = Array.from({ length: 60 }, (_, at) => `${at}`);
-    addBirds(schedule, names);
+    const names = addBirds(schedule, 60);
     // By the square root alone, those with a quarter of the entries would wait for 90 s, and every third entry there
     // for a minute.
     let turn = 0;
@@ -363,7 +361,7 @@ describe('the choice between Birds', () => {
     'a feed with %s of the entries waits as long as it may without being late [long]',
     (_, times, least, most) => {
       const schedule = scheduleOf({ allowedPerSecond: () => 2, maxIntervalMs: HOUR });
-      const names = Array.from({ length: 80 }, (_, at) => `${at}`);
+      const names = numbered(80);
       for (const [feed, per] of [
         ['flight', 'a'],
         ['bird_log', 'b'],
@@ -397,10 +395,7 @@ describe('the choice between Birds', () => {
   test('a first poll teaches the rate if it is known how long a time it covered', () => {
     const polled = (historyMs: number | undefined) => {
       const schedule = scheduleOf({ allowedPerSecond: () => 1 });
-      addBirds(
-        schedule,
-        Array.from({ length: 60 }, (_, at) => `${at}`),
-      );
+      addBirds(schedule, 60);
       let isFirst = true;
       const polls = serve(schedule, { untilMs: 4 * MINUTE, perSecond: 1 }, (name) => {
         const newEntries = name === '7' && isFirst ? 40 : 0;
@@ -414,8 +409,7 @@ describe('the choice between Birds', () => {
 
   test('a new Bird is polled at once, and then like an average one of its feed [long]', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 1, maxIntervalMs: HOUR });
-    const names = Array.from({ length: 60 }, (_, at) => `${at}`);
-    addBirds(schedule, names);
+    addBirds(schedule, 60);
     const news = (name: string): Polled => ({ ...QUIET, newEntries: name === '0' ? 3 : 0 });
     serve(schedule, { untilMs: 3 * HOUR, perSecond: 1 }, news);
     schedule.add({ name: 'new', feed: 'flight', newsMs: 5 * MINUTE }, 3 * HOUR);
@@ -435,8 +429,7 @@ describe('a long backlog of a regular stream', () => {
       intervalMs: SECOND,
       allowedPerSecond: () => perSecond,
     });
-    const names = Array.from({ length: birds }, (_, at) => `${at}`);
-    addBirds(schedule, names);
+    const names = addBirds(schedule, birds);
     schedule.add({ name: 'notifications', intervalMs: SECOND, share: 0.25 }, 0);
     let left = 2_000;
     const lastMs = new Map<string, number>();
@@ -481,8 +474,7 @@ describe('a long backlog of a regular stream', () => {
 describe('the longest interval', () => {
   test('is kept for streams without any entries, beside busy ones [long]', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 2 });
-    const names = Array.from({ length: 500 }, (_, at) => `${at}`);
-    addBirds(schedule, names);
+    const names = addBirds(schedule, 500);
     const polls = serve(schedule, { untilMs: 3 * HOUR, perSecond: 2 }, (name) => ({
       ...QUIET,
       newEntries: Number(name) < 50 ? 4 : 0,
@@ -497,13 +489,9 @@ describe('the longest interval', () => {
     let perSecond = 50;
     const schedule = scheduleOf({ allowedPerSecond: () => perSecond });
     // Removed streams take no part.
-    addBirds(
-      schedule,
-      Array.from({ length: 2_000 }, (_, at) => `gone${at}`),
-    );
+    addBirds(schedule, numbered(2_000, 'gone'));
     for (let at = 0; at < 2_000; at += 1) schedule.remove(`gone${at}`);
-    const names = Array.from({ length: 300 }, (_, at) => `${at}`);
-    addBirds(schedule, names);
+    const names = addBirds(schedule, 300);
     const news = (name: string): Polled => ({ ...QUIET, newEntries: Number(name) < 150 ? 50 : 0 });
     const before = serve(schedule, { untilMs: 10 * MINUTE, perSecond }, news);
     perSecond = 1.1;
@@ -533,8 +521,7 @@ describe('the longest interval', () => {
           maxIntervalMs,
           allowedPerSecond: () => perSecond,
         });
-        const names = Array.from({ length: streams }, (_, at) => `${at}`);
-        addBirds(schedule, names);
+        const names = addBirds(schedule, streams);
         const turnMs = SECOND / perSecond;
         const polls = serve(schedule, { untilMs: 6 * (maxIntervalMs + turnMs), perSecond }, (name) => ({
           ...QUIET,
@@ -558,8 +545,7 @@ describe('the longest interval', () => {
 
   test('if the rate cannot keep it, the schedule says so with the rate that could [long]', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 1 });
-    const names = Array.from({ length: 600 }, (_, at) => `${at}`);
-    addBirds(schedule, names);
+    const names = addBirds(schedule, 600);
     schedule.add({ name: 'notifications', intervalMs: 30 * SECOND, share: 0.25 }, 0);
     expect(schedule.lag(0)).toBeUndefined();
     serve(schedule, { untilMs: 3 * HOUR, perSecond: 1 });
@@ -576,8 +562,7 @@ describe('the longest interval', () => {
   });
 
   test('is also missed by streams that were never polled, whose polls fail, or whose poll does not end', () => {
-    const schedule = scheduleOf();
-    addBirds(schedule, ['a']);
+    const schedule = withBird();
     const lags = () => [schedule.lag(5 * MINUTE), schedule.lag(6 * MINUTE)];
     const missed = [undefined, { name: 'a', oldestMs: 6 * MINUTE, isBehind: false, streams: 1 }];
     expect(lags()).toEqual(missed);
@@ -591,8 +576,7 @@ describe('the longest interval', () => {
   });
 
   test('is not missed by what is deleted, nor by a regular stream that may lag', () => {
-    const schedule = scheduleOf();
-    addBirds(schedule, ['a']);
+    const schedule = withBird();
     schedule.add({ name: 'audit', intervalMs: MINUTE, share: 0.1, mayLag: true }, 0);
     schedule.add({ name: 'inventory', intervalMs: 8 * MINUTE, share: 0.1 }, 0);
     for (const atMs of [0, 4 * MINUTE, 8 * MINUTE, 12 * MINUTE]) {
@@ -609,8 +593,7 @@ describe('the longest interval', () => {
 
   test('where it cannot be kept, a part of the rate still goes to where entries are expected [long]', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 1 });
-    const names = Array.from({ length: 600 }, (_, at) => `${at}`);
-    addBirds(schedule, names);
+    addBirds(schedule, 600);
     const polls = serve(schedule, { untilMs: 8 * HOUR, perSecond: 1 }, (name) => ({
       ...QUIET,
       newEntries: name === '3' ? 30 : 0,
