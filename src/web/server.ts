@@ -2,11 +2,12 @@
 import { once } from 'node:events';
 import { createServer as createHttpServer, type Server } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import type { Server as TlsServer } from 'node:tls';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import type { ServerTls } from '../http/http-settings.ts';
-import { listenError } from '../http/web-address.ts';
+import { formatHostPort, listenError } from '../http/web-address.ts';
 import type { Happening, Report } from '../report.ts';
 import type { Store } from '../store/store.ts';
 import { createGate, type Gate } from './bounded-work.ts';
@@ -64,16 +65,15 @@ export async function openDoor(
   );
   const unreadBytes = countUnread(server);
   boundConnections(server, openFiles, (limit) => report({ what: 'limit_reached', limit }));
-  server.listen(config.port, config.host);
+  // Without a host, Node listens on `::`, which takes IPv4 as well, or on 0.0.0.0 if the machine has no IPv6.
+  server.listen(config.port, config.host || undefined);
   try {
     await once(server, 'listening');
   } catch (error) {
     throw listenError(config, error);
   }
-  const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : config.port;
-  const host = config.host.includes(':') ? `[${config.host}]` : config.host;
-  const url = `${config.tls ? 'https' : 'http'}://${host}:${port}`;
+  const { address, port } = server.address() as AddressInfo;
+  const url = `${config.tls ? 'https' : 'http'}://${formatHostPort({ host: config.host || address, port })}`;
 
   async function close(): Promise<void> {
     isClosing = true;

@@ -65,7 +65,7 @@ describe('values', () => {
 
   test.each([
     ['0.0.0.0:80', { host: '0.0.0.0', port: 80, externalUrl: 'http://localhost:80' }],
-    [':9465', { host: '0.0.0.0', port: 9465, externalUrl: 'http://localhost:9465' }],
+    [':9465', { host: '', port: 9465, externalUrl: 'http://localhost:9465' }],
     ['[::1]:9465', { host: '::1', port: 9465, externalUrl: 'http://[::1]:9465' }],
     ['[::]:9465', { host: '::', port: 9465, externalUrl: 'http://localhost:9465' }],
     ['watch.internal:0', { host: 'watch.internal', port: 0, externalUrl: 'http://watch.internal:0' }],

@@ -119,7 +119,7 @@ describe('compose.yaml', () => {
     const { config, secrets } = load(`compose/${file}`, (path) =>
       mounted.some((one) => path === `/run/secrets/${one}`),
     );
-    expect([config.web.host, config.web.port]).toEqual(['0.0.0.0', IMAGE.port]);
+    expect([config.web.host, config.web.port]).toEqual(['', IMAGE.port]);
     expect(new Set(secrets).size).toBe(mounted.length);
     const [region] = config.regions;
     const simulator = new URL(region!.baseUrl);

@@ -70,7 +70,7 @@ async function openStack() {
       .replace('@postgres/', `@127.0.0.1:${ports.postgres}/`)
       .replace('/run/secrets/', `${folder}/`)
       .replace(/dns_sd_configs: .*/, `static_configs: [{ targets: [${scraped}] }]`)
-      .replace('0.0.0.0:9465', `127.0.0.1:${ports[self]}`);
+      .replace('":9465"', `"127.0.0.1:${ports[self]}"`);
     const path = join(folder, `${started.length}-${file}`);
     writeFileSync(path, text);
     return path;

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Agent, get } from 'node:http';
 import { connect } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
@@ -493,6 +494,21 @@ describe('a write', () => {
 });
 
 describe('listening', () => {
+  test('without a host is on the addresses of IPv4, and on those of IPv6 if the machine has any', async () => {
+    const hasIpv6 = Object.values(networkInterfaces()).some((all) =>
+      all?.some((one) => one.address === '::1'),
+    );
+    const { web, reported } = await serve({ config: { ...CONFIG, host: '' } });
+    const { hostname, port } = new URL(web.url);
+    expect(['[::]', '0.0.0.0']).toContain(hostname);
+    const headers = { 'content-type': 'application/json' };
+    for (const host of hasIpv6 ? ['127.0.0.1', '[::1]'] : ['127.0.0.1']) {
+      const silence = { method: 'POST', headers, body: '{}' };
+      expect((await fetch(`http://${host}:${port}/api/v2/silences`, silence)).status).toBe(400);
+      expect(reported.at(-1)).toMatchObject({ what: 'write', from: host.replace(/[[\]]/g, '') });
+    }
+  });
+
   test('a port in use is one clear sentence that names the address', async () => {
     const { web } = await serve();
     const port = Number(new URL(web.url).port);

@@ -216,11 +216,9 @@ function proxyOf({ header, trusted, scopes: given }: z.output<typeof proxyShape>
   for (const text of trusted) addRange(list, parseRange(text)!);
   return {
     header: header.toLowerCase(),
-    // A dual-stack socket reports IPv4 addresses in IPv6 form.
     isTrusted(address) {
-      const bare = address.replace(/^::ffff:(?=\d+\.)/i, '');
-      const family = isIP(bare);
-      return family !== 0 && list.check(bare, family === 4 ? 'ipv4' : 'ipv6');
+      const family = isIP(address);
+      return family !== 0 && list.check(address, family === 4 ? 'ipv4' : 'ipv6');
     },
     scopes: new Set(given),
   };

@@ -25,7 +25,7 @@ export const webShape = z.strictObject({
     .refine((text) => parseHostPort(text), { error: NOT_AN_ADDRESS })
     .prefault(formatHostPort(DEFAULT_LISTEN))
     .describe(
-      'Address that serves the page, the API and `/metrics`, as `host:port`. `:port` listens on all addresses.',
+      'Address that serves the page, the API and `/metrics`, as `host:port`. `:port` listens on all addresses, of IPv6 and of IPv4.',
     ),
   external_url: checked(mistakeInBaseUrl)
     .optional()
@@ -65,6 +65,7 @@ export interface PublicStatusConfig {
 }
 
 export interface WebConfig {
+  /** Empty for all addresses; an IPv6 address has no brackets. */
   readonly host: string;
   readonly port: number;
   /** Without a trailing slash; links in messages begin with it. */
@@ -80,9 +81,6 @@ export interface WebConfig {
   readonly enableLifecycle: boolean;
 }
 
-/** The address that `:9465` listens on, as for Prometheus' own programs. */
-const EVERY_ADDRESS = '0.0.0.0';
-
 export function readWeb(check: Check): WebConfig | undefined {
   const bearerToken = check.secret(['web', 'auth'], 'bearer_token', { mistake: mistakeInToken });
   const access = readAccess(check, bearerToken);
@@ -93,8 +91,7 @@ export function readWeb(check: Check): WebConfig | undefined {
   const listen = web && parseHostPort(web.listen);
   if (!listen) return undefined;
   return {
-    host: listen.host || EVERY_ADDRESS,
-    port: listen.port,
+    ...listen,
     externalUrl: withoutTrailingSlash(
       web.external_url ?? `${tls ? 'https' : 'http'}://${formatHostPort(reachable(listen))}`,
     ),
@@ -120,7 +117,6 @@ export function isOpenToAll({ host, bearerToken, access }: WebConfig): boolean {
 }
 
 /** Replaces an address that means all interfaces, since no link can lead to it. */
-export function reachable(listen: HostPort): HostPort {
-  const isEvery = listen.host === '' || listen.host === EVERY_ADDRESS || listen.host === '::';
-  return { host: isEvery ? 'localhost' : listen.host, port: listen.port };
+export function reachable({ host, port }: HostPort): HostPort {
+  return { host: ['', '0.0.0.0', '::'].includes(host) ? 'localhost' : host, port };
 }

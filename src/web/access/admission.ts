@@ -165,5 +165,6 @@ function queryOf(c: Context): string {
 
 function addressOf(c: Context): string {
   const { incoming } = (c.env ?? {}) as Partial<HttpBindings>;
-  return incoming?.socket.remoteAddress ?? '';
+  // A socket that listens on IPv6 as well writes an address of IPv4 in the form of IPv6.
+  return (incoming?.socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/i, '');
 }
