@@ -196,9 +196,8 @@ export function createAlerting(options: AlertingOptions) {
   async function reroute(): Promise<void> {
     let after: Alert | undefined;
     await steps.run('rerouteFiring', async (tx) => {
-      const rerouted = await rerouteFiring(tx, config.route, after, clock.nowUs());
-      after = rerouted.last;
-      return rerouted;
+      const { last, ...rerouted } = await rerouteFiring(tx, config.route, after, clock.nowUs());
+      return { ...rerouted, remember: () => (after = last) };
     });
   }
 
@@ -228,13 +227,12 @@ export function createAlerting(options: AlertingOptions) {
       await steps.run('forwardEvents', (tx) => forwardEvents(tx, config.receivers, clock.nowUs()));
   }
 
-  /** Applies each health answer once. If its transaction fails, the next answer repeats the facts seconds later. */
+  /** Applies each health answer once. */
   async function watchHealth(tx: Transaction): Promise<Step> {
     const facts = watchFacts();
     if (facts === heard) return NOTHING;
-    heard = facts;
     const { happenings } = await applyFacts(tx, facts, config.rules, clock.nowUs());
-    return { done: 0, queued: 0, happenings };
+    return { done: 0, queued: 0, happenings, remember: () => (heard = facts) };
   }
 
   /**

@@ -47,7 +47,7 @@ export function createRegionJudging(options: RegionJudgingOptions) {
   const judgedBefore = new Map<string, Judged>();
   let nextMs = asking.length === 0 ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
 
-  async function judgeRegion(tx: Transaction, region: string, read: InventoryRead): Promise<RuledFact[]> {
+  async function judgeRegion(tx: Transaction, region: string, read: InventoryRead) {
     const alerts = (await tx.alerts.ofScopes(await tx.alerts.scopes(region))).filter(isTrue);
     const judged = await regionToJudge(tx, region, read, alerts, judgedBefore.get(region), options);
     const facts: RuledFact[] = [];
@@ -59,23 +59,25 @@ export function createRegionJudging(options: RegionJudgingOptions) {
         if (!topic || rulesFor(kind, topic.labels, [rule]).length > 0) facts.push({ ...fact, rule: rule.id });
       }
     }
-    judgedBefore.set(region, {
-      readAtUs: read.atUs,
-      members: new Map(judged.nests.map(({ place, members }) => [place.nestId, members])),
-    });
-    return facts;
+    const members = new Map(judged.nests.map((nest) => [nest.place.nestId, nest.members]));
+    return { facts, judged: { readAtUs: read.atUs, members } };
   }
 
   async function judge(tx: Transaction): Promise<Step> {
     nextMs = clock.monotonicMs() + LOOK_MS;
     const happenings: Happening[] = [];
+    const judgedNow = new Map<string, Judged>();
     for (const [region, read] of inventoryReads()) {
       if (judgedBefore.get(region)?.readAtUs === read.atUs) continue;
-      const facts = await judgeRegion(tx, region, read);
+      const { facts, judged } = await judgeRegion(tx, region, read);
+      judgedNow.set(region, judged);
       happenings.push(...(await applyFacts(tx, facts, rules, clock.nowUs())).happenings);
       await tx.pause();
     }
-    return { done: 0, queued: 0, happenings };
+    const remember = () => {
+      for (const [region, judged] of judgedNow) judgedBefore.set(region, judged);
+    };
+    return { done: 0, queued: 0, happenings, remember };
   }
 
   return {

@@ -115,7 +115,6 @@ export function createOverdue(options: OverdueOptions) {
     if (nowMs < nextLookMs) return NOTHING;
     const nowUs = clock.nowUs();
     if (isFirst) await tx.overdue.forget();
-    isFirst = false;
     const flightsDue = await tx.overdue.flights(nowUs - leastMs * 1000, nowUs, BATCH);
     const birdsDue = await tx.overdue.birds(nowUs, BATCH);
     const flights = await judgeEach(tx, 'flight', flightsDue, nowUs);
@@ -129,15 +128,20 @@ export function createOverdue(options: OverdueOptions) {
     await tx.overdue.judgeBirds(birds.judged.map(({ subject, ...rest }) => ({ ...subject.place, ...rest })));
     const facts = [...flights.facts, ...birds.facts];
     const done = flightsDue.length + birdsDue.length;
+    let nextMs = nowMs;
     if (done === 0) {
       // With nothing to judge at all, the first inventory is awaited, ever more patiently.
       const awaitedUs = nowUs + Math.max(nowUs - beganUs, UNREAD_US.least);
       const nextUs = (await tx.overdue.nextUs(leastMs)) ?? awaitedUs;
-      nextLookMs = nowMs + Math.min(Math.max((nextUs - nowUs) / 1000, LEAST_MS), lookMs);
+      nextMs = nowMs + Math.min(Math.max((nextUs - nowUs) / 1000, LEAST_MS), lookMs);
       for (const fact of await goneFlights(tx, nowUs)) facts.push(fact);
     }
     const { happenings } = await applyFacts(tx, facts, rules, nowUs);
-    return { done, queued: 0, happenings: [...happenings, ...birds.happenings] };
+    const remember = () => {
+      isFirst = false;
+      nextLookMs = nextMs;
+    };
+    return { done, queued: 0, happenings: [...happenings, ...birds.happenings], remember };
   }
 
   return {

@@ -14,6 +14,8 @@ export interface Step {
   /** Deliveries that it queued. */
   readonly queued: number;
   readonly happenings: readonly Happening[];
+  /** Keeps in memory what the step found out. Called only once the transaction is committed, as the store may repeat it. */
+  readonly remember?: () => void;
 }
 
 export const NOTHING: Step = { done: 0, isAll: true, queued: 0, happenings: [] };
@@ -146,6 +148,7 @@ export class StepRunner {
     const { store, report, queued } = this.#options;
     for (;;) {
       const done = await store.transaction(step);
+      done.remember?.();
       for (const happening of done.happenings) report(happening);
       if (done.queued > 0) await queued();
       if (done.done === 0 || done.isAll) return;

@@ -5,7 +5,7 @@ import type { Happening } from '../../src/report.ts';
 import { applyFacts } from '../../src/store/change-alerts.ts';
 import type { FlightRecord } from '../../src/store/event-store.ts';
 import { birdLog, flight, rule } from '../domain/world.ts';
-import { openMemory, type TestStore } from '../store/test-store.ts';
+import { openMemory, runTwice, type TestStore } from '../store/test-store.ts';
 import { createVirtualClock, TEST_START_US, type VirtualClock } from '../virtual-clock.ts';
 
 /** 12:00 UTC on 2 July 2026, a Thursday, is the start; the deadline is at 12:30. */
@@ -18,7 +18,7 @@ let store: TestStore;
 let readUs: number;
 beforeEach(async () => {
   clock = createVirtualClock();
-  store = await openMemory(clock);
+  store = runTwice(await openMemory(clock));
   readUs = 0;
   await store.inventory.regionSince('eu', at(-20));
 });
@@ -79,7 +79,8 @@ function begin(given: OverdueRule | readonly OverdueRule[] = NOON_THIRTY) {
       const untilMs = clock.monotonicMs() + minutes * MINUTE_MS;
       for (;;) {
         if (isRead) readUs = clock.nowUs();
-        const { done, happenings } = await store.transaction((tx) => overdue.judge(tx));
+        const { done, happenings, remember } = await store.transaction((tx) => overdue.judge(tx));
+        remember?.();
         outcomes.push(
           ...happenings.flatMap((one: Happening) => (one.what === 'deadline' ? [one.outcome] : [])),
         );

@@ -33,7 +33,7 @@ import type { Store, Transaction } from '../../src/store/store.ts';
 import { formatInstant } from '../../src/time/instant.ts';
 import { webhook } from '../channels/sample-notifications.ts';
 import { changed } from '../store/changed-transaction.ts';
-import { openMemory, type TestStore } from '../store/test-store.ts';
+import { openMemory, runTwice, type TestStore } from '../store/test-store.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
 
 export const MINUTE_MS = 60_000;
@@ -57,6 +57,8 @@ export interface DeskOptions {
   readonly inhibitRules?: readonly InhibitRule[];
   /** How a receiver's hook answers at a minute of the story; 200 by default. */
   readonly answer?: (receiver: string, minute: number, tries: number) => Answer;
+  /** Every transaction of alerting and delivery conflicts with another, and is repeated. */
+  readonly isContended?: boolean;
   /** Ends the process after this many committed transactions, and starts the next life. */
   readonly dieAfter?: number;
 }
@@ -160,6 +162,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
   const startUs = clock.nowUs();
   const minute = () => (clock.nowUs() - startUs) / 60_000_000;
   const inner = await openMemory(clock);
+  const contended = options.isContended ? runTwice(inner) : inner;
   const received: Received[] = [];
   const mails: Mail[] = [];
   const pages: Page[] = [];
@@ -181,31 +184,25 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
   // These stories are about groups and messages of many alerts, each of its own Bird.
   const own = options.rules ?? [];
   const rules = [...own, ...DEFAULT_RULES.filter(({ kind }) => kind !== sharedCause.name)];
-  let queued = 0;
   let committed = 0;
   let entries = 0;
 
   /** Counts what is queued, and compares it with the states at the end of each transaction. */
   async function counted<T>(tx: Transaction, work: (tx: Transaction) => Promise<T>): Promise<T> {
-    const before = queued;
-    try {
-      const result = await work(
-        changed(tx, {
-          outbox: {
-            enqueue(notification, deliveries, covers) {
-              queued += deliveries.length;
-              return tx.outbox.enqueue(notification, deliveries, covers);
-            },
+    const sum = async () => (await tx.outbox.count()).reduce((total, { count }) => total + count, 0);
+    let queued = await sum();
+    const result = await work(
+      changed(tx, {
+        outbox: {
+          enqueue(notification, deliveries, covers) {
+            queued += deliveries.length;
+            return tx.outbox.enqueue(notification, deliveries, covers);
           },
-        }),
-      );
-      const sum = (await tx.outbox.count()).reduce((total, { count }) => total + count, 0);
-      expect(sum).toBe(queued);
-      return result;
-    } catch (error) {
-      queued = before;
-      throw error;
-    }
+        },
+      }),
+    );
+    expect(await sum()).toBe(queued);
+    return result;
   }
 
   interface Life {
@@ -221,7 +218,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
       space: inner.space,
       async transaction(work) {
         if (life.dead) throw new NestwatchError('cancelled', 'this process is dead');
-        const result = await inner.transaction((tx) => counted(tx, work));
+        const result = await contended.transaction((tx) => counted(tx, work));
         committed += 1;
         if (committed === options.dieAfter) {
           life.dead = true;

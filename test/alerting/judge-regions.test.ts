@@ -5,14 +5,14 @@ import type { Rule } from '../../src/domain/alert/rule.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import type { InventoryRead } from '../../src/region-progress.ts';
 import { rule } from '../domain/world.ts';
-import { openMemory, type TestStore } from '../store/test-store.ts';
+import { openMemory, runTwice, type TestStore } from '../store/test-store.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 
 const clock = createVirtualClock();
 let store: TestStore;
 let reads: Map<string, InventoryRead>;
 beforeEach(async () => {
-  store = await openMemory(clock);
+  store = runTwice(await openMemory(clock));
   reads = new Map([['eu', { atUs: 1, unread: [] }]]);
   await store.transaction(async (tx) => {
     await tx.inventory.putNests([
@@ -42,7 +42,7 @@ function judging(...rules: Rule[]) {
   return {
     nextMs: judged.nextMs,
     async look() {
-      await store.transaction(judged.judge);
+      (await store.transaction(judged.judge)).remember?.();
       const firing = await store.alerts.list({ state: 'firing', limit: 10 });
       return firing.map(({ labels }) => labels.bird).toSorted();
     },

@@ -120,7 +120,8 @@ async function alertsIn(birds: readonly string[], flown: readonly Flown[], rules
     await commit({ region: 'eu', flights: landed.map(recordOf), facts: landedFacts });
     const beganMs = performance.now();
     for (;;) {
-      const { done, happenings } = await store.transaction((tx) => overdue.judge(tx));
+      const { done, happenings, remember } = await store.transaction((tx) => overdue.judge(tx));
+      remember?.();
       note(happenings);
       if (done === 0) break;
     }

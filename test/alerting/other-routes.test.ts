@@ -21,6 +21,7 @@ async function openWith(settings: Partial<Receiver>, ...children: Node[]): Promi
   desk = await openDesk({
     receivers: [hook('ops', settings), hook('other'), hook('boss'), hook('board')],
     route: routes(...children),
+    isContended: true,
   });
   await desk.pass(1);
   return desk;

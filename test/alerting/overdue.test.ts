@@ -8,7 +8,7 @@ import type { TimeInterval } from '../../src/domain/muting/muting.ts';
 import type { FlightRecord } from '../../src/store/event-store.ts';
 import type { BirdRecord } from '../../src/store/sql/watched/nests-and-birds.ts';
 import { rule } from '../domain/world.ts';
-import { openMemory, type TestStore } from '../store/test-store.ts';
+import { openMemory, runTwice, type TestStore } from '../store/test-store.ts';
 import { createVirtualClock, TEST_START_US, type VirtualClock } from '../virtual-clock.ts';
 
 const MINUTE_MS = 60_000;
@@ -22,7 +22,7 @@ let read: boolean;
 let looks: number;
 beforeEach(async () => {
   clock = createVirtualClock();
-  store = await openMemory(clock);
+  store = runTwice(await openMemory(clock));
   read = true;
   looks = 0;
 });
@@ -44,7 +44,8 @@ function begin(...rules: readonly Rule[]): Judge {
 async function look(step: Judge): Promise<number> {
   let judged = 0;
   for (;;) {
-    const { done } = await store.transaction((tx) => step(tx));
+    const { done, remember } = await store.transaction((tx) => step(tx));
+    remember?.();
     looks += 1;
     judged += done;
     if (done === 0) return judged;

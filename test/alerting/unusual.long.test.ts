@@ -112,7 +112,8 @@ async function thursdays(...counts: readonly number[]): Promise<void> {
 /** Lets time pass, looking as often as the step wants to. */
 async function passUntil(untilUs: number): Promise<void> {
   for (;;) {
-    const { done } = await store.transaction((tx) => overdue.judge(tx));
+    const { done, remember } = await store.transaction((tx) => overdue.judge(tx));
+    remember?.();
     if (done > 0) continue;
     const waitMs = Math.min(overdue.nextMs() - clock.monotonicMs(), (untilUs - clock.nowUs()) / 1000);
     if (waitMs <= 0) return;

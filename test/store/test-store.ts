@@ -42,3 +42,20 @@ export async function openMemory(clock = createVirtualClock()): Promise<TestStor
   onTestFinished(() => store.close());
   return testStore(store);
 }
+
+const AGAIN = Symbol('again');
+
+/** The same store if each transaction conflicts with another's: its work runs again, and nothing of the first run remains. */
+export function runTwice(store: Store): TestStore {
+  const transaction: Store['transaction'] = async (work) => {
+    const first = store.transaction(async (tx) => {
+      await work(tx);
+      throw AGAIN;
+    });
+    await first.catch((error: unknown) => {
+      if (error !== AGAIN) throw error;
+    });
+    return store.transaction(work);
+  };
+  return testStore({ ...store, transaction });
+}
