@@ -76,6 +76,16 @@ describe('birds', () => {
     expect(several.stderr).toContain('several Birds fit');
     expect(several.stderr).toContain('Post news');
   });
+
+  test('a name that is part of more names than are read at once', async () => {
+    const { run, store } = await daemon();
+    const bird = { region: 'eu', nestId: '682', present: true, status: 'active', statusSinceUs: NOW_US };
+    const named = (name: string) => ({ ...bird, birdId: `of ${name}`, name, triggerType: 'manual' });
+    const birds = [...Array.from({ length: 120 }, (_, n) => named(`part ${n}`)), named('art')];
+    await store.transaction((tx) => tx.inventory.putBirds(birds));
+    expect((await run('birds', 'show', 'ar')).stderr).toContain('several Birds fit');
+    expect((await run('birds', 'show', 'art')).stdout).toContain('art in eu / Marketing:');
+  });
 });
 
 test('nests lists the worst first', async () => {

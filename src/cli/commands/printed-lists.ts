@@ -13,6 +13,8 @@ import { type Columns, type Layout, layoutOf, shown, table } from '../terminal-t
 
 export interface ListOptions extends PrintOptions {
   readonly limit?: string | undefined;
+  /** Reads the list to its end; `limit` is then how many are asked for at once. */
+  readonly isWhole?: boolean;
 }
 
 /** What is printed of some things of one sort. */
@@ -168,7 +170,7 @@ export async function readList<Item>(
   for (;;) {
     const page = await daemonJson<Page<Item>>(edge, options, { path: `/api/v1/${name}?${query}` }, name);
     items.push(...page[name]!);
-    const missing = Number(limit) - items.length;
+    const missing = options.isWhole ? Number(limit) : Number(limit) - items.length;
     if (page.next === undefined || missing <= 0) return { ...page, [name]: items };
     query.set('limit', String(missing));
     query.set('cursor', page.next);

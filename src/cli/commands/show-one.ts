@@ -89,6 +89,8 @@ function alertLines(data: ShownAlert): string[] {
   ];
 }
 
+/** The most Birds shown of those that a name fits. */
+const SHOWN_BIRDS = 100;
 const SHOWN_FLIGHTS = 10;
 const SHOWN_LOG = 5;
 
@@ -101,13 +103,14 @@ export async function findBird(
   filters: readonly string[],
   options: PrintOptions,
 ): Promise<Bird> {
-  const { birds: items = [] } = await readList<Bird>(edge, 'birds', [`bird=${bird}`, ...filters], options);
+  const whole = { ...options, isWhole: true };
+  const { birds: items = [] } = await readList<Bird>(edge, 'birds', [`bird=${bird}`, ...filters], whole);
   const exact = items.filter((one) => one.bird_id === bird || one.bird === bird);
   const meant = exact.length > 0 ? exact : items;
   const [found, another] = meant;
   if (!found) throw new NestwatchError('usage', `no Bird ${shown(bird)} is known`);
   if (another) {
-    edge.stderr.write(listText(LISTS.birds, meant, layoutOf(edge, {})));
+    edge.stderr.write(listText(LISTS.birds, meant.slice(0, SHOWN_BIRDS), layoutOf(edge, {})));
     throw new NestwatchError(
       'usage',
       'several Birds fit: give an id, and region= or nest= where it is of several',
