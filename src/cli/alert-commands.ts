@@ -147,7 +147,7 @@ export const ALERT_COMMANDS: readonly CommandRow[] = [
     of: 'daemon',
     takes: [['<id...>']],
     examples: ['silence expire 6b1f0c5e-7d0a-4f5e-9a53-2f1c7f3f2a10'],
-    load: async () => (await import('./commands/silence-command.ts')).silenceExpire,
+    load: async () => (await import('./upkeep/silence-exchange.ts')).silenceExpire,
   },
   {
     words: 'silence export',

@@ -232,6 +232,9 @@ describe('silence', () => {
     }
     const { exit, stdout } = await run('silence', 'expire', ...ids, '--json');
     expect([exit, JSON.parse(stdout)]).toEqual([0, { expired: ids }]);
+    const third = (await run('silence', 'add', 'bird=Z', '-c', 'why')).stdout.trim();
+    const why = `x: silence not found; those before it were ended: ${third}\n`;
+    expect(await run('silence', 'expire', third, 'x')).toEqual(refused(containing(why)));
   });
 
   test('add prints the id; list and expire take it', async () => {
@@ -369,7 +372,7 @@ describe('silence', () => {
     [['add', 'a=b', '-c', 'x', '--window', '2h'], '--timezone and --window belong to --cron'],
     [['add', 'a=b', '-c', 'x', '--cron', 'x', '--window', '2h'], 'the cron expression must have five fields'],
     [['add', 'a=~".*"', '-c', 'x'], 'at least one matcher must not match the empty string'],
-    [['expire', 'no-such-id'], 'silence not found'],
+    [['expire', 'no-such-id'], 'no-such-id: silence not found; none was ended'],
   ])('%j is wrong usage', async (args, message) => {
     const { run, silences } = await daemon();
     expect(await run('silence', ...args)).toEqual(refused(containing(message)));

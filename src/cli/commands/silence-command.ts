@@ -144,19 +144,6 @@ export async function silenceList(
   return { json: list, text };
 }
 
-/** Expires silences now. If one fails, those before it stay expired. */
-export async function silenceExpire(
-  edge: Edge,
-  ids: readonly string[],
-  options: PrintOptions,
-): Promise<Answer> {
-  for (const id of ids) {
-    const path = `/api/v2/silence/${encodeURIComponent(id)}`;
-    await daemonJson(edge, options, { method: 'DELETE', path });
-  }
-  return { json: { expired: ids }, text: '' };
-}
-
 const SILENCES: PrintedList<DaemonSilence> = {
   columns: {
     ID: ({ id }) => shown(id),

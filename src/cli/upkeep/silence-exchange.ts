@@ -1,4 +1,4 @@
-/** Changes existing silences, or carries them from one Alertmanager or nestwatch to another as JSON. */
+/** Changes and ends existing silences, or carries them from one Alertmanager or nestwatch to another as JSON. */
 import { text as textOf } from 'node:stream/consumers';
 import * as z from 'zod';
 import { DaemonError, NestwatchError } from '../../errors.ts';
@@ -65,6 +65,19 @@ async function updateOne(edge: Edge, id: string, options: UpdateOptions): Promis
   const startsAt = start === undefined ? data.startsAt : formatInstant(instantOf('--start', start));
   const endsAt = endOf(startsAt, data, options);
   return post(edge, options, { ...data, startsAt, endsAt, comment: comment ?? data.comment });
+}
+
+/** Expires silences now. */
+export async function silenceExpire(
+  edge: Edge,
+  ids: readonly string[],
+  options: PrintOptions,
+): Promise<Answer> {
+  const expired = await oneByOne(ids, 'ended', shown, async (id) => {
+    await daemonJson(edge, options, { method: 'DELETE', path: `/api/v2/silence/${encodeURIComponent(id)}` });
+    return id;
+  });
+  return { json: { expired }, text: '' };
 }
 
 /** Does it to each of the silences. If one fails, the error says which, and for which of those before it was done. */
