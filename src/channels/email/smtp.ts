@@ -38,21 +38,23 @@ export function createPools(lookUp: LookUp | undefined, clock: Clock): Pools {
   const closing = new AbortController();
   const offers = new Map<string, { readonly askedMs: number; readonly answer: Promise<boolean> }>();
 
+  /** The one used last is the last. */
   const pools = new Map<string, Pool>();
 
   function poolOf(integration: EmailIntegration, isSlow: boolean): Pool {
     const dkim = dkimOf(integration);
     const key = JSON.stringify([smtpOptions(integration), dkim, isSlow]);
-    let pool = pools.get(key);
-    if (!pool) {
-      pool = openPool(integration, dkim, lookUp);
-      pools.set(key, pool);
-      dropOldPool();
-    }
+    const pool = pools.get(key) ?? openPool(integration, dkim, lookUp);
+    pools.delete(key);
+    pools.set(key, pool);
+    dropOldPool();
     return pool;
   }
 
-  /** When a login changes, its old pool is no longer used. What that has under way is finished. */
+  /**
+   * Drops the pool that was not used for longest. When a login changes, its old pool is no longer used. What that has
+   * under way is finished.
+   */
   function dropOldPool(): void {
     const [oldest] = pools;
     if (pools.size <= MAX_POOLS || !oldest) return;

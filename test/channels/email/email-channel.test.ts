@@ -9,6 +9,7 @@ import PostalMime, { type Email } from 'postal-mime';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { afterEach, describe, expect, test } from 'vitest';
 import { openMails } from '../../../src/channels/email/email-channel.ts';
+import { createPools } from '../../../src/channels/email/smtp.ts';
 import { createDelivery } from '../../../src/delivery/outbox.ts';
 import type { Notification } from '../../../src/domain/grouping/notification.ts';
 import { secret } from '../../../src/secret.ts';
@@ -227,6 +228,16 @@ describe('a mail through a real server', () => {
       ['XOAUTH2', 'me', 'first'],
       ['XOAUTH2', 'me', 'second'],
     ]);
+  });
+
+  test('the login that is used stays connected, however many others come and go', () => {
+    const pools = createPools(undefined, createVirtualClock());
+    const used = pools.poolOf(email(), false);
+    for (let n = 0; n < 40; n += 1) {
+      pools.poolOf(email({ hello: `host-${n}` }), false);
+      expect(pools.poolOf(email(), false)).toBe(used);
+    }
+    pools.close();
   });
 
   test('is signed with DKIM by the key of the domain [long]', async () => {
