@@ -6,6 +6,7 @@ import type { HttpSettings } from '../http/http-settings.ts';
 import { isLoopback, parseRange } from '../http/web-address.ts';
 import { isSecret, type Secret, secretsIn } from '../secret.ts';
 import type { Config } from './config.ts';
+import { isLocal } from './sections/store-section.ts';
 
 export function findExposures(check: Check, config: Config): void {
   for (const section of ['regions', 'global', 'receivers', 'heartbeat', 'web']) visit(check, [section]);
@@ -88,7 +89,7 @@ interface PostedTo extends Integration {
 
 function findBareStore(check: Check, { store: { postgres } }: Config): void {
   if (!postgres?.password) return;
-  if (postgres.hosts.every(({ host }) => host.startsWith('/') || isLoopback(urlHost(host)))) return;
+  if (postgres.hosts.every(({ host }) => isLocal(host))) return;
   if (postgres.sslmode === 'disable') {
     check.problem(['store', 'url'], 'the password goes there unencrypted: leave out `sslmode=disable`');
   } else if (postgres.sslmode === 'require' && postgres.sslrootcert === undefined) {
@@ -98,8 +99,6 @@ function findBareStore(check: Check, { store: { postgres } }: Config): void {
     );
   }
 }
-
-const urlHost = (host: string) => (host.includes(':') ? `[${host}]` : host);
 
 const GUESSABLE = 'is easy to guess: use at least 16 random characters';
 

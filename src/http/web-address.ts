@@ -31,9 +31,9 @@ export function withoutTrailingSlash(url: string): string {
   return url.replace(/\/+$/, '');
 }
 
-/** Whether requests to this host of a URL never leave the machine. */
-export function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d+){3}$/.test(hostname);
+/** Whether requests to this host never leave the machine. An IPv6 address may have brackets, as in a URL. */
+export function isLoopback(host: string): boolean {
+  return /^(?:localhost|::1|\[::1\]|127(?:\.\d+){3})$/.test(host);
 }
 
 export const NOT_ESCAPED = 'has a `%` that begins no escape: write `%25` for it';

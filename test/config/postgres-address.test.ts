@@ -22,6 +22,8 @@ test.each<[string, object]>([
     'postgresql://u@127.0.0.1,localhost/x?sslrootcert=/ca.pem',
     { sslmode: 'disable', sslrootcert: '/ca.pem', shown: 'postgres://u@127.0.0.1:5432,localhost:5432/x' },
   ],
+  ['postgres://u@127.example.com/x', { sslmode: 'verify-full' }],
+  ['postgres://u@[::1]/x', { sslmode: 'disable' }],
   ['postgres://u@a,b/x?sslmode=disable', { sslmode: 'disable' }],
   ['postgres://u@/x?host=/run/postgresql', { hosts: [{ host: '/run/postgresql', ...AT_5432 }] }],
   [

@@ -75,7 +75,7 @@ function refusing(option: string) {
 
 function controlPlace(text: string): HostPort {
   const place = parseHostPort(text);
-  if (place && isLoopback(place.host.includes(':') ? `[${place.host}]` : place.host)) return place;
+  if (place && isLoopback(place.host)) return place;
   throw new NestwatchError(
     'usage',
     `--control ${text}: must be an address of this machine alone, such as 127.0.0.1:4011: whoever reaches it changes the simulated service`,

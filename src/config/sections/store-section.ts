@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
 import { duration, twins, words } from '../../document/value-shape.ts';
-import { isEscaped, NOT_ESCAPED } from '../../http/web-address.ts';
+import { isEscaped, isLoopback, NOT_ESCAPED } from '../../http/web-address.ts';
 import type { Secret } from '../../secret.ts';
 import type { PollConfig } from './poll-section.ts';
 
@@ -198,6 +198,7 @@ function withHost(text: string): string {
   return text.replace(/^(postgres(?:ql)?:\/\/[^/@]*@)(?=[:/])/, `$1${NO_HOST}`);
 }
 
-function isLocal(host: string): boolean {
-  return host.startsWith('/') || host === 'localhost' || host === '::1' || host.startsWith('127.');
+/** Whether connections to this host never leave the machine. */
+export function isLocal(host: string): boolean {
+  return host.startsWith('/') || isLoopback(host);
 }

@@ -113,7 +113,7 @@ export function isPublicNest({ nests }: PublicStatusConfig, name: string, nestId
 
 /** Whether anybody who can reach the machine can read everything and create silences. */
 export function isOpenToAll({ host, bearerToken, access }: WebConfig): boolean {
-  return !bearerToken && !access && !isLoopback(host.includes(':') ? `[${host}]` : host);
+  return !bearerToken && !access && !isLoopback(host);
 }
 
 /** Replaces an address that means all interfaces, since no link can lead to it. */
