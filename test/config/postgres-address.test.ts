@@ -15,7 +15,7 @@ test.each<[string, object]>([
       user: 'u',
       database: 'x',
       sslmode: 'verify-full',
-      shown: 'postgres://u@db1:5432,db2:5433,::1:5432/x',
+      shown: 'postgres://u@db1:5432,db2:5433,[::1]:5432/x',
     },
   ],
   [

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
 import { duration, twins, words } from '../../document/value-shape.ts';
-import { isEscaped, isLoopback, NOT_ESCAPED } from '../../http/web-address.ts';
+import { formatHostPort, isEscaped, isLoopback, NOT_ESCAPED } from '../../http/web-address.ts';
 import type { Secret } from '../../secret.ts';
 import type { PollConfig } from './poll-section.ts';
 
@@ -144,7 +144,7 @@ export function readPostgresAddress(text: string): PostgresAddress | string {
   const addresses = read as readonly OneAddress[];
   const { host, port, isEncrypted, ...same } = addresses[0]!;
   const hosts = addresses.map((one) => ({ host: one.host, port: one.port }));
-  const named = hosts.map((one) => `${one.host.startsWith('/') ? '' : one.host}:${one.port}`);
+  const named = hosts.map((one) => (one.host.startsWith('/') ? `:${one.port}` : formatHostPort(one)));
   return {
     ...same,
     hosts,

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
 import pg from 'pg';
+import { formatHostPort } from '../../http/web-address.ts';
 import type { Secret } from '../../secret.ts';
 import type { Clock } from '../../time/clock.ts';
 import { VERSION } from '../../version.ts';
@@ -76,7 +77,7 @@ export async function connectTo(
       return client;
     } catch (error) {
       destroy(client);
-      failures.push({ at: `${host.host}:${host.port}`, error });
+      failures.push({ at: formatHostPort(host), error });
     }
   }
   throw failureOfAll(place.shown, failures);
