@@ -81,22 +81,26 @@ export function createPush(clock: Clock, openFiles: number, isShared = false): P
     }
   }
 
+  function sendChange(): void {
+    const waitMs = Math.max(0, lastMs + LEAST_GAP_MS - clock.monotonicMs());
+    cancelChange ??= clock.setTimer(waitMs, () => {
+      cancelChange = undefined;
+      lastMs = clock.monotonicMs();
+      send(CHANGE);
+    });
+  }
+
   function beat(): void {
     cancelHeartbeat = clock.setTimer(isShared ? ELSEWHERE_MS : HEARTBEAT_MS, () => {
-      send(isShared ? CHANGE : HEARTBEAT);
+      if (isShared) sendChange();
+      else send(HEARTBEAT);
       if (followers.size > 0) beat();
     });
   }
 
   return {
     hear({ what }) {
-      if (followers.size === 0 || cancelChange || !NEWS.has(what)) return;
-      const waitMs = Math.max(0, lastMs + LEAST_GAP_MS - clock.monotonicMs());
-      cancelChange = clock.setTimer(waitMs, () => {
-        cancelChange = undefined;
-        lastMs = clock.monotonicMs();
-        send(CHANGE);
-      });
+      if (followers.size > 0 && NEWS.has(what)) sendChange();
     },
     open() {
       if (followers.size >= most) return undefined;

@@ -61,6 +61,24 @@ describe('open pages', () => {
     expect(clock.pending()).toBe(0);
   });
 
+  test('are told once a second at most by both together', async () => {
+    const clock = createVirtualClock();
+    const push = createPush(clock, 1024, true);
+    const page = await follow(push);
+    await clock.advance(4_500);
+    push.hear(NEWS);
+    await clock.advance(1);
+    await page.next();
+    let isThere = false;
+    const second = page.next().then(() => {
+      isThere = true;
+    });
+    await clock.advance(900);
+    expect(isThere).toBe(false);
+    await clock.advance(100);
+    await second;
+  });
+
   test('are disconnected if they read nothing, and leave nothing behind when they go', async () => {
     const clock = createVirtualClock();
     const push = createPush(clock, 1024);
