@@ -131,6 +131,11 @@ describe('mails', () => {
       '7:55: receivers[0].email_configs[0].auth_password: give either a password or `oauth2`, not both',
     ],
     [
+      'auth_username: u, oauth2: { access_token: t, client_id: c, refresh_token_file: /none }',
+      '7:78: receivers[0].email_configs[0].oauth2.client_id: is of no use beside `access_token`: give one or the other',
+      '7:101: receivers[0].email_configs[0].oauth2.refresh_token_file: is of no use beside `access_token`: give one or the other',
+    ],
+    [
       'dkim: { domain: b.c, selector: s, private_key: s3cret }',
       '7:69: receivers[0].email_configs[0].dkim.private_key: must be a private key in PEM',
     ],

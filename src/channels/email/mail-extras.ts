@@ -104,6 +104,10 @@ function readOauth2(check: Check, mail: Path): MailOauth2 | undefined {
   }
   const accessToken = check.secret(path, 'access_token', {});
   if ('access_token' in given || 'access_token_file' in given) {
+    for (const key of Object.keys(mailOauth2Shape.shape)) {
+      if (key.startsWith('access_token') || !(key in given)) continue;
+      check.problem([...path, key], 'is of no use beside `access_token`: give one or the other');
+    }
     return accessToken ? { accessToken } : undefined;
   }
   const clientSecret = check.secret(path, 'client_secret', { isRequired: true });
