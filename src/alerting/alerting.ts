@@ -152,21 +152,25 @@ export function createAlerting(options: AlertingOptions) {
   let mostGroups = FIRST_GROUPS;
   let flushedMs = Number.NEGATIVE_INFINITY;
   let hasBegun = false;
+  /** The steps that run once per configuration, until they have. */
+  const once = new Map<string, (tx: Transaction) => Promise<Step>>();
   /** When all steps last ran. */
   let allStepsMs = Number.NEGATIVE_INFINITY;
 
   /** What there is to do. First come the steps that know more than the store does. */
   async function look(): Promise<AlertingWork> {
+    for (const [name, step] of once) if (await steps.run(name, step)) once.delete(name);
     if (overdue.nextMs() <= clock.monotonicMs()) await steps.run('judgeOverdue', overdue.judge);
     if (regions.nextMs() <= clock.monotonicMs()) await steps.run('judgeRegions', regions.judge);
     // Without objectives once: what fires because of earlier ones is over.
     const everyMs = objectives.length > 0 ? OBJECTIVES_EVERY_MS : Number.POSITIVE_INFINITY;
-    if (clock.monotonicMs() - objectivesMs >= everyMs) {
-      objectivesMs = clock.monotonicMs();
+    const nowMs = clock.monotonicMs();
+    if (nowMs - objectivesMs >= everyMs) {
       const names = config.regions.map(({ name }) => name);
-      await steps.run('judgeObjectives', (tx) =>
+      const isDone = await steps.run('judgeObjectives', (tx) =>
         judgeObjectives(tx, objectives, names, rules, clock.nowUs()),
       );
+      if (isDone) objectivesMs = nowMs;
     }
     if (acting?.isDeciding()) await steps.run('decideActions', (tx) => acting!.decide(tx, clock.nowUs()));
     if (watchFacts() !== heard) await steps.run('watchHealth', watchHealth);
@@ -182,23 +186,26 @@ export function createAlerting(options: AlertingOptions) {
     await store.transaction((tx) => tx.faults.begin(clock.nowUs()));
     if (config.regions.some(({ fly }) => fly))
       acting = (await import('./act-by-rule.ts')).createActing(config);
-    await steps.run('endRemovedRegions', resolveRemovedRegions);
-    await steps.run('endRemovedRules', (tx) => endRemovedRules(tx, rules, clock.nowUs()));
+    once.set('endRemovedRegions', resolveRemovedRegions);
+    once.set('endRemovedRules', (tx) => endRemovedRules(tx, rules, clock.nowUs()));
     const routes = routesAsText(config);
-    if (routes === undefined || routes !== options.routed?.by) await reroute();
-    if (options.routed) options.routed.by = routes;
-    await steps.run('releaseHeldBack', (tx) => releaseHeldBack(tx, config.receivers));
+    if (routes === undefined || routes !== options.routed?.by) once.set('rerouteFiring', reroute(routes));
+    once.set('releaseHeldBack', (tx) => releaseHeldBack(tx, config.receivers));
     // A storm may be under way, and each step would wait for the store behind it.
     allStepsMs = clock.monotonicMs();
     hasBegun = true;
   }
 
-  async function reroute(): Promise<void> {
+  function reroute(routes: string | undefined) {
     let after: Alert | undefined;
-    await steps.run('rerouteFiring', async (tx) => {
+    return async (tx: Transaction): Promise<Step> => {
       const { last, ...rerouted } = await rerouteFiring(tx, config.route, after, clock.nowUs());
-      return { ...rerouted, remember: () => (after = last) };
-    });
+      const remember = () => {
+        after = last;
+        if (rerouted.isAll && options.routed) options.routed.by = routes;
+      };
+      return { ...rerouted, remember };
+    };
   }
 
   const resolveRemovedRegions = (tx: Transaction) =>

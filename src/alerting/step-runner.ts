@@ -129,18 +129,23 @@ export class StepRunner {
     return this.#resting.size > 0;
   }
 
-  /** Runs a step until it finds nothing more to do. Rejects only when the store itself fails. */
-  async run(name: string, step: (tx: Transaction) => Promise<Step>): Promise<void> {
+  /**
+   * Runs a step until it finds nothing more to do, unless it rests. Resolves to whether it did. Rejects only when the
+   * store itself fails.
+   */
+  async run(name: string, step: (tx: Transaction) => Promise<Step>): Promise<boolean> {
     const { clock, report } = this.#options;
-    if ((this.#resting.get(name) ?? 0) > clock.monotonicMs()) return;
+    if ((this.#resting.get(name) ?? 0) > clock.monotonicMs()) return false;
     this.#resting.delete(name);
     try {
       await this.#exhaust(step);
+      return true;
     } catch (error) {
       if (isStoreFailure(error)) throw error;
       report({ what: 'trouble', stage: 'alerting', error });
       this.#resting.set(name, clock.monotonicMs() + RESTS_MS);
       await this.#setAside(name, error);
+      return false;
     }
   }
 

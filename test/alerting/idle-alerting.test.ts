@@ -15,10 +15,14 @@ receivers:
   - { name: ops, webhook_configs: [{ url: "https://hook.example.com/" }] }
   - { name: lake, webhook_configs: [{ url: "https://lake.example.com/", format: cloudevents }] }`;
 
-async function begin() {
+/** While `cap` throws, what is to be done once for the configuration fails. */
+async function begin(cap = (): undefined => undefined) {
   const clock = createVirtualClock();
   const store = await openMemory(clock);
   const config = loadConfig({ file: 'n.yaml', text: CONFIG, environment: {}, readFile: () => '' });
+  const receivers = config.receivers.map((one) =>
+    Object.defineProperty({ ...one }, 'maxNotificationsPerHour', { get: cap }),
+  );
   const happenings: Happening[] = [];
   let transactions = 0;
   const alerting = createAlerting({
@@ -29,7 +33,7 @@ async function begin() {
         return store.transaction(work);
       },
     },
-    config,
+    config: { ...config, receivers },
     clock,
     report: (happening) => void happenings.push(happening),
     lookEveryMs: 30_000,
@@ -59,6 +63,21 @@ test('alerting takes few transactions a minute while nothing happens', async () 
   const before = stage.transactions();
   await stage.clock.advance(10 * 60_000);
   // Two looks a minute; once a minute what is overdue; all steps once in ten minutes.
+  expect((stage.transactions() - before) / 10).toBeLessThanOrEqual(5);
+});
+
+test('what fails at the beginning is done a minute later, and then nothing is left to do', async () => {
+  await stage.end();
+  let tries = 0;
+  stage = await begin(() => {
+    tries += 1;
+    if (tries < 3) throw new TypeError('no cap');
+  });
+  await stage.clock.advance(2 * 60_000);
+  expect(stage.happenings.filter(({ what }) => what === 'trouble')).toHaveLength(2);
+  expect(tries).toBeGreaterThan(2);
+  const before = stage.transactions();
+  await stage.clock.advance(10 * 60_000);
   expect((stage.transactions() - before) / 10).toBeLessThanOrEqual(5);
 });
 
