@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { Config } from '../../src/config/config.ts';
 import { flightFailed } from '../../src/domain/kinds/failures/flight-failed.ts';
 import { createMatcher } from '../../src/domain/matchers/matcher.ts';
@@ -6,26 +6,23 @@ import { createAlertResolver } from '../../src/operator/act-on-alerts.ts';
 import type { World } from '../../src/simulator/world/world.ts';
 import { load } from '../config/load.ts';
 import { rule } from '../domain/world.ts';
-import { openStage, type Stage, type StageOptions } from './stage.ts';
+import { createStage, type Stage, type StageOptions } from './stage.ts';
 
 let stage: Stage;
-afterEach(() => stage.close());
 
-const birds: Record<string, string> = {};
-
-function addBird(world: World): void {
-  const nest = world.addNest({ name: 'Marketing' });
-  birds[world.region] = world.addBird(nest.id, { name: 'Translate blog', triggerType: 'scheduled' }).id;
-}
+const nests = { Marketing: ['Translate blog'] };
 
 async function curtain(options: StageOptions = {}): Promise<Stage> {
-  stage = await openStage({ before: addBird, ...options });
+  stage = await createStage({ nests, ...options });
   await stage.minutesPass(2);
   return stage;
 }
 
 function flightFails(region: string): void {
-  stage.worlds[region]!.startFlight(birds[region]!, { endsAs: 'failed', fliesForMs: 1_000 });
+  stage.worlds[region]!.startFlight(stage.bird('Translate blog', region), {
+    endsAs: 'failed',
+    fliesForMs: 1_000,
+  });
 }
 
 const requestsOf = (region: string) =>
@@ -41,7 +38,7 @@ describe('another configuration', () => {
     await stage.follows((config) => ({ ...config, route: { ...config.route, groupIntervalMs: 120_000 } }));
     await stage.minutesPass(10);
     expect(statuses()).toEqual(['firing eu']);
-    stage.worlds.eu!.startFlight(birds.eu!, { endsAs: 'succeeded', fliesForMs: 1_000 });
+    stage.eu.startFlight(stage.bird('Translate blog'), { endsAs: 'succeeded', fliesForMs: 1_000 });
     await stage.minutesPass(5);
     expect(statuses()).toEqual(['firing eu', 'resolved eu']);
   });
@@ -76,11 +73,7 @@ describe('another configuration', () => {
       load(
         `regions: { eu: { base_url: https://eu/api-rest, token: t, links: { bird: "https://app/${path}/{{ bird_id }}" } } }`,
       ).regions[0]!.links!;
-    const follows = (path: string) =>
-      stage.follows((config) => ({
-        ...config,
-        regions: config.regions.map((region) => ({ ...region, links: links(path) })),
-      }));
+    const follows = (path: string) => stage.regionsFollow({ links: links(path) });
     await curtain();
     for (const path of ['birds', 'birds', 'flows']) {
       await follows(path);
@@ -94,7 +87,9 @@ describe('another configuration', () => {
     }
     flightFails('eu');
     await stage.minutesPass(3);
-    expect(stage.received()[0]!.alerts[0]!.annotations.bird_url).toBe(`https://app/flows/${birds.eu}`);
+    expect(stage.received()[0]!.alerts[0]!.annotations.bird_url).toBe(
+      `https://app/flows/${stage.bird('Translate blog')}`,
+    );
   });
 
   test('of one region leaves the other alone', async () => {
@@ -129,7 +124,10 @@ describe('another configuration', () => {
       return { ...config, regions: config.regions.filter(({ name }) => name !== 'us') };
     });
     const asked = requestsOf('us').length;
-    stage.worlds.us!.startFlight(birds.us!, { endsAs: 'succeeded', fliesForMs: 1_000 });
+    stage.worlds.us!.startFlight(stage.bird('Translate blog', 'us'), {
+      endsAs: 'succeeded',
+      fliesForMs: 1_000,
+    });
     await stage.minutesPass(5);
     expect(requestsOf('us')).toHaveLength(asked);
     expect(statuses()).toEqual(['firing us', 'resolved us']);
@@ -147,31 +145,22 @@ describe('another configuration', () => {
     async (_where, isNameless) => {
       let isLeftOut = false;
       await curtain({
-        between: (service) => ({
-          async send(request) {
-            const response = await service.send(request);
-            if (!isLeftOut || !request.url.endsWith('/nests')) return response;
-            return { ...response, body: response.body.replace('"Marketing"', 'null') };
-          },
-          close: () => service.close(),
-        }),
+        between: async (request, pass) => {
+          const response = await pass();
+          if (!isLeftOut || !request.url.endsWith('/nests')) return response;
+          return { ...response, body: response.body.replace('"Marketing"', 'null') };
+        },
       });
-      const sandbox = stage.worlds.eu!.addNest({ name: 'Sandbox' }).id;
-      const play = stage.worlds.eu!.addBird(sandbox, { name: 'Play', triggerType: 'event' }).id;
+      const sandbox = stage.eu.addNest({ name: 'Sandbox' }).id;
+      const play = stage.eu.addBird(sandbox, { name: 'Play', triggerType: 'event' }).id;
       await stage.minutesPass(6);
-      const fails = (birdId: string) => stage.worlds.eu!.startFlight(birdId, { endsAs: 'failed' });
-      for (const birdId of [play, birds.eu!]) fails(birdId);
+      const fails = (birdId: string) => stage.eu.startFlight(birdId, { endsAs: 'failed' });
+      for (const birdId of [play, stage.bird('Translate blog')]) fails(birdId);
       await stage.minutesPass(2);
       isLeftOut = isNameless;
-      await stage.follows((config) => ({
-        ...config,
-        regions: config.regions.map((one) => ({
-          ...one,
-          nests: { include: ['Marketing', 'Play*'], exclude: [] },
-        })),
-      }));
+      await stage.regionsFollow({ nests: { include: ['Marketing', 'Play*'], exclude: [] } });
       for (let minute = 0; minute < 8; minute += 1) {
-        for (const birdId of [play, birds.eu!]) fails(birdId);
+        for (const birdId of [play, stage.bird('Translate blog')]) fails(birdId);
         await stage.minutesPass(1);
       }
       const of = (nest: string) => stage.received().filter(({ alerts }) => alerts[0]!.labels.nest === nest);
@@ -187,23 +176,16 @@ describe('another configuration', () => {
   );
 
   test('that adds a Nest reads it like a first start, and notifies of what happens later [long]', async () => {
-    const addSandbox = (world: World) => {
-      addBird(world);
-      const sandbox = world.addNest({ name: 'Sandbox' }).id;
-      birds.sandbox = world.addBird(sandbox, { name: 'Play', triggerType: 'event' }).id;
-    };
+    const withSandbox = { ...nests, Sandbox: ['Play'] };
     const poll = { initialLookbackMs: 5 * 60_000 };
-    await curtain({ regions: ['eu'], excludedNests: ['Sandbox'], before: addSandbox, poll });
-    const fails = () => stage.worlds.eu!.startFlight(birds.sandbox!, { endsAs: 'failed', fliesForMs: 1_000 });
+    await curtain({ regions: ['eu'], excludedNests: ['Sandbox'], nests: withSandbox, poll });
+    const fails = () => stage.eu.startFlight(stage.bird('Play'), { endsAs: 'failed', fliesForMs: 1_000 });
     fails();
     await stage.minutesPass(12);
     const late = fails();
     await stage.minutesPass(65);
-    await stage.follows((config) => ({
-      ...config,
-      regions: config.regions.map((one) => ({ ...one, nests: { include: ['*'], exclude: [] } })),
-    }));
-    while (stage.daemon().regions()[0]!.birds < 2) await stage.clock.advance(1);
+    await stage.regionsFollow({ nests: { include: ['*'], exclude: [] } });
+    while (stage.region().birds < 2) await stage.clock.advance(1);
     // A new start knows as well what was before the Nest was taken in.
     expect(stage.forwarded()).toEqual([]);
     await stage.restart();
@@ -217,27 +199,17 @@ describe('another configuration', () => {
   });
 
   test('that excludes a Nest for a while: what happened is history, and what is wrong now raises alerts [long]', async () => {
-    const play: string[] = [];
-    let nestId = '';
-    const addSandbox = (world: World) => {
-      addBird(world);
-      nestId = world.addNest({ name: 'Sandbox' }).id;
-      for (const name of ['Fails', 'Flies', 'Stops', 'Hangs', 'Works']) {
-        play.push(world.addBird(nestId, { name, triggerType: 'event' }).id);
-      }
-    };
+    const names = ['Fails', 'Flies', 'Stops', 'Hangs', 'Works'];
     await curtain({
       regions: ['eu'],
-      before: addSandbox,
+      nests: { ...nests, Sandbox: names },
       rules: [rule('FlightStuck', { maxDurationMs: 30 * 60_000 })],
     });
-    const [fails, flies, stops, hangs, works] = play as [string, string, string, string, string];
-    const world = stage.worlds.eu!;
-    const excludes = (exclude: string[]) =>
-      stage.follows((config) => ({
-        ...config,
-        regions: config.regions.map((one) => ({ ...one, nests: { include: ['*'], exclude } })),
-      }));
+    const [fails, flies, stops, hangs, works] = names.map((name) => stage.bird(name)) as [
+      ...[string, string, string, string, string],
+    ];
+    const world = stage.eu;
+    const excludes = (exclude: string[]) => stage.regionsFollow({ nests: { include: ['*'], exclude } });
     world.startFlight(flies, { endsAs: 'failed', fliesForMs: 20 * 60_000 });
     await stage.minutesPass(6);
     await excludes(['Sandbox']);
@@ -245,7 +217,12 @@ describe('another configuration', () => {
     world.startFlight(fails, { endsAs: 'failed', fliesForMs: 1_000 });
     world.startFlight(hangs);
     for (let count = 0; count < 5; count += 1) world.eventError(works);
-    world.disconnectConnection({ nestId, entityId: '77', exhausted: true, wording: 'old' });
+    world.disconnectConnection({
+      nestId: stage.nest('Sandbox'),
+      entityId: '77',
+      exhausted: true,
+      wording: 'old',
+    });
     await stage.minutesPass(20);
     world.suspend(stops);
     world.activate(works);
@@ -253,7 +230,7 @@ describe('another configuration', () => {
     expect(stage.received()).toEqual([]);
     await excludes([]);
     await stage.minutesPass(10);
-    const alerts = stage.received().flatMap((one) => one.alerts);
+    const alerts = stage.alerts();
     expect(
       alerts
         .map(({ labels, status }) => `${labels.alertname} ${status} ${labels.bird ?? labels.entity_id}`)
@@ -278,9 +255,7 @@ describe('another configuration', () => {
   describe('in which Birds are no longer watched that are switched off', () => {
     const offAlerts = () =>
       stage
-        .received()
-        .flatMap((one) => one.alerts)
-        .filter(({ labels }) => labels.alertname === 'BirdDeactivated')
+        .alerts('BirdDeactivated')
         .map(({ labels, status }) => `${status} ${labels.severity} ${labels.bird}`)
         .toSorted();
     const watches = (excluded: readonly string[], regions: readonly string[] = ['eu', 'us']) =>
@@ -309,14 +284,13 @@ describe('another configuration', () => {
     beforeEach(async () => {
       let nestId = '';
       const addSandbox = (one: World) => {
-        addBird(one);
         if (one.region === 'us') return;
         nestId = one.addNest({ name: 'Sandbox' }).id;
         one.suspend(one.addBird(nestId, { name: 'Long off', triggerType: 'event' }).id);
       };
       await curtain({ before: addSandbox, route: { groupBy: ['alertname', 'bird'] } });
       await stage.follows((config) => (whole = config));
-      world = stage.worlds.eu!;
+      world = stage.eu;
       [suspended, failed, again, byHand] = ['Suspended', 'Failed', 'Again', 'By hand'].map(
         (name) => world.addBird(nestId, { name, triggerType: 'event' }).id,
       );

@@ -1,11 +1,11 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import type { Config } from '../../src/config/config.ts';
 import { type BackfillProgress, backfill } from '../../src/intake/backfill.ts';
 import { createServiceClient } from '../../src/service/client.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import type { World } from '../../src/simulator/world/world.ts';
 import { simulatorTransport } from '../simulator/simulator-transport.ts';
-import { openStage, type Stage } from './stage.ts';
+import { createStage, type Stage } from './stage.ts';
 import { baseUrl, stageConfig } from './stage-config.ts';
 
 const HOUR_US = 3_600_000_000;
@@ -15,11 +15,10 @@ let beganUs = 0;
 
 /** Ten hours of history before nestwatch first starts; it reads only the last of them. */
 beforeEach(async () => {
-  stage = await openStage({ regions: ['eu'], before: addHistory });
+  stage = await createStage({ regions: ['eu'], before: addHistory });
   await stage.minutesPass(10);
   expect(stage.received()).toEqual([]);
 });
-afterEach(() => stage.close());
 
 function addHistory(world: World): void {
   beganUs = world.nowUs();
@@ -37,8 +36,8 @@ function addHistory(world: World): void {
 }
 
 const truthFrom = (fromUs: number) =>
-  stage.worlds
-    .eu!.truth()
+  stage.eu
+    .truth()
     .events.filter(({ occurredAtUs }) => occurredAtUs >= fromUs)
     .map(({ key }) => key)
     .toSorted();
@@ -120,7 +119,7 @@ test('history is kept whole, and nobody is notified of it [long]', async () => {
 });
 
 test('history is kept whole even if the service refuses pages as large as the requested ones [long]', async () => {
-  Object.assign(stage.worlds.eu!.behaviours, { maxPageSize: 4, overMaxPageSize: 'refuse' });
+  Object.assign(stage.eu.behaviours, { maxPageSize: 4, overMaxPageSize: 'refuse' });
   const { last } = await readBack();
   expect(await kept()).toEqual(truthFrom(0));
   expect(last).toMatchObject({ done: last.streams, share: 1, unread: 0 });
@@ -132,8 +131,8 @@ test('a second reading finds nothing new, and the watch continues as before [lon
   const again = await readBack({ fromUs: beganUs - 12 * HOUR_US });
   expect(again.fresh).toBe(0);
   expect(await kept()).toEqual(all);
-  const [birdId] = [...stage.worlds.eu!.birds.keys()];
-  stage.worlds.eu!.startFlight(birdId!, { endsAs: 'failed', fliesForMs: 1_000 });
+  const [birdId] = [...stage.eu.birds.keys()];
+  stage.eu.startFlight(birdId!, { endsAs: 'failed', fliesForMs: 1_000 });
   await stage.minutesPass(5);
   expect(stage.received().map(({ status }) => status)).toEqual(['firing']);
 });
@@ -171,7 +170,7 @@ test('with --notify events are forwarded, and alerts raised by the rules [long]'
   await stage.minutesPass(120);
   const news = stage.forwarded().filter((key) => !before.has(key));
   expect([...before, ...news].toSorted()).toEqual(truthFrom(0));
-  const names = stage.received().flatMap(({ alerts }) => alerts.map(({ labels }) => labels.alertname));
+  const names = stage.alerts().map(({ labels }) => labels.alertname);
   expect(names).toContain('ServiceNotification');
 });
 

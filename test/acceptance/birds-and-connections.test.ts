@@ -1,12 +1,11 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Rule } from '../../src/domain/alert/rule.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import type { World } from '../../src/simulator/world/world.ts';
 import { rule } from '../domain/world.ts';
-import { openStage, type Stage, type StageOptions } from './stage.ts';
+import { createStage, type Stage, type StageOptions } from './stage.ts';
 
 let stage: Stage;
-afterEach(() => stage.close());
 
 /** One region with one Bird in Production. `history` sets up what happened before the first start. */
 async function oneBird(
@@ -14,28 +13,16 @@ async function oneBird(
   rules: readonly Rule[] = [],
   poll: NonNullable<StageOptions['poll']> = {},
 ) {
-  let birdId = '';
-  let nestId = '';
-  stage = await openStage({
-    regions: ['eu'],
-    rules,
-    poll,
-    before(world) {
-      nestId = world.addNest({ name: 'Production' }).id;
-      birdId = world.addBird(nestId, { name: 'Publish', triggerType: 'event' }).id;
-      history(world, birdId);
-    },
+  stage = await createStage({
+    ...{ regions: ['eu'], rules, poll, nests: { Production: ['Publish'] } },
+    before: (world) => history(world, [...world.birds.keys()][0]!),
   });
-  return { world: stage.worlds.eu!, birdId, nestId };
+  return { world: stage.eu, birdId: stage.bird('Publish'), nestId: stage.nest('Production') };
 }
 
 /** The notifications received, in order, such as `FlightFailed firing critical`. */
 const received = () =>
-  stage
-    .received()
-    .flatMap(({ alerts }) =>
-      alerts.map(({ labels, status }) => `${labels.alertname} ${status} ${labels.severity}`),
-    );
+  stage.alerts().map(({ labels, status }) => `${labels.alertname} ${status} ${labels.severity}`);
 
 test('a Bird that had stopped before nestwatch first saw it is late by its last Flight [long]', async () => {
   const match = parseMatchers('bird="Publish"');
@@ -77,7 +64,7 @@ test('a Bird whose last Flight was long before the first start is late at once, 
     [expected],
   );
   await stage.minutesPass(5);
-  const [alert] = stage.received().flatMap(({ alerts }) => alerts);
+  const [alert] = stage.alerts();
   expect(received()).toEqual(['BirdStale firing warning']);
   expect(alert!.annotations.description).toBe(
     'Its last Flight started on 29 Jun 2026, 12:00 UTC; one is expected every 24 h.',
@@ -100,10 +87,7 @@ describe('a Bird whose trigger fails', () => {
       await stage.minutesPass(3);
     }
     expect(received()).toContain('BirdDeactivated firing critical');
-    const [deactivated] = stage
-      .received()
-      .flatMap(({ alerts }) => alerts)
-      .filter(({ labels }) => labels.alertname === 'BirdDeactivated');
+    const [deactivated] = stage.alerts('BirdDeactivated');
     // The Bird log and the notification of the same deactivation make one alert.
     expect(deactivated!.labels).toMatchObject({ bird: 'Publish', nest: 'Production', bird_id: birdId });
     // Programs are told that the trigger's alert is over; people have it in the same message.
@@ -149,33 +133,29 @@ test('a Bird that was added while nestwatch was away: everything that happened t
 
 test('a Bird whose status and name the service omits for a while is still the same Bird [long]', async () => {
   let isLeftOut = false;
-  stage = await openStage({
+  stage = await createStage({
     regions: ['eu'],
-    before: (world) =>
-      void world.addBird(world.addNest({ name: 'Production' }).id, { name: 'Publish', triggerType: 'event' }),
-    between: (service) => ({
-      async send(request) {
-        const response = await service.send(request);
-        if (!isLeftOut || !/\/birds(\/\d+)?$/.test(request.url)) return response;
-        return {
-          ...response,
-          body: response.body.replaceAll(/"(status|name)":"(active|Publish)"/g, '"$1":null'),
-        };
-      },
-      close: () => service.close(),
-    }),
+    nests: { Production: ['Publish'] },
+    between: async (request, pass) => {
+      const response = await pass();
+      if (!isLeftOut || !/\/birds(\/\d+)?$/.test(request.url)) return response;
+      return {
+        ...response,
+        body: response.body.replaceAll(/"(status|name)":"(active|Publish)"/g, '"$1":null'),
+      };
+    },
   });
   await stage.minutesPass(1);
-  const [birdId] = [...stage.worlds.eu!.birds.keys()];
-  for (let count = 0; count < 2; count += 1) stage.worlds.eu!.eventError(birdId!);
+  const [birdId] = [...stage.eu.birds.keys()];
+  for (let count = 0; count < 2; count += 1) stage.eu.eventError(birdId!);
   isLeftOut = true;
   await stage.minutesPass(12);
   expect(received()).toEqual(['BirdTriggerFailing firing warning']);
-  stage.worlds.eu!.startFlight(birdId!, { endsAs: 'failed' });
+  stage.eu.startFlight(birdId!, { endsAs: 'failed' });
   await stage.minutesPass(2);
   isLeftOut = false;
   await stage.minutesPass(6);
-  const alerts = stage.received().flatMap((one) => one.alerts);
+  const alerts = stage.alerts();
   expect(received().filter((one) => one.startsWith('BirdDeactivated'))).toEqual([]);
   expect(alerts.find(({ labels }) => labels.alertname === 'FlightFailed')!.labels.bird).toBe('Publish');
 });

@@ -1,14 +1,13 @@
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { World } from '../../src/simulator/world/world.ts';
-import { openStage, type Stage, type StageOptions } from './stage.ts';
+import { createStage, type Stage, type StageOptions } from './stage.ts';
 
 const HOUR_US = 3_600_000_000;
 
 let stage: Stage;
-afterEach(() => stage.close());
 
 /** Creates Nests of at most ten Birds each; returns the Birds' ids. */
 function settle(world: World, birds: number): string[] {
@@ -23,15 +22,9 @@ function settle(world: World, birds: number): string[] {
 
 /** Opens the stage with one region of ten Birds. */
 async function tenBirds(options: Pick<StageOptions, 'storePath'> = {}) {
-  let birds: string[] = [];
-  stage = await openStage({
-    ...options,
-    regions: ['eu'],
-    before(world) {
-      birds = settle(world, 10);
-    },
-  });
-  return { birds, world: stage.worlds.eu! };
+  const nests = { Production: Array.from({ length: 10 }, (_, at) => `Bird ${at}`) };
+  stage = await createStage({ ...options, regions: ['eu'], nests });
+  return { birds: [...stage.eu.birds.keys()], world: stage.eu };
 }
 
 /** What happened to each event in notifications to `ops`: sent, counted in a summary, or nothing. */
@@ -68,7 +61,7 @@ const HOURS_TOLD = 6;
 describe(`a region was away for ${HOURS_AWAY} hours`, () => {
   test('old events are notified in one summary, the rest as usual, and the other region is not delayed [long]', async () => {
     const birds: Record<string, string[]> = {};
-    stage = await openStage({
+    stage = await createStage({
       requestsPerSecond: 10,
       poll: { maxAlertAgeMs: HOURS_TOLD * 3_600_000 },
       before(world) {
@@ -280,7 +273,6 @@ describe('the store was restored from an old backup', () => {
     } finally {
       await stage.close();
       rmSync(folder, { recursive: true });
-      stage = await openStage({ regions: [] });
     }
   });
 });

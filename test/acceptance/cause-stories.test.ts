@@ -1,7 +1,7 @@
 /** Stories of a cause that many Birds share, with the whole daemon. */
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { rule } from '../domain/world.ts';
-import { openStage } from './stage.ts';
+import { createStage } from './stage.ts';
 
 const QUOTA = 'DeepL API error 456: Quota exceeded for key 12';
 
@@ -14,7 +14,7 @@ interface Story {
 /** Birds in four Nests of a region. */
 async function watched({ birds = 10, rule: own, toNestMembers = false }: Story = {}) {
   const ids: string[] = [];
-  const stage = await openStage({
+  const stage = await createStage({
     regions: ['eu'],
     route: { groupIntervalMs: 300_000 },
     toNestMembers,
@@ -29,14 +29,13 @@ async function watched({ birds = 10, rule: own, toNestMembers = false }: Story =
       }
     },
   });
-  onTestFinished(() => stage.close());
   await stage.minutesPass(2);
   const fly = (at: number, endsAs: 'failed' | 'succeeded', errorMessages = QUOTA) =>
-    stage.worlds.eu!.startFlight(ids[at]!, { endsAs, fliesForMs: 1_000, errorMessages });
+    stage.eu.startFlight(ids[at]!, { endsAs, fliesForMs: 1_000, errorMessages });
   const fail = (from: number, until: number, message = QUOTA) => {
     for (let at = from; at < until; at += 1) fly(at, 'failed', message);
   };
-  const told = () => stage.received().flatMap(({ alerts }) => alerts);
+  const told = () => stage.alerts();
   const names = () =>
     told().map(({ status, labels }) => `${labels.alertname} ${labels.bird ?? ''} ${status}`);
   return { stage, ids, fly, fail, told, names };
@@ -120,7 +119,7 @@ test('the end of a part that had been told is told at once, and no other [long]'
 
 test('all regions together [long]', async () => {
   const birds: string[][] = [];
-  const stage = await openStage({
+  const stage = await createStage({
     rules: [rule('SharedCause', { across: 'all' })],
     before(world) {
       const nest = world.addNest({ name: 'Alfa' });
@@ -129,7 +128,6 @@ test('all regions together [long]', async () => {
       );
     },
   });
-  onTestFinished(() => stage.close());
   await stage.minutesPass(2);
   for (const [at, world] of Object.values(stage.worlds).entries()) {
     for (const id of birds[at]!) {
@@ -137,7 +135,7 @@ test('all regions together [long]', async () => {
     }
   }
   await stage.minutesPass(4);
-  const told = stage.received().flatMap(({ alerts }) => alerts);
+  const told = stage.alerts();
   expect(told).toMatchObject([
     {
       labels: { alertname: 'SharedCause', region: 'all' },
@@ -171,7 +169,7 @@ test('no failure is told twice to one receiver, neither when the cause begins no
   await stage.minutesPass(25);
   const keys = told().flatMap(({ events }) => events.map(({ key }) => key));
   expect(keys.toSorted()).toEqual([...new Set(keys)].toSorted());
-  const failed = stage.worlds.eu!.truth().events.filter(({ type }) => type === 'flight.failed');
+  const failed = stage.eu.truth().events.filter(({ type }) => type === 'flight.failed');
   expect(keys).toHaveLength(failed.length);
   // The other three that still fail had been told before.
   expect(names().slice(-2).toSorted()).toEqual(['FlightFailed Sync 3 firing', 'SharedCause  resolved']);

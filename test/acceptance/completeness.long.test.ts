@@ -2,18 +2,16 @@
  * Checking completeness: entries later than the overlap, deletions, wrong counts, and entries that are never
  * returned.
  */
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Feed } from '../../src/domain/alert/event.ts';
-import type { Transport } from '../../src/http/transport.ts';
 import { createScenario } from '../../src/simulator/story/scenario.ts';
 import type { Behaviours } from '../../src/simulator/world/behaviours.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import type { World } from '../../src/simulator/world/world.ts';
 import { TEST_START_US } from '../virtual-clock.ts';
-import { openStage, type Stage, type StageOptions } from './stage.ts';
+import { type Between, createStage, type Stage, type StageOptions } from './stage.ts';
 
 let stage: Stage;
-afterEach(() => stage.close());
 
 const MINUTE_US = 60e6;
 
@@ -48,7 +46,7 @@ function deleteSome(world: World): void {
 const LATE: Partial<Behaviours> = { lateShare: 0.01, lateMinMs: 600_000, lateMaxMs: 600_000 };
 
 async function openLate(options: StageOptions = {}): Promise<void> {
-  stage = await openStage({
+  stage = await createStage({
     regions: ['eu'],
     behaviours: { eu: LATE },
     before(world) {
@@ -63,8 +61,8 @@ async function openLate(options: StageOptions = {}): Promise<void> {
 function lost(): string[] {
   const seen = new Set(stage.forwarded());
   const nowUs = stage.clock.nowUs();
-  return stage.worlds
-    .eu!.truth()
+  return stage.eu
+    .truth()
     .events.filter((one) => {
       const promiseUs = one.feed === 'flight' ? FLIGHT_PROMISE_US : PROMISE_US;
       return (one.goneAtUs ?? nowUs) - one.visibleAtUs > promiseUs && !seen.has(one.key);
@@ -88,7 +86,7 @@ function delaysUs(feed: Feed): number[] {
     const events: unknown = JSON.parse(body);
     if (Array.isArray(events)) for (const { id } of events) arrivals.set(id, receivedAtUs);
   }
-  return stage.worlds.eu!.truth().events.flatMap((one) => {
+  return stage.eu.truth().events.flatMap((one) => {
     const receivedAtUs = arrivals.get(one.key);
     const isNew = one.feed === feed && one.visibleAtUs > TEST_START_US;
     return isNew && receivedAtUs !== undefined ? [receivedAtUs - one.visibleAtUs] : [];
@@ -138,10 +136,7 @@ describe('entries that become visible long after they were created, while others
     await openLate();
     for (let life = 0; life < LIVES; life += 1) {
       await stage.minutesPass(17);
-      const before = stage
-        .daemon()
-        .regions()[0]!
-        .feeds.find(({ feed }) => feed === 'bird_log')!.verifiedUntilUs;
+      const before = stage.feed('bird_log').verifiedUntilUs;
       await stage.restart();
       await stage.secondsPass(5);
       const [region] = stage.daemon().regions();
@@ -167,14 +162,12 @@ describe('wrong counts', () => {
       expect(lost()).toEqual([]);
       expect(untrueStreams()).toBeGreaterThan(0);
       expect(counted('missing', 'bird_log')).toBe(0);
-      expect(
-        stage.received().flatMap(({ alerts }) => alerts.map(({ labels }) => labels.alertname)),
-      ).not.toContain('FeedIncomplete');
-      const before = stage.worlds.eu!.requests().byOperation.getBirdLogs!;
+      expect(stage.alerts().map(({ labels }) => labels.alertname)).not.toContain('FeedIncomplete');
+      const before = stage.eu.requests().byOperation.getBirdLogs!;
       await stage.minutesPass(60);
       // Polls every 30 s of 4 Birds are 480 requests an hour; each of 7 audits reads about 3,200 entries instead of
       // counting them.
-      const requests = stage.worlds.eu!.requests().byOperation.getBirdLogs! - before;
+      const requests = stage.eu.requests().byOperation.getBirdLogs! - before;
       expect(requests).toBeLessThan(900);
     });
   }
@@ -182,37 +175,30 @@ describe('wrong counts', () => {
 
 describe('an entry that the service counts but never returns', () => {
   /** Hides entries with this message from every page of logs; counts still include them. */
-  function hiding(text: string, isHidden: () => boolean): (service: Transport) => Transport {
-    return (service) => ({
-      async send(request) {
-        const response = await service.send(request);
-        if (!isHidden() || !request.url.includes('/logs?') || !response.body.includes(text)) return response;
-        const page = JSON.parse(response.body) as { items: { message?: string }[] };
-        const items = page.items.filter(({ message }) => message !== text);
-        return { ...response, body: JSON.stringify({ ...page, items }) };
-      },
-      close: () => service.close(),
-    });
-  }
+  const hiding =
+    (text: string, isHidden: () => boolean): Between =>
+    async (request, pass) => {
+      const response = await pass();
+      if (!isHidden() || !request.url.includes('/logs?') || !response.body.includes(text)) return response;
+      const page = JSON.parse(response.body) as { items: { message?: string }[] };
+      const items = page.items.filter(({ message }) => message !== text);
+      return { ...response, body: JSON.stringify({ ...page, items }) };
+    };
 
   test('is reported as FeedIncomplete, which resolves if it is returned after all [long]', async () => {
     let isHidden = true;
-    stage = await openStage({
+    stage = await createStage({
       regions: ['eu'],
       before: busy,
       between: hiding('the hidden one', () => isHidden),
     });
-    const world = stage.worlds.eu!;
+    const world = stage.eu;
     const [birdId] = [...world.birds.keys()];
     await stage.minutesPass(10);
     const atUs = stage.clock.nowUs();
     world.appendBirdLog(birdId!, { fields: { eventType: 'Saved', message: 'the hidden one' } });
     await stage.minutesPass(30);
-    const alerts = () =>
-      stage
-        .received()
-        .flatMap((one) => one.alerts)
-        .filter(({ labels }) => labels.alertname === 'FeedIncomplete');
+    const alerts = () => stage.alerts('FeedIncomplete');
     expect(alerts()).toMatchObject([
       {
         status: 'firing',
@@ -221,11 +207,7 @@ describe('an entry that the service counts but never returns', () => {
       },
     ]);
     expect(counted('missing', 'bird_log')).toBe(1);
-    const feed = () =>
-      stage
-        .daemon()
-        .regions()[0]!
-        .feeds.find((one) => one.feed === 'bird_log')!;
+    const feed = () => stage.feed('bird_log');
     expect(feed().verifiedUntilUs).toBeLessThanOrEqual(atUs);
     await stage.restart();
     await stage.minutesPass(HIDDEN_MINUTES);
@@ -240,20 +222,17 @@ describe('an entry that the service counts but never returns', () => {
   });
 
   test('is reported even if it is the only one of its stream [long]', async () => {
-    stage = await openStage({
+    stage = await createStage({
       regions: ['eu'],
-      before(world) {
-        const { id } = world.addNest({ name: 'Legal' });
-        world.addBird(id, { name: 'Contracts', triggerType: 'event' });
-      },
+      nests: { Legal: ['Contracts'] },
       between: hiding('the hidden one', () => true),
     });
-    const world = stage.worlds.eu!;
+    const world = stage.eu;
     const [birdId] = [...world.birds.keys()];
     await stage.minutesPass(10);
     world.appendBirdLog(birdId!, { fields: { eventType: 'Saved', message: 'the hidden one' } });
     await stage.minutesPass(30);
-    const alerts = stage.received().flatMap((one) => one.alerts);
+    const alerts = stage.alerts();
     expect(alerts.map(({ labels }) => labels.alertname)).toEqual(['FeedIncomplete']);
   });
 });
@@ -261,24 +240,20 @@ describe('an entry that the service counts but never returns', () => {
 describe('Flights, which the service does not count', () => {
   /** A Bird whose Flights end all the time, so that its cursor is always near the present. */
   async function openBusyBird(): Promise<{ world: World; birdId: string }> {
-    let birdId = '';
-    stage = await openStage({
+    stage = await createStage({
       regions: ['eu'],
+      nests: { Legal: ['Contracts'] },
       before(world) {
-        const { id } = world.addNest({ name: 'Legal' });
-        birdId = world.addBird(id, { name: 'Contracts', triggerType: 'event' }).id;
-        world.every(600_000, () => world.startFlight(birdId, { endsAs: 'succeeded' }));
+        const [birdId] = [...world.birds.keys()];
+        world.every(600_000, () => world.startFlight(birdId!, { endsAs: 'succeeded' }));
       },
     });
-    return { world: stage.worlds.eu!, birdId };
+    return { world: stage.eu, birdId: stage.bird('Contracts') };
   }
 
   /** Whether it still fires when it is notified depends on when the next Flight succeeded. */
   const failedFlights = () =>
-    stage
-      .received()
-      .flatMap(({ alerts }) => alerts)
-      .filter(({ labels, events }) => labels.alertname === 'FlightFailed' && events.length > 0);
+    stage.alerts().filter(({ labels, events }) => labels.alertname === 'FlightFailed' && events.length > 0);
 
   test('that become visible long after their start are found within an hour [long]', async () => {
     const { world, birdId } = await openBusyBird();
@@ -306,7 +281,7 @@ describe('Flights, which the service does not count', () => {
     await stage.minutesPass(10);
     expect(isFound()).toBe(true);
     // In a summary or in a message of its own, depending on its age.
-    const received = stage.received().flatMap(({ alerts }) => alerts);
+    const received = stage.alerts();
     expect(received.map(({ annotations }) => annotations.description)).toContain('It is alive');
   });
 
@@ -316,63 +291,47 @@ describe('Flights, which the service does not count', () => {
     const [region] = stage.daemon().regions();
     const verified = region!.feeds.find(({ feed }) => feed === 'flight')!.verifiedUntilUs;
     expect(verified).toBeGreaterThan(stage.clock.nowUs() - 66 * MINUTE_US);
-    const before = stage.worlds.eu!.requests().byOperation.searchFlights!;
+    const before = stage.eu.requests().byOperation.searchFlights!;
     await stage.minutesPass(60);
-    expect(stage.worlds.eu!.requests().byOperation.searchFlights! - before).toBeLessThanOrEqual(122);
+    expect(stage.eu.requests().byOperation.searchFlights! - before).toBeLessThanOrEqual(122);
   });
 });
 
 describe('pages that the service refuses', () => {
   /** Answers 400 to requests for a page that is refused, and counts them. */
-  function refusing(isRefused: (url: URL, size: number) => boolean): {
-    readonly between: (service: Transport) => Transport;
-    count: number;
-  } {
-    const refusals = {
-      count: 0,
-      between: (service: Transport): Transport => ({
-        async send(request) {
-          const url = new URL(request.url);
-          const size = Number(url.searchParams.get('pageSize') ?? 0);
-          if (size === 0 || !isRefused(url, size)) return service.send(request);
-          refusals.count += 1;
-          return { status: 400, headers: { 'content-type': 'application/json' }, body: '{}' };
-        },
-        close: () => service.close(),
-      }),
+  function refusing(isRefused: (url: URL, size: number) => boolean) {
+    const between: Between = async (request, pass) => {
+      const url = new URL(request.url);
+      const size = Number(url.searchParams.get('pageSize') ?? 0);
+      if (size === 0 || !isRefused(url, size)) return pass();
+      refusals.count += 1;
+      return { status: 400, headers: { 'content-type': 'application/json' }, body: '{}' };
     };
+    const refusals = { count: 0, between };
     return refusals;
   }
 
-  const feedOf = (feed: Feed) =>
-    stage
-      .daemon()
-      .regions()[0]!
-      .feeds.find((one) => one.feed === feed)!;
-
   test('if notifications come only in small ones, they are proven complete, and requests are seldom refused [long]', async () => {
     const refusals = refusing((url, size) => url.pathname.endsWith('/notifications') && size > 60);
-    stage = await openStage({ regions: ['eu'], between: refusals.between, before: busy });
+    stage = await createStage({ regions: ['eu'], between: refusals.between, before: busy });
     await stage.minutesPass(REFUSED_MINUTES);
     // 100 entries are requested twice at first, and again after 1, 3, 7, 15 and 31 minutes; never by audits.
     expect(refusals.count).toBeLessThan(10);
-    const lagUs = stage.clock.nowUs() - feedOf('notification').verifiedUntilUs;
+    const lagUs = stage.clock.nowUs() - stage.feed('notification').verifiedUntilUs;
     expect(lagUs).toBeLessThan(10 * MINUTE_US + PROMISE_US);
   });
 
   test('at first of any size, then only large ones: everything is read some minutes later [long]', async () => {
     let isDown = true;
     const refusals = refusing((_url, size) => isDown || size > 60);
-    stage = await openStage({ regions: ['eu'], between: refusals.between, before: busy });
+    stage = await createStage({ regions: ['eu'], between: refusals.between, before: busy });
     await stage.minutesPass(1);
     isDown = false;
     await stage.minutesPass(5);
     for (const feed of ['notification', 'bird_log'] as const) {
-      expect(feedOf(feed).lastSuccessUs).toBeGreaterThan(0);
+      expect(stage.feed(feed).lastSuccessUs).toBeGreaterThan(0);
     }
-    expect(
-      stage.received().flatMap(({ alerts }) => alerts.map(({ labels }) => labels.alertname)),
-    ).not.toContain('FeedBehind');
+    expect(stage.alerts().map(({ labels }) => labels.alertname)).not.toContain('FeedBehind');
     await stage.minutesPass(30);
     expect(lost()).toEqual([]);
   });
@@ -380,19 +339,16 @@ describe('pages that the service refuses', () => {
 
 describe('what audits cost', () => {
   /** Collects the requests of audits: only they have an end (`to`). */
-  function listening(urls: string[]): (service: Transport) => Transport {
-    return (service) => ({
-      send(request) {
-        if (request.url.includes('&to=')) urls.push(request.url);
-        return service.send(request);
-      },
-      close: () => service.close(),
-    });
-  }
+  const listening =
+    (urls: string[]): Between =>
+    (request, pass) => {
+      if (request.url.includes('&to=')) urls.push(request.url);
+      return pass();
+    };
 
   test('nothing for idle streams, which are still proven complete up to their last sweep [long]', async () => {
     const urls: string[] = [];
-    stage = await openStage({
+    stage = await createStage({
       regions: ['eu'],
       between: listening(urls),
       before(world) {
@@ -417,7 +373,7 @@ describe('what audits cost', () => {
 
   test('a tenth of what the service allows when that is scarce, and then they report that they are behind [long]', async () => {
     const urls: string[] = [];
-    stage = await openStage({
+    stage = await createStage({
       regions: ['eu'],
       requestsPerSecond: 1,
       between: listening(urls),
@@ -432,13 +388,13 @@ describe('what audits cost', () => {
       },
     });
     await stage.minutesPass(SCARCE_MINUTES);
-    const before = stage.worlds.eu!.requests().total;
+    const before = stage.eu.requests().total;
     urls.length = 0;
     await stage.minutesPass(SCARCE_MINUTES);
-    const all = stage.worlds.eu!.requests().total - before;
+    const all = stage.eu.requests().total - before;
     expect(urls.length / all).toBeGreaterThan(0.07);
     expect(urls.length / all).toBeLessThan(0.12);
-    expect(stage.daemon().regions()[0]!.auditsBehindMs).toBeGreaterThan(0);
+    expect(stage.region().auditsBehindMs).toBeGreaterThan(0);
   });
 });
 
@@ -446,7 +402,7 @@ describe('how far polls look back is learned from what audits and reviews had to
   const LATE_A_MINUTE: Partial<Behaviours> = { lateShare: 0.03, lateMinMs: 60_000, lateMaxMs: 90_000 };
 
   test('and then sweeps find late entries by themselves [long]', async () => {
-    stage = await openStage({
+    stage = await createStage({
       regions: ['eu'],
       poll: { overlapMs: 10_000 },
       behaviours: { eu: LATE_A_MINUTE },
@@ -462,14 +418,14 @@ describe('how far polls look back is learned from what audits and reviews had to
   });
 
   test('and then polls find late Flights by themselves [long]', async () => {
-    stage = await openStage({
+    stage = await createStage({
       regions: ['eu'],
       poll: { overlapMs: 10_000 },
       behaviours: { eu: LATE_A_MINUTE },
+      nests: { Legal: ['Contracts'] },
       before(world) {
-        const { id } = world.addNest({ name: 'Legal' });
-        const bird = world.addBird(id, { name: 'Contracts', triggerType: 'event' });
-        world.every(10_000, () => world.startFlight(bird.id, { endsAs: 'succeeded' }));
+        const [birdId] = [...world.birds.keys()];
+        world.every(10_000, () => world.startFlight(birdId!, { endsAs: 'succeeded' }));
       },
     });
     await stage.minutesPass(240);
@@ -483,15 +439,9 @@ describe('how far polls look back is learned from what audits and reviews had to
 
 /** A Bird with more entries than a page holds, so that audits count them. */
 async function busyBird() {
-  let birdId = '';
-  stage = await openStage({
-    regions: ['eu'],
-    poll: { pageSize: 5 },
-    before(world) {
-      birdId = world.addBird(world.addNest({ name: 'Legal' }).id, { name: 'Sync', triggerType: 'event' }).id;
-    },
-  });
-  const world = stage.worlds.eu!;
+  stage = await createStage({ regions: ['eu'], poll: { pageSize: 5 }, nests: { Legal: ['Sync'] } });
+  const world = stage.eu;
+  const birdId = stage.bird('Sync');
   /** Adds one entry a minute; resolves to their ids. */
   async function minutesOfTraffic(minutes: number): Promise<string[]> {
     const ids: string[] = [];

@@ -1,14 +1,13 @@
 /** What messages say about why a Flight fails now, and who can act. */
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { mailView } from '../../src/channels/message/message-view.ts';
 import type { Rule } from '../../src/domain/alert/rule.ts';
 import type { World } from '../../src/simulator/world/world.ts';
 import { rule } from '../domain/world.ts';
 import { TEST_START_US } from '../virtual-clock.ts';
-import { openStage, type Stage } from './stage.ts';
+import { createStage, type Stage } from './stage.ts';
 
 let stage: Stage;
-afterEach(() => stage.close());
 
 const MISCONFIGURED = { stepId: '3', scope: 'Create project', errorType: 3 };
 
@@ -17,20 +16,17 @@ async function birds(
   before: (world: World, birds: readonly string[]) => void = () => {},
   rules: readonly Rule[] = [],
 ) {
-  const ids: string[] = [];
-  stage = await openStage({
+  stage = await createStage({
     regions: ['eu'],
     rules,
+    nests: { Production: Array.from({ length: count }, (_, at) => `Sync ${at}`) },
     before(world) {
       world.addUser({ email: 'editor@example.com' });
-      const nest = world.addNest({ name: 'Production' }).id;
-      for (let at = 0; at < count; at += 1)
-        ids.push(world.addBird(nest, { name: `Sync ${at}`, triggerType: 'event' }).id);
-      before(world, ids);
+      before(world, [...world.birds.keys()]);
     },
   });
   await stage.minutesPass(3);
-  return { world: stage.worlds.eu!, ids, nestId: [...stage.worlds.eu!.nests.keys()][0]! };
+  return { world: stage.eu, ids: [...stage.eu.birds.keys()], nestId: stage.nest('Production') };
 }
 
 /** Flies at once, and fails for want of a variable or succeeds. */
@@ -39,8 +35,7 @@ async function flies(world: World, birdId: string, endsAs: 'failed' | 'succeeded
   await stage.minutesPass(4);
 }
 
-const firing = () =>
-  stage.received().flatMap(({ alerts }) => alerts.filter(({ status }) => status === 'firing'));
+const firing = () => stage.alerts().filter(({ status }) => status === 'firing');
 const annotation = (name: string) => firing().at(-1)!.annotations[name];
 
 describe('a publish before a failure', () => {

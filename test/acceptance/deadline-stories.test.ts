@@ -1,30 +1,27 @@
 /** Deadlines at 12:04 and 12:06 with the whole daemon, for Flights that started at most 100 s before. */
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createTimeInterval } from '../../src/domain/muting/muting.ts';
 import type { World } from '../../src/simulator/world/world.ts';
 import { rule } from '../domain/world.ts';
-import { openStage, type Stage, type StageOptions } from './stage.ts';
+import { createStage, type Stage, type StageOptions } from './stage.ts';
 
 const RULE = rule('FlightOverdue', { landedBy: '4,6 12 * * *', withinMs: 100_000 });
 const POLL = { intervalMs: 1_000, minIntervalMs: 500, maxIntervalMs: 5_000, inventoryIntervalMs: 2_000 };
-const QUICK = { poll: POLL, route: { groupWaitMs: 1_000, groupBy: ['alertname', 'bird'] } };
+const QUICK = {
+  nests: { Marketing: ['Nightly export'] },
+  poll: POLL,
+  route: { groupWaitMs: 1_000, groupBy: ['alertname', 'bird'] },
+};
 
 let stage: Stage;
 let bird: string;
-afterEach(() => stage.close());
 
 async function begin(options: StageOptions = {}): Promise<World> {
-  stage = await openStage({
-    ...{ regions: ['eu'], rules: [RULE], ...QUICK },
-    before(world) {
-      const nest = world.addNest({ name: 'Marketing' });
-      bird = world.addBird(nest.id, { name: 'Nightly export', triggerType: 'manual' }).id;
-    },
-    ...options,
-  });
+  stage = await createStage({ regions: ['eu'], rules: [RULE], ...QUICK, ...options });
+  bird = stage.bird('Nightly export');
   // The stage begins at noon.
   await stage.secondsPass(150);
-  return stage.worlds.eu!;
+  return stage.eu;
 }
 
 /** What the hook was told of deadlines: instant within the hour, status, and the text of it. */

@@ -1,9 +1,9 @@
 /** Birds that a file declares, with the whole daemon: told after `for`, and over once they are put right. */
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { DeclaredBird } from '../../src/domain/alert/rule.ts';
 import type { World } from '../../src/simulator/world/world.ts';
 import { rule } from '../domain/world.ts';
-import { openStage, type Stage } from './stage.ts';
+import { createStage, type Stage } from './stage.ts';
 
 const POLL = { intervalMs: 1_000, minIntervalMs: 500, maxIntervalMs: 5_000, inventoryIntervalMs: 2_000 };
 const ROUTE = { groupWaitMs: 1_000, groupIntervalMs: 1_000, groupBy: ['alertname', 'bird', 'nest'] };
@@ -12,7 +12,6 @@ const NAMES = ['Nightly export', 'Sync orders', 'Translate blog'];
 let stage: Stage;
 let ids: string[];
 let nestId: string;
-afterEach(() => stage.close());
 
 const declared = (change: Partial<DeclaredBird> = {}, names = NAMES) =>
   names.map((bird) => ({ region: 'eu', nest: 'Prod EU', bird, status: 'active', ...change }));
@@ -22,7 +21,7 @@ const ruleOf = (birds: readonly DeclaredBird[]) => ({
 });
 
 async function begin(birds: readonly DeclaredBird[] = [], isDown = false): Promise<World> {
-  stage = await openStage({
+  stage = await createStage({
     ...{ regions: ['eu'], poll: POLL, route: ROUTE, rules: [ruleOf(birds)] },
     before(world) {
       nestId = world.addNest({ name: 'Prod EU' }).id;
@@ -31,7 +30,7 @@ async function begin(birds: readonly DeclaredBird[] = [], isDown = false): Promi
     },
   });
   await stage.secondsPass(10);
-  return stage.worlds.eu!;
+  return stage.eu;
 }
 
 const withIds = () => declared().map((one, at) => ({ ...one, id: ids[at]! }));

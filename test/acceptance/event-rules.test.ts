@@ -1,9 +1,9 @@
 /** Stories of rules on events: what people are told of a moment, and what they are not. */
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { mailView } from '../../src/channels/message/message-view.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import { rule } from '../domain/world.ts';
-import { openStage, type StageOptions } from './stage.ts';
+import { createStage, type StageOptions } from './stage.ts';
 
 const changedIn = (forEach: 'bird' | 'nest') =>
   rule('EventMatched', {
@@ -16,7 +16,7 @@ const BY = { initiator: 'editor@example.com' };
 
 async function told(options: StageOptions) {
   const ids = new Map<string, string>();
-  const stage = await openStage({
+  const stage = await createStage({
     regions: ['eu'],
     before(world) {
       for (const nest of ['Production', 'Sandbox']) {
@@ -27,12 +27,11 @@ async function told(options: StageOptions) {
     },
     ...options,
   });
-  onTestFinished(() => stage.close());
   await stage.minutesPass(3);
-  const world = stage.worlds.eu!;
+  const world = stage.eu;
   const log = (bird: string, eventType: string, fields: object = BY) =>
     world.appendBirdLog(ids.get(bird)!, { fields: { eventType, ...fields } });
-  const alerts = () => stage.received().flatMap((call) => call.alerts);
+  const alerts = () => stage.alerts();
   return { stage, world, log, ids, alerts };
 }
 

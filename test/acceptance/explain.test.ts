@@ -1,5 +1,5 @@
 /** What the daemon answers when people ask why they were notified of an event, or why not. */
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { DEFAULT_RULES, defaultRule } from '../../src/domain/kinds/kinds.ts';
 import { createMatcher, parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import { createRecurrences } from '../../src/domain/muting/silence.ts';
@@ -14,20 +14,20 @@ import { createPush } from '../../src/web/push.ts';
 import type { ApiOptions } from '../../src/web/web-options.ts';
 import { OF_DEFAULT, rule } from '../domain/world.ts';
 import { aStatus } from '../web/sample.ts';
-import { openStage, type Stage, type StageOptions } from './stage.ts';
+import { createStage, type Stage, type StageOptions } from './stage.ts';
 import { stageConfig } from './stage-config.ts';
 
 let stage: Stage;
-afterEach(() => stage.close());
 
 let birdId = '';
 async function curtain(options: StageOptions = {}, past?: (world: World) => void) {
-  stage = await openStage({
+  stage = await createStage({
     regions: ['eu'],
     ...options,
+    nests: { Marketing: ['Translate blog'] },
+    triggerType: 'manual',
     before(world) {
-      const nest = world.addNest({ name: 'Marketing' });
-      birdId = world.addBird(nest.id, { name: 'Translate blog', triggerType: 'manual' }).id;
+      birdId = [...world.birds.keys()][0]!;
       if (past) world.at(world.nowUs() - 60_000_000, () => past(world));
     },
   });
@@ -35,7 +35,7 @@ async function curtain(options: StageOptions = {}, past?: (world: World) => void
   return stage;
 }
 
-function fails(world = stage.worlds.eu!, errorMessages = 'The TMS refused the job'): string {
+function fails(world = stage.eu, errorMessages = 'The TMS refused the job'): string {
   const flight = world.startFlight(birdId);
   world.endFlight(flight.id, 'failed', { errorMessages });
   return `eu/flight/${flight.id.toLowerCase()}/failed`;
@@ -256,10 +256,7 @@ describe('an event that was not notified', () => {
     await curtain({ excludedNests: ['Marketing'] });
     const key = fails();
     await stage.minutesPass(70);
-    await stage.follows((config) => ({
-      ...config,
-      regions: config.regions.map((one) => ({ ...one, nests: { include: ['*'], exclude: [] } })),
-    }));
+    await stage.regionsFollow({ nests: { include: ['*'], exclude: [] } });
     await stage.minutesPass(2);
     const { seen, no_alert, forwards } = await explain(key);
     expect(seen.historic).toBe(true);
@@ -366,7 +363,7 @@ describe('an event that was not notified', () => {
     const { minutesPass } = await curtain({ rules });
     const ours = { rules: stageConfig(['eu'], { rules }).rules };
     // Another alert of the Bird fires, and has a memory as well.
-    for (const _ of [1, 2, 3]) fails(stage.worlds.eu!, 'Quota');
+    for (const _ of [1, 2, 3]) fails(stage.eu, 'Quota');
     const key = fails();
     await minutesPass(3);
     expect((await explain(key, ours)).no_alert).toBe(
@@ -382,13 +379,10 @@ describe('an event that was not notified', () => {
     let old = '';
     const { minutesPass } = await curtain(
       {
-        between: (service) => ({
-          async send(request) {
-            const { body, ...answer } = await service.send(request);
-            return { ...answer, body: body.replace(/"(startDate|duration|eventType)":[^,}]*/g, '"$1":null') };
-          },
-          close: () => service.close(),
-        }),
+        between: async (_request, pass) => {
+          const { body, ...answer } = await pass();
+          return { ...answer, body: body.replace(/"(startDate|duration|eventType)":[^,}]*/g, '"$1":null') };
+        },
       },
       (world) => {
         old = fails(world);
@@ -429,7 +423,7 @@ describe('an event that was not notified', () => {
 
   test('because its Nest is excluded by the configuration [long]', async () => {
     await curtain({ excludedNests: ['Marketing'] });
-    for (let count = 0; count < 5; count += 1) stage.worlds.eu!.eventError(birdId);
+    for (let count = 0; count < 5; count += 1) stage.eu.eventError(birdId);
     await stage.minutesPass(5);
     const { no_alert } = await explain(stage.forwarded()[0]!);
     expect(no_alert).toMatch(/^Its Nest is not watched: /);

@@ -2,10 +2,9 @@
  * The first reading of a region: whatever became of the Flights that were active before the first start is known when it
  * is over, and until then the health answer says that it is under way.
  */
-import { afterEach, describe, expect, test } from 'vitest';
-import type { HttpRequest, Transport } from '../../src/http/transport.ts';
+import { describe, expect, test } from 'vitest';
 import type { World } from '../../src/simulator/world/world.ts';
-import { openStage, type Stage } from './stage.ts';
+import { type Between, createStage, type Stage } from './stage.ts';
 
 const DAYS_US = 3 * 86_400 * 1_000_000;
 const BIRDS = 40;
@@ -13,7 +12,6 @@ const BIRDS = 40;
 let stage: Stage;
 /** The Flight of each Bird. */
 let flights: Map<string, string>;
-afterEach(() => stage.close());
 
 /** Opens a region in which each Bird has one Flight, which has been active for days. */
 async function open(birds: number, requestsPerSecond: number, asked: (request: URL) => void = () => {}) {
@@ -25,19 +23,16 @@ async function open(birds: number, requestsPerSecond: number, asked: (request: U
       flights.set(bird.id, world.startFlight(bird.id, { startedAtUs: world.nowUs() - DAYS_US }).id);
     }
   };
-  const between = (service: Transport): Transport => ({
-    async send(request: HttpRequest) {
-      const response = await service.send(request);
-      asked(new URL(request.url));
-      return response;
-    },
-    close: () => service.close(),
-  });
-  stage = await openStage({ regions: ['eu'], requestsPerSecond, before, between });
+  const between: Between = async (request, pass) => {
+    const response = await pass();
+    asked(new URL(request.url));
+    return response;
+  };
+  stage = await createStage({ regions: ['eu'], requestsPerSecond, before, between });
 }
 
 function fails(birdId: string): void {
-  const world = stage.worlds.eu!;
+  const world = stage.eu;
   const flight = world.flights.get(flights.get(birdId)!)!;
   if (flight.ends.length === 0) world.endFlight(flight.id, 'failed', { errorMessages: 'Nobody approved' });
 }
@@ -60,8 +55,7 @@ async function passes(eachSecond: (second: number) => void = () => {}): Promise<
 }
 
 const keysOfAll = () => [...flights.values()].map((id) => `eu/flight/${id}/failed`).sort();
-const firing = () =>
-  stage.received().flatMap(({ alerts }) => alerts.flatMap(({ events }) => events.map(({ key }) => key)));
+const firing = () => stage.alerts().flatMap(({ events }) => events.map(({ key }) => key));
 
 describe('a Flight of three days is known when the first pass is over, and told once, if it fails', () => {
   const CASES: readonly [string, number, number][] = [

@@ -1,35 +1,23 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { threadHeaders } from '../../src/channels/email/email-channel.ts';
 import { mailMessage } from '../../src/channels/email/mail-message.ts';
 import { mailView } from '../../src/channels/message/message-view.ts';
 import type { GroupNotification } from '../../src/domain/grouping/notification.ts';
 import { compileTemplate } from '../../src/templates/liquid.ts';
-import { openStage, type Stage, type StageOptions } from './stage.ts';
-
-let stage: Stage;
-async function curtain(options?: StageOptions): Promise<Stage> {
-  stage = await openStage(options);
-  return stage;
-}
-afterEach(() => stage.close());
+import { createStage } from './stage.ts';
 
 describe('a Flight fails', () => {
   test('and people are notified by mail and webhook, once, with the reason, and of the recovery [long]', async () => {
-    let birdId = '';
-    const { worlds, minutesPass, received, mails } = await curtain({
+    const { eu, bird, minutesPass, received, mails } = await createStage({
       regions: ['eu'],
       // Short enough that repetitions show within the hour.
       route: { repeatIntervalMs: 1_200_000 },
-      before(world) {
-        const nest = world.addNest({ name: 'Marketing' });
-        const bird = world.addBird(nest.id, { name: 'Translate blog', triggerType: 'scheduled' });
-        birdId = bird.id;
-      },
+      nests: { Marketing: ['Translate blog'] },
     });
     await minutesPass(2);
     expect(received()).toEqual([]);
 
-    worlds.eu!.startFlight(birdId, {
+    eu.startFlight(bird('Translate blog'), {
       endsAs: 'failed',
       fliesForMs: 20_000,
       errorMessages: 'The TMS refused the job',
@@ -50,7 +38,7 @@ describe('a Flight fails', () => {
     ]);
     expect(mails).toHaveLength(1);
 
-    worlds.eu!.startFlight(birdId, { endsAs: 'succeeded', fliesForMs: 5_000 });
+    eu.startFlight(bird('Translate blog'), { endsAs: 'succeeded', fliesForMs: 5_000 });
     await minutesPass(3);
     expect(received().map(({ status }) => status)).toEqual(['firing', 'resolved']);
     expect(received()[1]!.alerts[0]!.events).toEqual([]);
@@ -60,17 +48,13 @@ describe('a Flight fails', () => {
 });
 
 test('the mails of a group are one thread, with reminder and recovery, over restarts and under telling subjects [long]', async () => {
-  let birdId = '';
-  const { worlds, minutesPass, mails, restart } = await curtain({
+  const { eu, bird, minutesPass, mails, restart } = await createStage({
     regions: ['eu'],
     route: { repeatIntervalMs: 1_200_000 },
-    before(world) {
-      const nest = world.addNest({ name: 'Marketing' });
-      birdId = world.addBird(nest.id, { name: 'Translate blog', triggerType: 'manual' }).id;
-    },
+    nests: { Marketing: ['Translate blog'] },
   });
   const end = async (status: 'failed' | 'succeeded') => {
-    worlds.eu!.endFlight(worlds.eu!.startFlight(birdId).id, status, {
+    eu.endFlight(eu.startFlight(bird('Translate blog')).id, status, {
       errorMessages: 'The TMS refused the job',
     });
     await minutesPass(3);
@@ -101,33 +85,24 @@ test('the mails of a group are one thread, with reminder and recovery, over rest
 });
 
 test('a message links to the Flight in the application of the service, if its address is configured [long]', async () => {
-  let birdId = '';
-  const { worlds, minutesPass, received, mails, follows } = await curtain({
-    before(world) {
-      const nest = world.addNest({ name: 'Marketing' });
-      const bird = world.addBird(nest.id, { name: 'Translate blog', triggerType: 'scheduled' });
-      if (world.region === 'eu') birdId = bird.id;
+  const { eu, bird, minutesPass, received, mails, regionsFollow } = await createStage({
+    nests: { Marketing: ['Translate blog'] },
+  });
+  await regionsFollow({
+    links: {
+      bird: compileTemplate('https://app.example.com/{{ bird_id }}', 'address', { bird_id: '1' }),
+      flight: compileTemplate('https://app.example.com/flights/{{ flight_id }}', 'address', {
+        flight_id: '1',
+      }),
     },
   });
-  await follows((config) => ({
-    ...config,
-    regions: config.regions.map((region) => ({
-      ...region,
-      links: {
-        bird: compileTemplate('https://app.example.com/{{ bird_id }}', 'address', { bird_id: '1' }),
-        flight: compileTemplate('https://app.example.com/flights/{{ flight_id }}', 'address', {
-          flight_id: '1',
-        }),
-      },
-    })),
-  }));
   await minutesPass(2);
-  const flight = worlds.eu!.startFlight(birdId, { endsAs: 'failed', fliesForMs: 20_000 });
+  const flight = eu.startFlight(bird('Translate blog'), { endsAs: 'failed', fliesForMs: 20_000 });
   await minutesPass(2);
   const address = `https://app.example.com/flights/${flight.id.toLowerCase()}`;
   expect(received()[0]!.alerts[0]!.annotations).toMatchObject({
     flight_url: address,
-    bird_url: `https://app.example.com/${birdId}`,
+    bird_url: `https://app.example.com/${bird('Translate blog')}`,
   });
   expect(mails).toHaveLength(1);
   const { notification } = mails[0]!;
@@ -136,7 +111,7 @@ test('a message links to the Flight in the application of the service, if its ad
 });
 
 test('on a first start all history is forwarded and raises no alert [long]', async () => {
-  const { worlds, minutesPass, received, forwarded } = await curtain({
+  const { worlds, minutesPass, received, forwarded } = await createStage({
     before(world) {
       const nest = world.addNest({ name: 'Marketing' });
       const bird = world.addBird(nest.id, { name: 'Translate blog', triggerType: 'event' });

@@ -1,22 +1,14 @@
-import { afterEach, expect, test } from 'vitest';
-import { openStage, type Stage } from './stage.ts';
+import { expect, test } from 'vitest';
+import { createStage, type Stage } from './stage.ts';
 
 let stage: Stage;
-afterEach(() => stage.close());
 
 /** A Flight of the Bird `Translate blog` that fails after 20 s at the step `translate`. */
 async function failedFlight() {
-  let place = { region: 'eu', nestId: '', birdId: '' };
-  stage = await openStage({
-    regions: ['eu'],
-    before(world) {
-      const nest = world.addNest({ name: 'Marketing' });
-      const bird = world.addBird(nest.id, { name: 'Translate blog', triggerType: 'manual' });
-      place = { region: 'eu', nestId: nest.id, birdId: bird.id };
-    },
-  });
+  stage = await createStage({ regions: ['eu'], nests: { Marketing: ['Translate blog'] } });
+  const place = { region: 'eu', nestId: stage.nest('Marketing'), birdId: stage.bird('Translate blog') };
   await stage.minutesPass(2);
-  const { id } = stage.worlds.eu!.startFlight(place.birdId, { endsAs: 'failed', fliesForMs: 20_000 });
+  const { id } = stage.eu.startFlight(place.birdId, { endsAs: 'failed', fliesForMs: 20_000 });
   await stage.minutesPass(2);
   return { ...place, flightId: id.toLowerCase() };
 }
@@ -32,7 +24,7 @@ test('a person can read the log of a Flight, step by step, the oldest first [lon
 
 test('if the service refuses pages as large as configured, the end of the log is read in smaller ones [long]', async () => {
   const place = await failedFlight();
-  Object.assign(stage.worlds.eu!.behaviours, { maxPageSize: 5, overMaxPageSize: 'refuse' });
+  Object.assign(stage.eu.behaviours, { maxPageSize: 5, overMaxPageSize: 'refuse' });
   await stage.minutesPass(2);
   const log = await asks(place);
   if ('refused' in log) throw new Error(log.refused);

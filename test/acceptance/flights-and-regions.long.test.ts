@@ -1,7 +1,7 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { World } from '../../src/simulator/world/world.ts';
 import { howMany } from '../../src/text/instant-words.ts';
-import { openStage, type Stage, type StageOptions } from './stage.ts';
+import { createStage, type Stage, type StageOptions } from './stage.ts';
 
 const DAY_S = 86_400;
 
@@ -14,38 +14,22 @@ const LATE_FLIGHTS = [
 ] as const;
 
 let stage: Stage;
-afterEach(() => stage.close());
 
 /** One region with one Bird of this id. */
 async function openOneBird(
   triggerType: 'event' | 'manual' | 'scheduled',
   options: Pick<StageOptions, 'poll' | 'behaviours'> = {},
 ): Promise<string> {
-  let birdId = '';
-  stage = await openStage({
-    ...options,
-    regions: ['eu'],
-    before(world) {
-      birdId = world.addBird(world.addNest({ name: 'Legal' }).id, { name: 'Sync', triggerType }).id;
-    },
-  });
-  return birdId;
+  stage = await createStage({ ...options, regions: ['eu'], nests: { Legal: ['Sync'] }, triggerType });
+  return stage.bird('Sync');
 }
 
-function failures(of: Stage) {
-  return of
-    .received()
-    .flatMap(({ receivedAtUs, alerts }) =>
-      alerts
-        .filter(({ labels }) => labels.alertname === 'FlightFailed')
-        .map((alert) => ({ ...alert, receivedAtUs })),
-    );
-}
+const failures = () => stage.alerts('FlightFailed');
 
 describe('a Flight is watched until it ends', () => {
   test(`one that started ${howMany(HOURS_IN_THE_AIR, 'hour')} before its failure is alerted within two polls [long]`, async () => {
     const birdId = await openOneBird('manual');
-    const world = stage.worlds.eu!;
+    const world = stage.eu;
     await stage.minutesPass(1);
     const { id } = world.startFlight(birdId);
     await stage.minutesPass(HOURS_IN_THE_AIR * 60);
@@ -57,7 +41,7 @@ describe('a Flight is watched until it ends', () => {
     const failedAtUs = world.nowUs();
     world.endFlight(id, 'failed', { errorMessages: 'Nobody approved the term base' });
     await stage.secondsPass(60 + 15);
-    const [alert] = failures(stage);
+    const [alert] = failures();
     expect(alert?.events[0]?.message).toBe('Nobody approved the term base');
     // Two polls of 30 s, and a `group_wait` of 10 s.
     expect((alert!.receivedAtUs - failedAtUs) / 1e6).toBeLessThanOrEqual(70);
@@ -65,25 +49,24 @@ describe('a Flight is watched until it ends', () => {
 
   test('one that was active before nestwatch first started is alerted when it fails [long]', async () => {
     let flightId = '';
-    stage = await openStage({
+    stage = await createStage({
       regions: ['eu'],
+      nests: { Legal: ['Long review'] },
       before(world) {
-        const bird = world.addBird(world.addNest({ name: 'Legal' }).id, {
-          name: 'Long review',
-          triggerType: 'manual',
-        });
-        flightId = world.startFlight(bird.id, { startedAtUs: world.nowUs() - 5 * DAY_S * 1e6 }).id;
+        flightId = world.startFlight([...world.birds.keys()][0]!, {
+          startedAtUs: world.nowUs() - 5 * DAY_S * 1e6,
+        }).id;
       },
     });
     await stage.minutesPass(3);
-    stage.worlds.eu!.endFlight(flightId, 'failed');
+    stage.eu.endFlight(flightId, 'failed');
     await stage.minutesPass(2);
-    expect(failures(stage)).toHaveLength(1);
+    expect(failures()).toHaveLength(1);
   });
 
   test('a skipped error in a Flight that succeeds raises nothing, and neither does a retried one', async () => {
     const birdId = await openOneBird('event');
-    stage.worlds.eu!.startFlight(birdId, { endsAs: 'succeeded', skippedErrors: 2, retriedErrors: 1 });
+    stage.eu.startFlight(birdId, { endsAs: 'succeeded', skippedErrors: 2, retriedErrors: 1 });
     await stage.minutesPass(10);
     expect(stage.forwarded()).toHaveLength(1);
     expect(stage.received()).toEqual([]);
@@ -91,7 +74,7 @@ describe('a Flight is watched until it ends', () => {
 
   test('one that ends again after it was active again is a second event', async () => {
     const birdId = await openOneBird('event');
-    const world = stage.worlds.eu!;
+    const world = stage.eu;
     const { id } = world.startFlight(birdId, { endsAs: 'failed' });
     await stage.minutesPass(2);
     world.reopenFlight(id);
@@ -103,14 +86,14 @@ describe('a Flight is watched until it ends', () => {
 
   test('a message that comes later than the status is still in the event [long]', async () => {
     const birdId = await openOneBird('event', { behaviours: { eu: { errorMessagesLateMs: 8_000 } } });
-    stage.worlds.eu!.startFlight(birdId, {
+    stage.eu.startFlight(birdId, {
       endsAs: 'failed',
       fliesForMs: 29_000,
       errorMessages: 'Out of credits',
     });
     await stage.minutesPass(3);
-    expect(failures(stage)[0]?.events[0]?.message).toMatch(/\S/);
-    expect(failures(stage)).toHaveLength(1);
+    expect(failures()[0]?.events[0]?.message).toMatch(/\S/);
+    expect(failures()).toHaveLength(1);
   });
 });
 
@@ -122,7 +105,7 @@ describe('a Bird that is unpublished', () => {
   async function openWithBird(poll: NonNullable<StageOptions['poll']> = {}): Promise<World> {
     birdId = await openOneBird('scheduled', { poll });
     await stage.minutesPass(5);
-    return stage.worlds.eu!;
+    return stage.eu;
   }
 
   test('just after one of its Flights failed: the failure raises an alert like any other [long]', async () => {
@@ -132,7 +115,7 @@ describe('a Bird that is unpublished', () => {
     await stage.secondsPass(2);
     world.unpublish(birdId);
     await stage.minutesPass(5);
-    expect(failures(stage)).toHaveLength(1);
+    expect(failures()).toHaveLength(1);
   });
 
   test.each(LATE_FLIGHTS)(
@@ -159,7 +142,7 @@ describe('a Bird that is unpublished', () => {
     await stage.secondsPass(5);
     world.unpublish(birdId);
     await stage.minutesPass(3);
-    expect(failures(stage)).toHaveLength(1);
+    expect(failures()).toHaveLength(1);
   });
 
   test('is asked for its Flights once a day after they have been read to the end [long]', async () => {
@@ -176,19 +159,13 @@ describe('a Bird that is unpublished', () => {
 
 describe('one region is down', () => {
   test('and delays nothing in the other; the outage and its end are reported [long]', async () => {
-    const birds: Record<string, string> = {};
-    stage = await openStage({
-      before(world) {
-        const nest = world.addNest({ name: 'Production' });
-        birds[world.region] = world.addBird(nest.id, { name: 'Publish', triggerType: 'scheduled' }).id;
-      },
-    });
+    stage = await createStage({ nests: { Production: ['Publish'] } });
     const { eu, us } = stage.worlds;
     await stage.minutesPass(2);
     eu!.goDown('reset');
     const delaysS: number[] = [];
     for (let count = 0; count < 40; count += 1) {
-      const { id } = us!.startFlight(birds.us!, { endsAs: 'failed', fliesForMs: 1_000 });
+      const { id } = us!.startFlight(stage.bird('Publish', 'us'), { endsAs: 'failed', fliesForMs: 1_000 });
       const endedAtUs = us!.nowUs() + 1e6;
       await stage.minutesPass(1);
       const call = stage.calls.find(({ body }) => body.includes(`us/flight/${id}/failed`));
@@ -197,11 +174,7 @@ describe('one region is down', () => {
     // No event waits longer than one poll interval of its own region, whatever happens in the other region.
     expect(Math.max(...delaysS)).toBeLessThanOrEqual(31);
     const names = () =>
-      stage
-        .received()
-        .flatMap(({ alerts }) =>
-          alerts.map(({ labels, status }) => `${labels.region} ${labels.alertname} ${status}`),
-        );
+      stage.alerts().map(({ labels, status }) => `${labels.region} ${labels.alertname} ${status}`);
     expect(names()).toContain('eu RegionDown firing');
 
     eu!.comeUp();
@@ -211,45 +184,27 @@ describe('one region is down', () => {
   });
 
   test('what happened meanwhile is notified afterwards [long]', async () => {
-    const birds: Record<string, string> = {};
-    stage = await openStage({
-      before(world) {
-        birds[world.region] = world.addBird(world.addNest({ name: 'P' }).id, {
-          name: 'Publish',
-          triggerType: 'scheduled',
-        }).id;
-      },
-    });
-    const { eu } = stage.worlds;
+    stage = await createStage({ nests: { P: ['Publish'] } });
+    const { eu } = stage;
     await stage.minutesPass(2);
-    eu!.goDown(503);
+    eu.goDown(503);
     await stage.minutesPass(5);
-    const { id } = eu!.startFlight(birds.eu!, { endsAs: 'failed' });
+    const { id } = eu.startFlight(stage.bird('Publish'), { endsAs: 'failed' });
     await stage.minutesPass(90);
-    eu!.comeUp();
+    eu.comeUp();
     await stage.minutesPass(5);
     expect(stage.forwarded()).toEqual([`eu/flight/${id}/failed`]);
-    expect(failures(stage)).toHaveLength(1);
+    expect(failures()).toHaveLength(1);
   });
 
   test('a refused token is reported as such, and works again once it is accepted [long]', async () => {
-    stage = await openStage({
-      regions: ['eu'],
-      before(world) {
-        const { id } = world.addNest({ name: 'P' });
-        world.addBird(id, { name: 'Publish', triggerType: 'event' });
-      },
-    });
+    stage = await createStage({ regions: ['eu'], nests: { P: ['Publish'] } });
     await stage.minutesPass(2);
-    stage.worlds.eu!.refuseToken();
+    stage.eu.refuseToken();
     await stage.minutesPass(5);
-    const names = () =>
-      stage
-        .received()
-        .flatMap(({ alerts }) => alerts.map(({ labels, status }) => `${labels.alertname} ${status}`));
-    expect(names()).toEqual(['RegionUnauthorized firing']);
-    stage.worlds.eu!.acceptToken();
+    expect(stage.told()).toEqual(['RegionUnauthorized firing']);
+    stage.eu.acceptToken();
     await stage.minutesPass(15);
-    expect(names()).toEqual(['RegionUnauthorized firing', 'RegionUnauthorized resolved']);
+    expect(stage.told()).toEqual(['RegionUnauthorized firing', 'RegionUnauthorized resolved']);
   });
 });

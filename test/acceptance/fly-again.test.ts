@@ -89,8 +89,8 @@ test('Birds that start by events or a schedule, or are suspended, have no button
 
 test('an answer 500 after the Flight was started is unknown, names the probable Flight, and is never repeated [long]', async () => {
   const again = await openAgain({
-    async onPost(request, service) {
-      return { ...(await service.send(request)), status: 500 };
+    async onPost(_request, pass) {
+      return { ...(await pass()), status: 500 };
     },
   });
   await again.wish(again.birds.manual!);
@@ -137,9 +137,9 @@ test('a refusal tells the words of the service', async () => {
 test('a wish that is sent twice is one, and another one is refused while the first is open', async () => {
   const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
   const again = await openAgain({
-    async onPost(request, service) {
+    async onPost(_request, pass) {
       await answered;
-      return service.send(request);
+      return pass();
     },
   });
   const id = '5f0c0000-0000-4000-8000-000000000001';

@@ -66,8 +66,8 @@ test('a Flight that fails as soon as it is flown again counts, and so does every
   again = await stageWith(
     {},
     {
-      async onPost(request, service) {
-        const response = await service.send(request);
+      async onPost(_request, pass) {
+        const response = await pass();
         ends(again!, 'failed');
         return response;
       },

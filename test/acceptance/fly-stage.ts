@@ -1,12 +1,10 @@
 /** A stage with Birds of each trigger that can be started again, and the page and API in front of it. */
-import { onTestFinished } from 'vitest';
 import type { Scope } from '../../src/config/sections/access-section.ts';
-import type { HttpRequest, HttpResponse, Transport } from '../../src/http/transport.ts';
 import { secret } from '../../src/secret.ts';
 import type { World } from '../../src/simulator/world/world.ts';
 import { aStatus } from '../web/sample.ts';
 import { serve } from '../web/served.ts';
-import { openStage, type Stage, type StageOptions } from './stage.ts';
+import { type Between, createStage, type Stage, type StageOptions } from './stage.ts';
 import { stageConfig } from './stage-config.ts';
 
 const TOKENS = { flyer: ['read', 'fly'], writer: ['read', 'write'] } as const satisfies Record<
@@ -35,13 +33,11 @@ interface Wished {
   };
 }
 
-type Between = (request: HttpRequest, service: Transport) => Promise<HttpResponse>;
-
 export async function openAgain(options: StageOptions & { readonly onPost?: Between } = {}): Promise<Again> {
   const birds: Record<string, string> = {};
   const posts: string[] = [];
-  const { onPost = (request, service) => service.send(request) } = options;
-  const stage = await openStage({
+  const { onPost = (_request, pass) => pass() } = options;
+  const stage = await createStage({
     regions: ['eu'],
     fly: true,
     ...options,
@@ -54,16 +50,12 @@ export async function openAgain(options: StageOptions & { readonly onPost?: Betw
       }
       options.before?.(world);
     },
-    between: (service) => ({
-      ...service,
-      send(request) {
-        if (request.method !== 'POST') return service.send(request);
-        posts.push(new URL(request.url).pathname);
-        return onPost(request, service);
-      },
-    }),
+    between(request, pass) {
+      if (request.method !== 'POST') return pass();
+      posts.push(new URL(request.url).pathname);
+      return onPost(request, pass);
+    },
   });
-  onTestFinished(() => stage.close());
   const access = {
     tokens: Object.entries(TOKENS).map(([name, scopes]) => ({
       ...{ name, token: secret(`token of ${name}`), scopes: new Set<Scope>(scopes) },
@@ -80,7 +72,7 @@ export async function openAgain(options: StageOptions & { readonly onPost?: Betw
     status: () => ({ ...aStatus(), regions: stage.daemon().regions() }),
     changed: () => stage.daemon().wake(),
   });
-  const eu = stage.worlds.eu!;
+  const eu = stage.eu;
   await stage.minutesPass(2);
   return {
     ...{ stage, eu, birds, posts, web },

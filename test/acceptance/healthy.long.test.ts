@@ -7,7 +7,7 @@ import { secret } from '../../src/secret.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import type { World } from '../../src/simulator/world/world.ts';
 import type { Random } from '../../src/time/clock.ts';
-import { openStage, type StageOptions } from './stage.ts';
+import { createStage, type StageOptions } from './stage.ts';
 
 interface Case {
   readonly name: string;
@@ -61,13 +61,13 @@ const OF_A_START: ReadonlySet<string> = new Set(['first_pass', 'feed_unproven'])
 
 test.each(CASES)('nothing impairs the watch: $name [long]', async ({ birds, flights, stage: options }) => {
   const random = seededRandom(birds);
-  const stage = await openStage({
+  const stage = await createStage({
     regions: ['eu'],
     heartbeat: { url: secret('https://hc.example/ping/x'), intervalMs: 60_000 },
     before: (world) => addBirds(world, birds),
     ...options,
   });
-  const world = stage.worlds.eu!;
+  const world = stage.eu;
   for (let minute = 1; minute <= HOURS * 60; minute += 1) {
     fly(world, (birds * flights) / 60, random);
     await stage.minutesPass(1);
@@ -78,7 +78,7 @@ test.each(CASES)('nothing impairs the watch: $name [long]', async ({ birds, flig
     );
     expect(unexpected, `after ${minute} minutes`).toEqual([]);
   }
-  const fired = stage.received().flatMap(({ alerts }) => alerts.map(({ labels }) => labels.alertname!));
+  const fired = stage.alerts().map(({ labels }) => labels.alertname!);
   expect(fired.filter((name) => !OF_THE_SERVICE.has(name))).toEqual([]);
   expect(stage.beats).toHaveLength(HOURS * 60);
   await stage.close();

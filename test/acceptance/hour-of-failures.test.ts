@@ -55,8 +55,8 @@ test('in an hour of failures rules keep their limits, and each start that was no
       for (const name of ['changed', 'cancelled', 'in the air', 'suspended'])
         special[name] = add(sales, `Is ${name}`, `It is ${name}`);
     },
-    async onPost(request, service) {
-      const response = await service.send(request);
+    async onPost(request, pass) {
+      const response = await pass();
       const bird = new URL(request.url).pathname.split('/').at(-1)!;
       const { id } = eu!.birds.get(bird)!.flights.at(-1)!;
       eu!.endFlight(id, 'failed', { errorMessages: errors.get(bird)! });

@@ -1,23 +1,15 @@
-import { afterEach, expect, test } from 'vitest';
-import type { HttpRequest, HttpResponse, Transport } from '../../src/http/transport.ts';
+import { expect, test } from 'vitest';
+import type { HttpRequest, HttpResponse } from '../../src/http/transport.ts';
 import type { World } from '../../src/simulator/world/world.ts';
 import { sleep } from '../../src/time/clock.ts';
-import { openStage, type Stage, type StageOptions } from './stage.ts';
+import { type Between, createStage, type Stage, type StageOptions } from './stage.ts';
 
 let stage: Stage;
-afterEach(() => stage.close());
 
 /** A region in which some answers are replaced. */
-async function regionWhere(
-  answerTo: (request: HttpRequest, pass: () => Promise<HttpResponse>) => Promise<HttpResponse>,
-  options: StageOptions = {},
-): Promise<World> {
-  const between = (service: Transport): Transport => ({
-    send: (request) => answerTo(request, () => service.send(request)),
-    close: () => service.close(),
-  });
-  stage = await openStage({ regions: ['eu'], between, ...options });
-  return stage.worlds.eu!;
+async function regionWhere(between: Between, options: StageOptions = {}): Promise<World> {
+  stage = await createStage({ regions: ['eu'], between, ...options });
+  return stage.eu;
 }
 
 function answer(status: number, headers: Record<string, string> = {}, body = '{}'): HttpResponse {
@@ -36,12 +28,8 @@ function settle(world: World, birds: number, name = 'Marketing') {
 const isList = ({ url }: HttpRequest, nestIds: readonly string[]) =>
   nestIds.some((nestId) => new RegExp(`/nests/${nestId}/birds($|\\?)`).test(url));
 const isNestList = ({ url }: HttpRequest) => /\/nests($|\?)/.test(url);
-const health = () => stage.daemon().regions()[0]!.health.health;
-const received = (alertname?: string) =>
-  stage
-    .received()
-    .flatMap(({ alerts }) => alerts)
-    .filter(({ labels }) => alertname === undefined || labels.alertname === alertname);
+const health = () => stage.region().health.health;
+const received = (alertname?: string) => stage.alerts(alertname);
 const requestsOf = (...operations: string[]) =>
   stage.happenings.filter((one) => one.what === 'request' && operations.includes(one.operation)).length;
 
@@ -60,7 +48,7 @@ test.each(STATUSES)('a Nest whose Birds cannot be listed (%i) hides no other one
     },
   );
   await stage.minutesPass(20);
-  expect(stage.daemon().regions()[0]!.birds).toBe(3);
+  expect(stage.region().birds).toBe(3);
   const flights = open.map((birdId) => world.startFlight(birdId, { endsAs: 'failed', fliesForMs: 1_000 }));
   await stage.minutesPass(15);
   expect(stage.forwarded().toSorted()).toEqual(flights.map(({ id }) => `eu/flight/${id}/failed`).toSorted());
@@ -88,7 +76,7 @@ test('a token that loses its rights to a Nest is not reported as refused by the 
       },
     },
   );
-  const { nestId } = settle(stage.worlds.eu!, 20, 'Lost');
+  const { nestId } = settle(stage.eu, 20, 'Lost');
   await stage.minutesPass(10);
   closed = nestId;
   await stage.minutesPass(40);
@@ -126,28 +114,28 @@ test('a token that is refused with 403 everywhere is reported as refused [long]'
 
 const MANY_NESTS = 100;
 test('if one answer in five fails, the inventory of many Nests is still kept [long]', async () => {
-  stage = await openStage({
+  stage = await createStage({
     regions: ['eu'],
     requestsPerSecond: 20,
     before(world) {
       for (let count = 0; count < MANY_NESTS; count += 1) settle(world, 1);
     },
   });
-  const world = stage.worlds.eu!;
+  const world = stage.eu;
   world.behaviours.error500 = 0.2;
   settle(world, 1, 'New');
   await stage.minutesPass(15);
-  expect(stage.daemon().regions()[0]!.birds).toBe(MANY_NESTS + 1);
+  expect(stage.region().birds).toBe(MANY_NESTS + 1);
 });
 
 test('that a region is away and back is reported even if the store was full at that moment [long]', async () => {
   let isFull = false;
-  stage = await openStage({
+  stage = await createStage({
     regions: ['eu'],
     isStoreFull: () => isFull,
     before: (world) => void settle(world, 3),
   });
-  const world = stage.worlds.eu!;
+  const world = stage.eu;
   await stage.minutesPass(10);
   isFull = true;
   world.goDown();
@@ -231,7 +219,7 @@ test('Nests and Birds whose format has changed are reported, and do not vanish [
   for (const list of ['birds', 'nests']) {
     renamed = list;
     await stage.minutesPass(30);
-    expect(stage.daemon().regions()[0]).toMatchObject({ nests: 1, birds: 5 });
+    expect(stage.region()).toMatchObject({ nests: 1, birds: 5 });
   }
   expect(received()).toMatchObject([
     {
@@ -251,7 +239,7 @@ test('Nests and Birds whose format has changed are reported, and do not vanish [
   await stage.minutesPass(10);
   world.deleteBird(gone);
   await stage.minutesPass(15);
-  expect(stage.daemon().regions()[0]).toMatchObject({ nests: 2, birds: 5 });
+  expect(stage.region()).toMatchObject({ nests: 2, birds: 5 });
   expect(received().at(-1)).toMatchObject({
     labels: { alertname: 'SchemaDrift', feed: 'inventory' },
     status: 'resolved',
@@ -307,7 +295,7 @@ test('a Bird that is listed, but sometimes not found and sometimes refused, is r
     { before: (world) => void settle(world, 3) },
   );
   await stage.minutesPass(10);
-  broken = [...stage.worlds.eu!.birds.keys()][0]!;
+  broken = [...stage.eu.birds.keys()][0]!;
   await stage.minutesPass(MINUTES_BROKEN);
   expect(received().map(({ labels, status }) => [labels.alertname, status])).toEqual([
     ['FeedBehind', 'firing'],
@@ -354,10 +342,10 @@ test.each([
     while (requestsOf('searchBirds') < readBefore + readings) await stage.clock.advance(10);
     isBroken = true;
     await stage.minutesPass(25);
-    expect(stage.daemon().regions()[0]!.birds).toBe(3);
+    expect(stage.region().birds).toBe(3);
     isBroken = false;
     await stage.minutesPass(30);
-    expect(stage.daemon().regions()[0]!.birds).toBe(2);
+    expect(stage.region().birds).toBe(2);
     expect(received()).toEqual([]);
   },
 );
@@ -373,7 +361,7 @@ test('a Bird is not reported as unread if its list cannot tell whether it was de
   await stage.minutesPass(10);
   world.deleteBird([...world.birds.keys()].at(-1)!);
   await stage.minutesPass(30);
-  expect(stage.daemon().regions()[0]!.birds).toBe(2);
+  expect(stage.region().birds).toBe(2);
   expect(received().map(({ labels }) => labels.alertname)).toEqual(['SchemaDrift']);
 });
 
@@ -520,7 +508,7 @@ test('notifications are read after a restart as soon as the Nests are listed, ev
 });
 
 test('the alerts of a region that is no longer configured end, and the others continue [long]', async () => {
-  stage = await openStage({
+  stage = await createStage({
     before(world) {
       world.addBird(world.addNest({ name: 'Legal' }).id, { name: 'Sync', triggerType: 'event' });
     },
@@ -531,7 +519,7 @@ test('the alerts of a region that is no longer configured end, and the others co
   stage.drops('us');
   await stage.restart();
   await stage.minutesPass(15);
-  const alerts = stage.received().flatMap((one) => one.alerts);
+  const alerts = stage.alerts();
   const states = (region: string) =>
     alerts
       .filter(({ labels }) => labels.region === region && labels.alertname === 'RegionDown')

@@ -4,7 +4,7 @@
  * `/-/ready`, and a mail (unless no mail can be sent about it). Once it is fixed, they must all stop, and a mail must
  * say that too.
  */
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { AlertKind } from '../../src/domain/kinds/kinds.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import { IMPAIRMENT_REASONS, IMPAIRMENTS, type ImpairmentReason } from '../../src/health/impairment.ts';
@@ -17,10 +17,9 @@ import { nestwatch } from '../cli/test-io.ts';
 import { NOTHING, textOf } from '../observe/scraped.ts';
 import { aStatus } from '../web/sample.ts';
 import { serve } from '../web/served.ts';
-import { openStage, type Stage, type StageOptions } from './stage.ts';
+import { createStage, type Stage, type StageOptions } from './stage.ts';
 
 let stage: Stage;
-afterEach(() => stage.close());
 
 const GIB = 1024 ** 3;
 
@@ -59,7 +58,7 @@ function answer(status: number, body = '{}'): HttpResponse {
 }
 
 const toOps = { receiver: 'ops' };
-const eu = () => stage.worlds.eu!;
+const eu = () => stage.eu;
 const birdOf = (world: World) => [...world.birds.keys()][0]!;
 
 const STORIES: readonly Story[] = [
@@ -292,7 +291,7 @@ async function open(options: StageOptions = {}): Promise<void> {
   answers = 200;
   refused = '';
   isHidden = false;
-  stage = await openStage({
+  stage = await createStage({
     regions: ['eu'],
     heartbeat: { url: secret('https://hc.example/ping/x'), intervalMs: 30_000 },
     space: () => ({ used: 3 * 1024 ** 2, free, whole: 100 * GIB }),
@@ -302,10 +301,7 @@ async function open(options: StageOptions = {}): Promise<void> {
       if (refused === 'next') refused = id;
       return id === refused ? 404 : answers;
     },
-    between: (service) => ({
-      send: async (request) => instead(request) ?? withoutHidden(request, await service.send(request)),
-      close: () => service.close(),
-    }),
+    between: async (request, pass) => instead(request) ?? withoutHidden(request, await pass()),
     before: addBirds,
     ...options,
   });
@@ -552,10 +548,7 @@ describe('a mail about an impaired watch', () => {
     expect(stage.mails).toEqual([]);
     await stage.minutesPass(15);
     expect(mails('firing')).toHaveLength(1);
-    await stage.follows((config) => ({
-      ...config,
-      regions: config.regions.map((region) => ({ ...region, requestsPerSecond: 50 })),
-    }));
+    await stage.regionsFollow({ requestsPerSecond: 50 });
     await stage.minutesPass(10);
     expect(mails('resolved')).toHaveLength(1);
     expect(watchMails('firing')).toEqual([]);

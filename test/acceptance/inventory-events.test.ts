@@ -5,15 +5,14 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Event } from '../../src/domain/alert/event.ts';
 import { createMatcher } from '../../src/domain/matchers/matcher.ts';
-import type { HttpResponse, Transport } from '../../src/http/transport.ts';
 import type { World } from '../../src/simulator/world/world.ts';
-import { openStage, type Stage, type StageOptions } from './stage.ts';
+import { type Between, createStage, type Stage, type StageOptions } from './stage.ts';
 
 /** Two readings of the inventory. */
 const TWICE = 11;
 
-async function stageOf(options: StageOptions = {}): Promise<Stage & { readonly eu: World }> {
-  const stage = await openStage({
+function stageOf(options: StageOptions = {}): Promise<Stage> {
+  return createStage({
     regions: ['eu'],
     ...options,
     before(world) {
@@ -25,8 +24,6 @@ async function stageOf(options: StageOptions = {}): Promise<Stage & { readonly e
       options.before?.(world);
     },
   });
-  onTestFinished(() => stage.close());
-  return Object.assign(stage, { eu: stage.worlds.eu! });
 }
 
 async function noticed({ store }: Stage, query = {}): Promise<Event[]> {
@@ -42,17 +39,14 @@ const ann = (world: World) => [...world.users.values()][0]!;
 
 /** Answers in the place of the service, where `answer` does. */
 const inFront =
-  (answer: (path: string, body: unknown) => unknown) =>
-  (service: Transport): Transport => ({
-    ...service,
-    async send(request): Promise<HttpResponse> {
-      const given = await service.send(request);
-      const path = new URL(request.url).pathname.replace('/api-rest', '');
-      const changed = answer(path, given.status === 200 && given.body ? JSON.parse(given.body) : undefined);
-      if (typeof changed === 'number') return { ...given, status: changed, body: '' };
-      return changed === undefined ? given : { ...given, body: JSON.stringify(changed) };
-    },
-  });
+  (answer: (path: string, body: unknown) => unknown): Between =>
+  async (request, pass) => {
+    const given = await pass();
+    const path = new URL(request.url).pathname.replace('/api-rest', '');
+    const changed = answer(path, given.status === 200 && given.body ? JSON.parse(given.body) : undefined);
+    if (typeof changed === 'number') return { ...given, status: changed, body: '' };
+    return changed === undefined ? given : { ...given, body: JSON.stringify(changed) };
+  };
 
 test('every change of Nests, Birds, members and Users is an event, forwarded once, and found by its Bird and Nest [long]', async () => {
   const stage = await stageOf();
@@ -161,10 +155,7 @@ test('what only comes to be watched makes no event: after the configuration, or 
   isHidden = false;
   isRefused = false;
   await stage.minutesPass(TWICE);
-  await stage.follows((config) => ({
-    ...config,
-    regions: config.regions.map((one) => ({ ...one, nests: { include: ['*'], exclude: [] } })),
-  }));
+  await stage.regionsFollow({ nests: { include: ['*'], exclude: [] } });
   await stage.minutesPass(TWICE);
   expect(await messages(stage)).toEqual([]);
 

@@ -1,14 +1,13 @@
 /** What only shows over hours: Flights that hang, Birds that stop, failures that come and go. */
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Rule } from '../../src/domain/alert/rule.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import type { World } from '../../src/simulator/world/world.ts';
 import { node, tree } from '../domain/route-tree.ts';
 import { rule } from '../domain/world.ts';
-import { openStage, type Stage } from './stage.ts';
+import { createStage, type Stage } from './stage.ts';
 
 let stage: Stage;
-afterEach(() => stage.close());
 
 const HOUR = 60;
 const DAY = 24 * HOUR;
@@ -19,9 +18,10 @@ async function oneBird(
   pollMinutes = 1,
   daysBefore = 0,
 ) {
-  let birdId = '';
-  stage = await openStage({
+  stage = await createStage({
     regions: ['eu'],
+    nests: { Production: ['Publish'] },
+    triggerType,
     // Rare polls, so that days pass quickly.
     poll: {
       intervalMs: pollMinutes * 60_000,
@@ -32,23 +32,19 @@ async function oneBird(
     },
     rules,
     before(world) {
-      birdId = world.addBird(world.addNest({ name: 'Production' }).id, { name: 'Publish', triggerType }).id;
+      const [birdId] = [...world.birds.keys()];
       for (let day = daysBefore; day > 0; day -= 1) {
         const startedAtUs = world.nowUs() - (day * DAY - 1) * 60e6;
-        const { id } = world.startFlight(birdId, { startedAtUs });
+        const { id } = world.startFlight(birdId!, { startedAtUs });
         world.endFlight(id, 'succeeded', { endedAtUs: startedAtUs + 60e6 });
       }
     },
   });
   await stage.minutesPass(1);
-  return { world: stage.worlds.eu!, birdId };
+  return { world: stage.eu, birdId: stage.bird('Publish') };
 }
 
-const received = () =>
-  stage
-    .received()
-    .flatMap(({ alerts }) => alerts)
-    .map(({ labels, status }) => `${labels.alertname} ${status}`);
+const received = () => stage.told();
 const last = () => stage.received().at(-1)!.alerts[0]!;
 
 /** Flights of a few minutes each, one after another. */
@@ -232,7 +228,7 @@ describe('failures that come and go', () => {
     );
     await stage.minutesPass(35);
     expect(received().filter((one) => one === 'FlightFailed resolved')).toHaveLength(3);
-    const events = stage.received().flatMap(({ alerts }) => alerts.flatMap((alert) => alert.events));
+    const events = stage.alerts().flatMap((alert) => alert.events);
     expect(events.map(({ key }) => key).toSorted()).toEqual(
       failed.map((id) => `eu/flight/${id}/failed`).toSorted(),
     );
@@ -289,13 +285,12 @@ test('malformed entries are reported once for their feed, and the alert ends a d
 });
 
 test('of two rules of a kind, each notifies of what it matches, even while the other still fires [long]', async () => {
-  let birdId = '';
   const critical = rule('FlightFailed', {
     match: parseMatchers('error=~".*quota.*"'),
     severity: 'critical',
     labels: { team: 'pager' },
   });
-  stage = await openStage({
+  stage = await createStage({
     regions: ['eu'],
     rules: [critical, rule('FlightFailed', { severity: 'warning' })],
     // The lake takes the place of the pager: it receives the events routed there.
@@ -306,16 +301,13 @@ test('of two rules of a kind, each notifies of what it matches, even while the o
         node(''),
       ]),
     ),
-    before(world) {
-      const nest = world.addNest({ name: 'Production' });
-      birdId = world.addBird(nest.id, { name: 'Publish', triggerType: 'event' }).id;
-    },
+    nests: { Production: ['Publish'] },
   });
-  const { minutesPass, worlds } = stage;
+  const { minutesPass, eu, bird } = stage;
   await minutesPass(2);
   const ends = async (status: 'failed' | 'succeeded', errorMessages = '') => {
-    const { id } = worlds.eu!.startFlight(birdId);
-    worlds.eu!.endFlight(id, status, { errorMessages });
+    const { id } = eu.startFlight(bird('Publish'));
+    eu.endFlight(id, status, { errorMessages });
     await minutesPass(3);
     return `eu/flight/${id.toLowerCase()}/${status}`;
   };
@@ -324,10 +316,7 @@ test('of two rules of a kind, each notifies of what it matches, even while the o
   expect(stage.forwarded()).toEqual([key]);
   await ends('succeeded');
   // That the pager's route leads to nobody who takes alerts is reported as well.
-  const states = stage
-    .received()
-    .flatMap(({ alerts }) => alerts)
-    .filter(({ labels }) => labels.alertname === 'FlightFailed');
+  const states = stage.alerts('FlightFailed');
   expect(
     states.map(({ status, labels, events }) => [status, labels.severity, labels.team, events.length]),
   ).toEqual([

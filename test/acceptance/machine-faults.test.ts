@@ -2,29 +2,22 @@
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { rule } from '../domain/world.ts';
-import { openStage, type Stage, type StageOptions } from './stage.ts';
+import { createStage, type Stage, type StageOptions } from './stage.ts';
 
 let stage: Stage;
-afterEach(() => stage.close());
 
 const HOUR_S = 3_600;
 
 /** A Bird whose Flights fail when the test says so. */
 async function opened(options: StageOptions = {}) {
-  let birdId = '';
-  stage = await openStage({
-    regions: ['eu'],
-    route: { groupBy: ['alertname', 'bird'] },
+  stage = await createStage({
+    ...{ regions: ['eu'], nests: { Production: ['Publish'] }, route: { groupBy: ['alertname', 'bird'] } },
     ...options,
-    before(world) {
-      const nestId = world.addNest({ name: 'Production' }).id;
-      birdId = world.addBird(nestId, { name: 'Publish', triggerType: 'event' }).id;
-    },
   });
-  const world = stage.worlds.eu!;
-  const fails = () => void world.startFlight(birdId, { endsAs: 'failed', fliesForMs: 1_000 });
+  const world = stage.eu;
+  const fails = () => void world.startFlight(stage.bird('Publish'), { endsAs: 'failed', fliesForMs: 1_000 });
   await stage.minutesPass(2);
   return { world, fails };
 }
@@ -38,7 +31,7 @@ function expectNothingLost({ mayRepeat = false } = {}): void {
       ids.set(id, (ids.get(id) ?? new Set()).add(call.id));
     }
   }
-  const truth = stage.worlds.eu!.truth().events.map(({ key }) => key);
+  const truth = stage.eu.truth().events.map(({ key }) => key);
   expect(truth.filter((key) => !ids.has(key))).toEqual([]);
   if (!mayRepeat) expect([...ids].filter(([, own]) => own.size > 1)).toEqual([]);
 }
@@ -59,7 +52,7 @@ function expectEachEventOnceById(): void {
       events.set(`${source} ${id}`, { type, subject, time });
     }
   }
-  const truth = stage.worlds.eu!.truth().events.map(({ key }) => `/regions/eu ${key}`);
+  const truth = stage.eu.truth().events.map(({ key }) => `/regions/eu ${key}`);
   expect([...events.keys()].sort()).toEqual(truth.sort());
   expect(repeated).toBeGreaterThan(0);
 }
@@ -68,8 +61,7 @@ function expectEachEventOnceById(): void {
 const failuresNotified = () =>
   new Set(
     stage
-      .received()
-      .flatMap(({ alerts }) => alerts)
+      .alerts()
       .flatMap(({ events }) => events.filter(({ type }) => type === 'flight.failed'))
       .map(({ key }) => key),
   ).size;
@@ -122,7 +114,7 @@ test('the process is suspended for ten minutes: failures meanwhile are notified 
   await stage.minutesPass(3);
   expect(failuresNotified()).toBe(3);
   expectNothingLost();
-  const names = stage.received().flatMap(({ alerts }) => alerts.map(({ labels }) => labels.alertname));
+  const names = stage.alerts().map(({ labels }) => labels.alertname);
   expect(new Set(names)).toEqual(new Set(['FlightFailed']));
 });
 

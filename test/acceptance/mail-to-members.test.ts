@@ -1,13 +1,12 @@
-import { afterEach, expect, test } from 'vitest';
-import { openStage, type Stage } from './stage.ts';
+import { expect, test } from 'vitest';
+import { createStage, type Stage } from './stage.ts';
 
 let stage: Stage;
-afterEach(() => stage.close());
 
 test('the active members of a Nest get mails about failures in it, including those who joined a while ago [long]', async () => {
   const birds: Record<string, string> = {};
   let docs = '';
-  stage = await openStage({
+  stage = await createStage({
     regions: ['eu'],
     toNestMembers: true,
     before(world) {
@@ -23,7 +22,7 @@ test('the active members of a Nest get mails about failures in it, including tho
   const mailed = () =>
     stage.mails.map(({ notification: { to, alerts } }) => [alerts.map(({ labels }) => labels.bird), to]);
   await stage.minutesPass(2);
-  const world = stage.worlds.eu!;
+  const world = stage.eu;
   for (const birdId of Object.values(birds))
     world.startFlight(birdId, { endsAs: 'failed', fliesForMs: 1_000 });
   await stage.minutesPass(3);

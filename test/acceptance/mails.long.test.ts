@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { mailMessage } from '../../src/channels/email/mail-message.ts';
 import { spread } from '../cases.ts';
 import { type Cast, MAIL_STORIES, type MailStory, setTheScene } from './mails/mail-stories.ts';
-import { type DigestMail, type Mail, openStage } from './stage.ts';
+import { createStage, type DigestMail, type Mail } from './stage.ts';
 
 const EXTERNAL_URL = 'http://nestwatch.example';
 
@@ -18,7 +18,7 @@ interface Post {
 async function mailsOf(story: MailStory, restartAfter?: number): Promise<Post> {
   const { before, options, steps } = story;
   const cast: Cast = { nests: new Map(), birds: new Map(), flights: new Map() };
-  const stage = await openStage({
+  const stage = await createStage({
     regions: ['eu'],
     route: { groupWaitMs: 30_000, groupIntervalMs: 300_000 },
     ...options,
@@ -30,7 +30,7 @@ async function mailsOf(story: MailStory, restartAfter?: number): Promise<Post> {
   try {
     for (const [at, step] of steps.entries()) {
       if (typeof step === 'number') await stage.minutesPass(step);
-      else await step(stage.worlds.eu!, cast, stage);
+      else await step(stage.eu, cast, stage);
       if (at === restartAfter) await stage.restart();
     }
     await story.check?.(stage);

@@ -1,20 +1,15 @@
 /** An alert that only a person can know to be over, as people see it. */
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import { createAlertResolver } from '../../src/operator/act-on-alerts.ts';
 import { rule } from '../domain/world.ts';
-import { openStage, type Stage } from './stage.ts';
+import { createStage, type Stage } from './stage.ts';
 import { stageConfig } from './stage-config.ts';
 
 let stage: Stage;
-afterEach(() => stage.close());
 
 const received = () =>
-  stage
-    .received()
-    .flatMap(({ alerts }) =>
-      alerts.map(({ labels, status, events }) => `${labels.alertname} ${status} +${events.length}`),
-    );
+  stage.alerts().map(({ labels, status, events }) => `${labels.alertname} ${status} +${events.length}`);
 
 /** As the page or the command does it. The daemon notices at its next look. */
 function desk() {
@@ -36,20 +31,14 @@ async function resolves(comment: string): Promise<void> {
 }
 
 test('a token that was fixed in the gateway is tried at once when somebody asks for it [long]', async () => {
-  stage = await openStage({
-    regions: ['eu'],
-    before(world) {
-      const { id } = world.addNest({ name: 'P' });
-      world.addBird(id, { name: 'Publish', triggerType: 'event' });
-    },
-  });
+  stage = await createStage({ regions: ['eu'], nests: { P: ['Publish'] } });
   await stage.minutesPass(2);
-  stage.worlds.eu!.refuseToken();
+  stage.eu.refuseToken();
   await stage.minutesPass(10);
   expect(received()).toEqual(['RegionUnauthorized firing +0']);
-  stage.worlds.eu!.acceptToken();
+  stage.eu.acceptToken();
   const [alert] = await stage.store.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 10 }));
-  const health = () => stage.daemon().regions()[0]!.health.health;
+  const health = () => stage.region().health.health;
   expect(health()).toBe('unauthorized');
   expect((await desk().resolve(alert!.id, { createdBy: 'ann', comment: '' })).ok).toBe(false);
   await stage.clock.advance(10_000);
@@ -59,9 +48,7 @@ test('a token that was fixed in the gateway is tried at once when somebody asks 
 });
 
 test('a lost connection is resolved when somebody says so, even over a restart, until it is lost again [long]', async () => {
-  let nestId = '';
-  let birdId = '';
-  stage = await openStage({
+  stage = await createStage({
     regions: ['eu'],
     rules: [rule('ConnectionDisconnected', { resolveAfterMs: 2 * 3_600_000 })],
     poll: { intervalMs: 300_000 },
@@ -72,12 +59,10 @@ test('a lost connection is resolved when somebody says so, even over a restart, 
         equal: ['region', 'nest_id'],
       },
     ],
-    before(world) {
-      nestId = world.addNest({ name: 'Production' }).id;
-      birdId = world.addBird(nestId, { name: 'Publish', triggerType: 'event' }).id;
-    },
+    nests: { Production: ['Publish'] },
   });
-  const world = stage.worlds.eu!;
+  const world = stage.eu;
+  const [nestId, birdId] = [stage.nest('Production'), stage.bird('Publish')];
   const lost = { nestId, entityId: '77', entityName: 'Phrase TMS', exhausted: true, wording: 'old' } as const;
   await stage.minutesPass(1);
   world.disconnectConnection(lost);
@@ -94,10 +79,7 @@ test('a lost connection is resolved when somebody says so, even over a restart, 
     'BirdTriggerFailing firing +2',
     'ConnectionDisconnected resolved +0',
   ]);
-  const end = stage
-    .received()
-    .flatMap(({ alerts }) => alerts)
-    .find(({ status }) => status === 'resolved')!;
+  const end = stage.alerts().find(({ status }) => status === 'resolved')!;
   expect(end.annotations.resolved_by).toBe('it was resolved by hand by ann: reconnected');
 
   const count = received().length;

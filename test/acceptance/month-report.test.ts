@@ -1,27 +1,17 @@
 /** The report of a month beside the truth of the service, with the whole daemon. */
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { readMonthReport } from '../../src/store/month-report.ts';
 import { NOTHING_CONFIGURED } from '../alerting/desk.ts';
-import { openStage, type Stage } from './stage.ts';
+import { createStage, type Stage } from './stage.ts';
 
 let stage: Stage;
-afterEach(() => stage.close());
 
 test('counts each Flight of the service once, and how long a Bird failed before it landed again [long]', async () => {
-  const birds: string[] = [];
-  stage = await openStage({
-    regions: ['eu'],
-    before(world) {
-      const nest = world.addNest({ name: 'Marketing' });
-      for (const name of ['Translate blog', 'Post news']) {
-        birds.push(world.addBird(nest.id, { name, triggerType: 'manual' }).id);
-      }
-    },
-  });
+  stage = await createStage({ regions: ['eu'], nests: { Marketing: ['Translate blog', 'Post news'] } });
   await stage.minutesPass(2);
-  const [translate, post] = birds as [string, string];
+  const [translate, post] = [stage.bird('Translate blog'), stage.bird('Post news')];
   const fly = async (bird: string, endsAs: 'succeeded' | 'failed', errorMessages?: string) => {
-    stage.worlds.eu!.startFlight(bird, {
+    stage.eu.startFlight(bird, {
       endsAs,
       fliesForMs: 5_000,
       ...(errorMessages && { errorMessages }),
@@ -39,7 +29,7 @@ test('counts each Flight of the service once, and how long a Bird failed before 
     ...{ regions: ['eu'], nestId: undefined, month: undefined, zone: 'UTC' },
     ...{ config: NOTHING_CONFIGURED, nowUs: stage.clock.nowUs() },
   });
-  const ends = stage.worlds.eu!.truth().events.filter(({ key }) => key.includes('/flight/'));
+  const ends = stage.eu.truth().events.filter(({ key }) => key.includes('/flight/'));
   const failed = ends.filter(({ key }) => key.endsWith('/failed'));
   expect([ends.length, failed.length]).toEqual([6, 3]);
   expect(months.map(({ name }) => name)).toEqual(['2026-07']);

@@ -1,5 +1,5 @@
 /** Silences, acknowledgements, inhibition and time intervals, as people see them: what is sent, and when. */
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import { BUILT_IN_INHIBITIONS, createTimeInterval } from '../../src/domain/muting/muting.ts';
 import { createRecurrences } from '../../src/domain/muting/silence.ts';
@@ -9,39 +9,20 @@ import {
   type SilenceRequest,
   setSilence,
 } from '../../src/domain/muting/silence-change.ts';
-import type { World } from '../../src/simulator/world/world.ts';
-import { openStage, type Stage, type StageOptions } from './stage.ts';
+import { createStage, type Stage, type StageOptions } from './stage.ts';
 
 let stage: Stage;
-afterEach(() => stage.close());
 
-async function twoBirds(options: StageOptions = {}): Promise<{
-  world: World;
-  nestId: string;
-  fails(bird: 'Publish' | 'Review'): string;
-  lands(bird: 'Publish' | 'Review'): void;
-  triggerFails(bird: 'Publish' | 'Review'): void;
-}> {
-  const birds: Record<string, string> = {};
-  let nestId = '';
-  stage = await openStage({
-    regions: ['eu'],
-    ...options,
-    before(world) {
-      nestId = world.addNest({ name: 'Production' }).id;
-      for (const name of ['Publish', 'Review']) {
-        birds[name] = world.addBird(nestId, { name, triggerType: 'event' }).id;
-      }
-    },
-  });
-  const world = stage.worlds.eu!;
+async function twoBirds(options: StageOptions = {}) {
+  stage = await createStage({ regions: ['eu'], nests: { Production: ['Publish', 'Review'] }, ...options });
+  const world = stage.eu;
   await stage.minutesPass(1);
   return {
     world,
-    nestId,
-    fails: (bird) => `eu/flight/${world.startFlight(birds[bird]!, { endsAs: 'failed' }).id}/failed`,
-    triggerFails: (bird) => void world.eventError(birds[bird]!),
-    lands: (bird) => void world.startFlight(birds[bird]!, { endsAs: 'succeeded' }),
+    fails: (bird: string) =>
+      `eu/flight/${world.startFlight(stage.bird(bird), { endsAs: 'failed' }).id}/failed`,
+    triggerFails: (bird: string) => void world.eventError(stage.bird(bird)),
+    lands: (bird: string) => void world.startFlight(stage.bird(bird), { endsAs: 'succeeded' }),
   };
 }
 
@@ -58,8 +39,7 @@ const received = () =>
   );
 
 /** Keys of the events that the hook was notified of, including repetitions. */
-const toldEvents = () =>
-  stage.received().flatMap(({ alerts }) => alerts.flatMap(({ events }) => events.map(({ key }) => key)));
+const toldEvents = () => stage.alerts().flatMap(({ events }) => events.map(({ key }) => key));
 
 const suppressed = () =>
   stage.happenings.flatMap((one) => (one.what === 'suppressed' ? [`${one.reason} ${one.count}`] : []));
@@ -222,7 +202,7 @@ describe('inhibition', () => {
   });
 
   test('a lost connection mutes failing triggers of its Nest if a rule says so [long]', async () => {
-    const { world, nestId, triggerFails } = await twoBirds({
+    const { world, triggerFails } = await twoBirds({
       inhibitRules: [
         {
           sourceMatchers: parseMatchers('alertname="ConnectionDisconnected"'),
@@ -233,7 +213,7 @@ describe('inhibition', () => {
       ],
     });
     world.disconnectConnection({
-      nestId,
+      nestId: stage.nest('Production'),
       entityId: '77',
       entityName: 'Phrase TMS',
       exhausted: false,

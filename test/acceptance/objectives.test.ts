@@ -1,12 +1,11 @@
 /** Stories of objectives, with the whole daemon. */
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import { rule } from '../domain/world.ts';
-import { openStage } from './stage.ts';
+import { createStage } from './stage.ts';
 
 async function watched(success: number, failed: number) {
-  const birds = new Map<string, string>();
-  const stage = await openStage({
+  const stage = await createStage({
     regions: ['eu'],
     route: { groupBy: ['...'] },
     objectives: [
@@ -21,30 +20,18 @@ async function watched(success: number, failed: number) {
         ...{ overMs: 28 * 86_400_000, leastFailures: 5 },
       },
     ],
-    before(world) {
-      for (const nest of ['Customer 4', 'Sandbox']) {
-        birds.set(
-          nest,
-          world.addBird(world.addNest({ name: nest }).id, { name: nest, triggerType: 'manual' }).id,
-        );
-      }
-    },
+    nests: { 'Customer 4': ['Customer 4'], Sandbox: ['Sandbox'] },
   });
-  onTestFinished(() => stage.close());
   const fly = (nest: string, endsAs: 'succeeded' | 'failed') =>
-    stage.worlds.eu!.startFlight(birds.get(nest)!, { endsAs, fliesForMs: 1_000, errorMessages: 'boom' });
+    stage.eu.startFlight(stage.bird(nest), { endsAs, fliesForMs: 1_000, errorMessages: 'boom' });
   await stage.minutesPass(2);
-  for (const nest of birds.keys()) {
+  for (const nest of ['Customer 4', 'Sandbox']) {
     for (let at = 0; at < success; at += 1) fly(nest, 'succeeded');
     for (let at = 0; at < failed; at += 1) fly(nest, 'failed');
   }
   await stage.minutesPass(5);
-  const told = () =>
-    stage
-      .received()
-      .flatMap(({ alerts }) => alerts)
-      .filter(({ labels }) => labels.alertname === 'ObjectiveBurning');
-  return { stage, told, fly, bird: (nest: string) => birds.get(nest)! };
+  const told = () => stage.alerts('ObjectiveBurning');
+  return { stage, told, fly };
 }
 
 test('a single failure of three Flights is not told', async () => {
@@ -83,7 +70,7 @@ test('missed deadlines count only if the objective says so [long]', async () => 
     overMs: 28 * 86_400_000,
     leastFailures: 5,
   } as const;
-  const stage = await openStage({
+  const stage = await createStage({
     regions: ['eu'],
     route: { groupBy: ['...'] },
     rules: [rule('FlightOverdue', { landedBy: '*/5 * * * *', withinMs: 300_000 })],
@@ -91,15 +78,9 @@ test('missed deadlines count only if the objective says so [long]', async () => 
       { ...CUSTOMERS, name: 'Flights', countsDeadlines: false },
       { ...CUSTOMERS, name: 'Flights and deadlines', countsDeadlines: true },
     ],
-    before: (world) =>
-      void world.addBird(world.addNest({ name: 'Customer 4' }).id, {
-        name: 'Nightly',
-        triggerType: 'manual',
-      }),
+    nests: { 'Customer 4': ['Nightly'] },
   });
-  onTestFinished(() => stage.close());
-  const told = () =>
-    stage.received().flatMap(({ alerts }) => alerts.filter(({ labels }) => labels.objective));
+  const told = () => stage.alerts().filter(({ labels }) => labels.objective);
   // The deadlines from 11:55 to 12:10, of which the first was before the start.
   await stage.minutesPass(14);
   expect(told()).toEqual([]);
@@ -116,9 +97,9 @@ test('missed deadlines count only if the objective says so [long]', async () => 
 });
 
 test.each(['the objective', 'the Nest'])('it is over when %s is gone [long]', async (what) => {
-  const { stage, told, bird } = await watched(14, 6);
-  const world = stage.worlds.eu!;
-  if (what === 'the Nest') world.deleteNest(world.birds.get(bird('Customer 4'))!.nestId);
+  const { stage, told } = await watched(14, 6);
+  const world = stage.eu;
+  if (what === 'the Nest') world.deleteNest(stage.nest('Customer 4'));
   else await stage.follows((config) => ({ ...config, objectives: [] }));
   await stage.minutesPass(12);
   expect(told().map(({ status }) => status)).toEqual(['firing', 'resolved']);

@@ -1,15 +1,14 @@
 /** Pending messages while the integrations of their receiver change: each is sent where it was meant to go, once. */
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Integration } from '../../src/channels/receiver.ts';
 import type { WebhookIntegration } from '../../src/channels/webhook/webhook-channel.ts';
 import type { Config } from '../../src/config/config.ts';
 import { secret } from '../../src/secret.ts';
 import { email } from '../channels/sample-notifications.ts';
-import { openStage, type Stage } from './stage.ts';
+import { createStage, type Stage } from './stage.ts';
 
 let stage: Stage;
 let down: readonly string[] = [];
-afterEach(() => stage.close());
 
 const hook = (path: string): WebhookIntegration => ({
   kind: 'webhook',
@@ -34,21 +33,15 @@ const having =
 /** A Flight has failed, and each of these webhooks refuses its message for now. */
 async function failedWhile(refusing: readonly string[], paths: readonly string[]): Promise<void> {
   down = refusing;
-  let bird = '';
-  stage = await openStage({
+  stage = await createStage({
     regions: ['eu'],
     forward: [],
-    before: (world) => {
-      bird = world.addBird(world.addNest({ name: 'Marketing' }).id, {
-        name: 'Translate blog',
-        triggerType: 'scheduled',
-      }).id;
-    },
+    nests: { Marketing: ['Translate blog'] },
     answer: ({ url }) => (down.includes(url.slice('http://hook.example/'.length)) ? 503 : 200),
   });
   await stage.follows(having(paths));
   await stage.minutesPass(2);
-  stage.worlds.eu!.startFlight(bird, { endsAs: 'failed', fliesForMs: 1_000 });
+  stage.eu.startFlight(stage.bird('Translate blog'), { endsAs: 'failed', fliesForMs: 1_000 });
   await stage.minutesPass(3);
 }
 

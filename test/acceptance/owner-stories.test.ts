@@ -1,9 +1,9 @@
 /** Nests in which nobody of a domain is left, with the whole daemon. */
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import type { World } from '../../src/simulator/world/world.ts';
 import { rule } from '../domain/world.ts';
-import { openStage, type Stage } from './stage.ts';
+import { createStage, type Stage } from './stage.ts';
 
 const POLL = { intervalMs: 1_000, minIntervalMs: 500, maxIntervalMs: 5_000, inventoryIntervalMs: 2_000 };
 const ROUTE = { groupWaitMs: 1_000, groupIntervalMs: 1_000, groupBy: ['alertname', 'nest'] };
@@ -11,14 +11,13 @@ const ROUTE = { groupWaitMs: 1_000, groupIntervalMs: 1_000, groupBy: ['alertname
 let stage: Stage;
 const nests: Record<string, string> = {};
 const users: Record<string, string> = {};
-afterEach(() => stage.close());
 
 async function begin(before: (world: World) => void = () => {}): Promise<World> {
   const owned = {
     ...rule('NestWithoutOwner', { only: ['*@example.com'] }),
     match: parseMatchers('nest=~"Cust.*"'),
   };
-  stage = await openStage({
+  stage = await createStage({
     ...{ regions: ['eu'], poll: POLL, route: ROUTE, rules: [owned] },
     before(world) {
       for (const name of ['owner@example.com', 'guest@customer.example'])
@@ -32,20 +31,16 @@ async function begin(before: (world: World) => void = () => {}): Promise<World> 
     },
   });
   await stage.secondsPass(20);
-  return stage.worlds.eu!;
+  return stage.eu;
 }
 
 const told = () =>
   stage
-    .received()
-    .flatMap(({ alerts }) =>
-      alerts
-        .filter(({ labels }) => labels.alertname === 'NestWithoutOwner')
-        .map(({ status, labels, annotations }) =>
-          [status, labels.nest, status === 'firing' ? annotations.description : annotations.resolved_by].join(
-            ' ',
-          ),
-        ),
+    .alerts('NestWithoutOwner')
+    .map(({ status, labels, annotations }) =>
+      [status, labels.nest, status === 'firing' ? annotations.description : annotations.resolved_by].join(
+        ' ',
+      ),
     );
 
 test('whose last owner leaves is told, with who and when, until there is another [long]', async () => {

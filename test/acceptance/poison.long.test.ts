@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { knownMatcher } from '../../src/domain/matchers/matcher.ts';
-import { openStage, type Stage } from './stage.ts';
+import { createStage, type Stage } from './stage.ts';
 
 let folder: string;
 let stage: Stage;
@@ -22,23 +22,17 @@ const TABLES = ['alert', 'silence', 'alert_group', 'notification'] as const;
 
 async function opened() {
   const storePath = join(folder, 'store.db');
-  const birds: string[] = [];
-  stage = await openStage({
+  stage = await createStage({
     regions: ['eu'],
     storePath,
-    before(world) {
-      const nest = world.addNest({ name: 'Marketing' });
-      for (const name of ['Broken', 'Whole', 'Later']) {
-        birds.push(world.addBird(nest.id, { name, triggerType: 'event' }).id);
-      }
-    },
+    nests: { Marketing: ['Broken', 'Whole', 'Later'] },
   });
   await stage.minutesPass(2);
-  const fails = async (at: number) => {
-    stage.worlds.eu!.startFlight(birds[at]!, { endsAs: 'failed', fliesForMs: 5_000 });
+  const fails = async (bird: string) => {
+    stage.eu.startFlight(stage.bird(bird), { endsAs: 'failed', fliesForMs: 5_000 });
     await stage.minutesPass(8);
   };
-  await fails(0);
+  await fails('Broken');
   const nowUs = stage.clock.nowUs();
   await stage.store.transaction((tx) =>
     tx.silences.put([
@@ -65,8 +59,7 @@ async function opened() {
     (await stage.store.transaction((tx) => tx.faults.list(stage.clock.nowUs(), 1_000))).filter(
       ({ sort }) => sort === 'row',
     );
-  const birdsTold = () =>
-    new Set(stage.received().flatMap(({ alerts }) => alerts.map(({ labels }) => labels.bird)));
+  const birdsTold = () => new Set(stage.alerts().map(({ labels }) => labels.bird));
   return { change, named, fails, birdsTold };
 }
 
@@ -81,13 +74,13 @@ test.each(SPOIL.map((statements, at) => [POISONS[at]!, statements] as const))(
   async (_, statements) => {
     const { change, named, fails, birdsTold } = await opened();
     await stage.restart(() => change(...statements));
-    await fails(1);
+    await fails('Whole');
     expect(birdsTold()).toContain('Whole');
     expect(stage.forwarded().length).toBeGreaterThan(0);
     expect(stage.happenings.filter((one) => one.what === 'trouble')).toEqual([]);
     const before = await named();
     await stage.restart();
-    await fails(2);
+    await fails('Later');
     expect(birdsTold()).toContain('Later');
     expect(await named()).toEqual(before);
   },
@@ -96,7 +89,7 @@ test.each(SPOIL.map((statements, at) => [POISONS[at]!, statements] as const))(
 test('a row that is spoiled while the daemon runs is found where it is read, and set aside [long]', async () => {
   const { change, named, fails, birdsTold } = await opened();
   change(...SPOIL[0]!);
-  await fails(1);
+  await fails('Whole');
   await stage.minutesPass(5);
   expect(birdsTold()).toContain('Whole');
   const tables = (await named()).map(({ name }) => name.split(' ')[0]);

@@ -2,34 +2,26 @@
  * A printed mail: from its text alone, everything known about its subject is found in two steps. The daemon, the page
  * and the command are the real ones.
  */
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { mailMessage } from '../../src/channels/email/mail-message.ts';
 import { nestwatch } from '../cli/test-io.ts';
 import { read } from '../web/pages/read.ts';
 import { aStatus } from '../web/sample.ts';
 import { serve } from '../web/served.ts';
-import { openStage, type Stage } from './stage.ts';
+import { createStage, type Stage } from './stage.ts';
 import { stageConfig } from './stage-config.ts';
 
 const BIRDS = ['Translate blog', 'Contracts', 'Post news'];
 
 let stage: Stage;
-afterEach(() => stage.close());
 
 /** The texts of the mails after these Birds failed, and the daemon that their readers ask. */
 async function printed(failing: readonly string[]) {
-  const ids = new Map<string, string>();
-  stage = await openStage({
-    regions: ['eu'],
-    before(world) {
-      const nest = world.addNest({ name: 'Marketing' });
-      for (const name of BIRDS) ids.set(name, world.addBird(nest.id, { name, triggerType: 'manual' }).id);
-    },
-  });
+  stage = await createStage({ regions: ['eu'], nests: { Marketing: BIRDS } });
   await stage.minutesPass(2);
-  const world = stage.worlds.eu!;
+  const world = stage.eu;
   for (const name of failing) {
-    const flight = world.startFlight(ids.get(name)!);
+    const flight = world.startFlight(stage.bird(name));
     world.endFlight(flight.id, 'failed', { errorMessages: `The TMS refused the job of ${name}` });
   }
   await stage.minutesPass(3);

@@ -1,12 +1,11 @@
 /** Requests that the service refuses, fails or answers slowly while it answers everything else. */
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { NestwatchError } from '../../src/errors.ts';
 import type { HttpRequest, HttpResponse } from '../../src/http/transport.ts';
 import { sleep } from '../../src/time/clock.ts';
-import { openStage, type Stage } from './stage.ts';
+import { createStage, type Stage } from './stage.ts';
 
 let stage: Stage;
-afterEach(() => stage.close());
 
 const MANY_BIRDS = 16;
 const BIRDS_OF_SLOW_LOGS = 80;
@@ -24,31 +23,17 @@ async function openRegion(
   instead: (request: HttpRequest, pass: () => Promise<HttpResponse>) => Promise<HttpResponse> | undefined,
   when: 'at once' | 'later' = 'later',
 ) {
-  const birdIds: string[] = [];
-  const bad = { nestId: '', birdId: '' };
   let hasBegun = when === 'at once';
-  stage = await openStage({
+  stage = await createStage({
     regions: ['eu'],
-    before(world) {
-      const nest = world.addNest({ name: 'Legal' });
-      for (let at = 0; at < birds; at += 1) {
-        birdIds.push(world.addBird(nest.id, { name: `Bird ${at}`, triggerType: 'manual' }).id);
-      }
-      bad.nestId = world.addNest({ name: 'Other' }).id;
-      bad.birdId = world.addBird(bad.nestId, { name: 'Bad', triggerType: 'manual' }).id;
-    },
-    between: (service) => ({
-      ...service,
-      send(request) {
-        const pass = () => service.send(request);
-        return (hasBegun ? instead(request, pass) : undefined) ?? pass();
-      },
-    }),
+    nests: { Legal: Array.from({ length: birds }, (_, at) => `Bird ${at}`), Other: ['Bad'] },
+    between: (request, pass) => (hasBegun ? instead(request, pass) : undefined) ?? pass(),
   });
   const begin = (has = true) => {
     hasBegun = has;
   };
-  return { birdIds, bad, begin };
+  const bad = { nestId: stage.nest('Other'), birdId: stage.bird('Bad') };
+  return { birdIds: [...stage.eu.birds.keys()].slice(0, birds), bad, begin };
 }
 
 const answered = (status: number, headers: HttpResponse['headers'] = {}) =>
@@ -56,7 +41,7 @@ const answered = (status: number, headers: HttpResponse['headers'] = {}) =>
 
 /** A Flight of each of these Birds fails, one after another, and is forwarded within this many minutes. */
 async function expectFailuresWithin(minutes: number, birdIds: readonly string[]): Promise<void> {
-  const world = stage.worlds.eu!;
+  const world = stage.eu;
   const keys: string[] = [];
   for (const birdId of birdIds) {
     const { id } = world.startFlight(birdId, { endsAs: 'failed' });
@@ -129,7 +114,7 @@ test.each(refusals)(
     begin(false);
     await stage.minutesPass(2);
     const before = stage.forwarded().length;
-    stage.worlds.eu!.suspend(birdIds[0]!);
+    stage.eu.suspend(birdIds[0]!);
     await stage.minutesPass(5);
     const logs = stage.forwarded().slice(before);
     expect(logs.filter((key) => key.includes('/bird_log/'))).toHaveLength(1);
@@ -137,27 +122,18 @@ test.each(refusals)(
 );
 
 test('a service that limits the rate by 403 is watched as fast as it allows [long]', async () => {
-  const birdIds: string[] = [];
-  stage = await openStage({
+  stage = await createStage({
     regions: ['eu'],
     behaviours: { eu: { requestsPerSecond: 1 } },
-    before(world) {
-      const nest = world.addNest({ name: 'Legal' });
-      for (let at = 0; at < 5; at += 1) {
-        birdIds.push(world.addBird(nest.id, { name: `Bird ${at}`, triggerType: 'manual' }).id);
-      }
+    nests: { Legal: ['1', '2', '3', '4', '5'] },
+    between: async (_request, pass) => {
+      const response = await pass();
+      return response.status === 429 ? answered(403) : response;
     },
-    between: (service) => ({
-      ...service,
-      async send(request) {
-        const response = await service.send(request);
-        return response.status === 429 ? answered(403) : response;
-      },
-    }),
   });
   await stage.minutesPass(5);
-  await expectFailuresWithin(1, birdIds);
-  const { total, byStatus } = stage.worlds.eu!.requests();
+  await expectFailuresWithin(1, [...stage.eu.birds.keys()]);
+  const { total, byStatus } = stage.eu.requests();
   expect(byStatus['429']).toBeLessThan(total / 4);
   expect(healthsOf(stage)).toEqual(['up']);
 });

@@ -9,14 +9,14 @@ import { NOTHING_CONFIGURED } from '../alerting/desk.ts';
 import { email } from '../channels/sample-notifications.ts';
 import { changed } from '../store/changed-transaction.ts';
 import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
-import { openStage } from './stage.ts';
+import { createStage } from './stage.ts';
 
 const EU = { region: 'eu', verifiedUntilUs: 0 };
 
 const NESTS = Array.from({ length: 20 }, (_, at) => `Customer ${at + 1}!`);
 
 async function reported(report: object, minutes = 70) {
-  const stage = await openStage({
+  const stage = await createStage({
     regions: ['eu'],
     objectives: [
       {
@@ -44,8 +44,7 @@ async function reported(report: object, minutes = 70) {
       }
     },
   });
-  onTestFinished(() => stage.close());
-  const world = stage.worlds.eu!;
+  const world = stage.eu;
   await stage.minutesPass(2);
   for (const [at, { id }] of [...world.birds.values()].entries()) {
     for (let flight = 0; flight <= at % 4; flight += 1) {

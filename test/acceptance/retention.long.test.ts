@@ -2,32 +2,27 @@
  * Events that were notified once are not notified again after retention deleted them, however long the service
  * returns them.
  */
-import { afterEach, expect, test } from 'vitest';
-import { openStage, type Stage } from './stage.ts';
+import { expect, test } from 'vitest';
+import { createStage, type Stage } from './stage.ts';
 
 let stage: Stage;
-afterEach(() => stage.close());
 
 const KEPT_HOURS = 3;
 
 /** Three Birds, and a store with this retention. */
 async function open(): Promise<readonly string[]> {
-  let birds: string[] = [];
-  stage = await openStage({
+  stage = await createStage({
     regions: ['eu'],
     poll: { intervalMs: 1_500_000, maxIntervalMs: 1_500_000, inventoryIntervalMs: 3_600_000 },
-    before(world) {
-      const { id } = world.addNest({ name: 'Marketing' });
-      birds = ['one', 'two', 'three'].map((name) => world.addBird(id, { name, triggerType: 'event' }).id);
-    },
+    nests: { Marketing: ['one', 'two', 'three'] },
   });
   await stage.restart(() => stage.keepsFor(KEPT_HOURS / 24));
-  return birds;
+  return [...stage.eu.birds.keys()];
 }
 
 /** Every three hours each Bird fails and succeeds, is saved, and loses its connection; then the store is pruned. */
 async function hoursPass(hours: number, birds: readonly string[]): Promise<void> {
-  const world = stage.worlds.eu!;
+  const world = stage.eu;
   for (let passed = 0; passed < hours; passed += 3) {
     for (const birdId of birds) {
       world.startFlight(birdId, { endsAs: 'failed', fliesForMs: 1000 });
@@ -69,29 +64,22 @@ test('a restart does not notify again of what did not change for longer than the
   await stage.minutesPass(60);
   expect(repeated()).toEqual([]);
   // What happens afterwards is notified as usual.
-  const failed = stage.worlds.eu!.startFlight(birds[2]!, { endsAs: 'failed', fliesForMs: 1000 });
+  const failed = stage.eu.startFlight(birds[2]!, { endsAs: 'failed', fliesForMs: 1000 });
   await stage.minutesPass(30);
   expect(stage.forwarded().at(-1)).toBe(`eu/flight/${failed.id}/failed`);
 });
 
 test('a Flight that the service lists without a start is notified once, however often the store is pruned [long]', async () => {
-  let bird = '';
-  stage = await openStage({
+  stage = await createStage({
     regions: ['eu'],
-    before(world) {
-      const { id } = world.addNest({ name: 'Marketing' });
-      bird = world.addBird(id, { name: 'one', triggerType: 'event' }).id;
+    nests: { Marketing: ['one'] },
+    between: async (_request, pass) => {
+      const { body, ...answer } = await pass();
+      return { ...answer, body: body.replace(/"startDate":"[^"]*"/g, '"startDate":null') };
     },
-    between: (service) => ({
-      async send(request) {
-        const { body, ...answer } = await service.send(request);
-        return { ...answer, body: body.replace(/"startDate":"[^"]*"/g, '"startDate":null') };
-      },
-      close: () => service.close(),
-    }),
   });
   await stage.minutesPass(5);
-  const flight = stage.worlds.eu!.startFlight(bird, { endsAs: 'cancelled', fliesForMs: 1000 });
+  const flight = stage.eu.startFlight(stage.bird('one'), { endsAs: 'cancelled', fliesForMs: 1000 });
   for (let times = 0; times < 6; times += 1) {
     await stage.minutesPass(10);
     while ((await stage.daemon().prune()) > 0);
@@ -103,8 +91,7 @@ test('a Flight that the service lists without a start is notified once, however 
 
 test('a Bird that comes back after the retention is not notified of again, and watched as usual [long]', async () => {
   const hidden = new Set<string>();
-  let [bird, other] = ['', ''];
-  stage = await openStage({
+  stage = await createStage({
     regions: ['eu'],
     poll: {
       intervalMs: 480_000,
@@ -112,22 +99,16 @@ test('a Bird that comes back after the retention is not notified of again, and w
       inventoryIntervalMs: 600_000,
       auditIntervalMs: 3_600_000,
     },
-    before(world) {
-      const { id } = world.addNest({ name: 'Marketing' });
-      bird = world.addBird(id, { name: 'one', triggerType: 'event' }).id;
-      other = world.addBird(id, { name: 'two', triggerType: 'event' }).id;
+    nests: { Marketing: ['one', 'two'] },
+    between: async (_request, pass) => {
+      const { body, ...answer } = await pass();
+      const listed: unknown = hidden.size > 0 && body.startsWith('[') ? JSON.parse(body) : undefined;
+      if (!Array.isArray(listed)) return { ...answer, body };
+      return { ...answer, body: JSON.stringify(listed.filter(({ id }) => !hidden.has(id))) };
     },
-    between: (service) => ({
-      async send(request) {
-        const { body, ...answer } = await service.send(request);
-        const listed: unknown = hidden.size > 0 && body.startsWith('[') ? JSON.parse(body) : undefined;
-        if (!Array.isArray(listed)) return { ...answer, body };
-        return { ...answer, body: JSON.stringify(listed.filter(({ id }) => !hidden.has(id))) };
-      },
-      close: () => service.close(),
-    }),
   });
-  const world = stage.worlds.eu!;
+  const world = stage.eu;
+  const [bird, other] = [stage.bird('one'), stage.bird('two')];
   await stage.restart(() => stage.keepsFor(KEPT_HOURS / 24));
   await stage.minutesPass(10);
   const inTheAir = world.startFlight(bird);
@@ -161,16 +142,13 @@ test('a Bird that comes back after the retention is not notified of again, and w
 });
 
 test('an alert that fires for longer than the retention forgets its notified events, and nothing else [long]', async () => {
-  let bird = '';
-  stage = await openStage({
+  stage = await createStage({
     regions: ['eu'],
     poll: { intervalMs: 600_000, maxIntervalMs: 600_000, inventoryIntervalMs: 3_600_000 },
-    before(world) {
-      const { id } = world.addNest({ name: 'Marketing' });
-      bird = world.addBird(id, { name: 'one', triggerType: 'event' }).id;
-    },
+    nests: { Marketing: ['one'] },
   });
-  const world = stage.worlds.eu!;
+  const world = stage.eu;
+  const bird = stage.bird('one');
   await stage.restart(() => stage.keepsFor(KEPT_HOURS / 24));
   const failed: string[] = [];
   const failsAgain = async (times: number) => {
@@ -192,9 +170,7 @@ test('an alert that fires for longer than the retention forgets its notified eve
   world.startFlight(bird, { endsAs: 'succeeded', fliesForMs: 1000 });
   await stage.minutesPass(30);
   expect(stage.forwarded().filter((key) => key.endsWith('/failed'))).toEqual(failed);
-  const received = stage
-    .received()
-    .flatMap(({ alerts }) => alerts.filter(({ labels }) => labels.bird_id === bird));
+  const received = stage.alerts().filter(({ labels }) => labels.bird_id === bird);
   const news = received
     .flatMap(({ events }) => events.map(({ key }) => key))
     .filter((key) => key.endsWith('/failed'));

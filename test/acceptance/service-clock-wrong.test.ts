@@ -2,14 +2,13 @@
  * A service whose clock is wrong for a while, and with it all instants that it writes. Once it is right again, events
  * arrive as usual.
  */
-import { afterEach, expect, test } from 'vitest';
-import type { HttpResponse, Transport } from '../../src/http/transport.ts';
+import { expect, test } from 'vitest';
+import type { HttpResponse } from '../../src/http/transport.ts';
 import { formatInstant, parseInstant } from '../../src/time/instant.ts';
-import { openStage, type Stage } from './stage.ts';
+import { type Between, createStage, type Stage } from './stage.ts';
 
 let stage: Stage;
 let aheadUs: number;
-afterEach(() => stage.close());
 
 function shifted({ headers, body, ...rest }: HttpResponse): HttpResponse {
   if (aheadUs === 0) return { headers, body, ...rest };
@@ -21,10 +20,7 @@ function shifted({ headers, body, ...rest }: HttpResponse): HttpResponse {
   return { ...rest, headers: { ...headers, ...(date && { date }) }, body: later };
 }
 
-const between = (service: Transport): Transport => ({
-  send: async (request) => shifted(await service.send(request)),
-  close: () => service.close(),
-});
+const between: Between = async (_request, pass) => shifted(await pass());
 
 /** What people are notified of, without the alerts about the clock itself. */
 function newsOf({ received }: Stage): string[] {
@@ -39,60 +35,55 @@ const AHEAD = [
 ] as const;
 
 test.each(AHEAD)('%s ahead once, and at the first answer of all [long]', async (_, us) => {
-  let birdId = '';
-  let nestId = '';
   aheadUs = us;
-  stage = await openStage({
-    regions: ['eu'],
-    between,
-    before(world) {
-      nestId = world.addNest({ name: 'Production' }).id;
-      birdId = world.addBird(nestId, { name: 'Publish', triggerType: 'event' }).id;
-      world.eventError(birdId);
-    },
+  stage = await createStage({
+    ...{ regions: ['eu'], between, nests: { Production: ['Publish'] } },
+    before: (world) => world.eventError([...world.birds.keys()][0]!),
   });
-  const world = stage.worlds.eu!;
+  const { eu: world, nest, bird } = stage;
   await stage.minutesPass(1);
   aheadUs = 0;
   await stage.minutesPass(1);
-  world.disconnectConnection({ nestId, entityId: '77', entityName: 'TMS', exhausted: true, wording: 'old' });
-  world.startFlight(birdId, { endsAs: 'failed', fliesForMs: 1_000 });
+  world.disconnectConnection({
+    nestId: nest('Production'),
+    entityId: '77',
+    entityName: 'TMS',
+    exhausted: true,
+    wording: 'old',
+  });
+  world.startFlight(bird('Publish'), { endsAs: 'failed', fliesForMs: 1_000 });
   await stage.minutesPass(2);
   expect(newsOf(stage)).toEqual(['ConnectionDisconnected', 'FlightFailed']);
 });
 
 test.each(AHEAD)('%s ahead once, later [long]', async (_, us) => {
-  let birdId = '';
-  let nestId = '';
   aheadUs = 0;
-  stage = await openStage({
-    regions: ['eu'],
-    between,
-    before(world) {
-      nestId = world.addNest({ name: 'Production' }).id;
-      birdId = world.addBird(nestId, { name: 'Publish', triggerType: 'event' }).id;
-    },
-  });
-  const world = stage.worlds.eu!;
+  stage = await createStage({ regions: ['eu'], between, nests: { Production: ['Publish'] } });
+  const { eu: world, nest, bird } = stage;
   await stage.minutesPass(10);
   aheadUs = us;
-  world.eventError(birdId);
-  world.startFlight(birdId, { endsAs: 'succeeded', fliesForMs: 1_000 });
+  world.eventError(bird('Publish'));
+  world.startFlight(bird('Publish'), { endsAs: 'succeeded', fliesForMs: 1_000 });
   await stage.minutesPass(1);
   aheadUs = 0;
   await stage.minutesPass(1);
-  world.disconnectConnection({ nestId, entityId: '77', entityName: 'TMS', exhausted: true, wording: 'old' });
-  world.startFlight(birdId, { endsAs: 'failed', fliesForMs: 1_000 });
+  world.disconnectConnection({
+    nestId: nest('Production'),
+    entityId: '77',
+    entityName: 'TMS',
+    exhausted: true,
+    wording: 'old',
+  });
+  world.startFlight(bird('Publish'), { endsAs: 'failed', fliesForMs: 1_000 });
   await stage.minutesPass(2);
   expect(newsOf(stage)).toEqual(['ConnectionDisconnected', 'FlightFailed']);
-  for (const { verifiedUntilUs, cursorUs } of stage.daemon().regions()[0]!.feeds) {
+  for (const { verifiedUntilUs, cursorUs } of stage.region().feeds) {
     expect(verifiedUntilUs).toBeLessThanOrEqual(stage.clock.nowUs());
     expect(cursorUs).toBeLessThanOrEqual(stage.clock.nowUs());
   }
 });
 
 test('forty years behind in the very first answer: history is not notified', async () => {
-  let birdId = '';
   let answers = 0;
   aheadUs = 0;
   const wrongAtFirst = ({ headers, ...rest }: HttpResponse): HttpResponse => {
@@ -100,24 +91,20 @@ test('forty years behind in the very first answer: history is not notified', asy
     const date = new Date(Date.parse(headers.date!) - 40 * 365 * 86_400_000).toUTCString();
     return { ...rest, headers: answers === 1 ? { ...headers, date } : headers };
   };
-  stage = await openStage({
+  stage = await createStage({
     regions: ['eu'],
-    between: (service) => ({
-      send: async (request) => wrongAtFirst(await service.send(request)),
-      close: () => service.close(),
-    }),
+    between: async (_request, pass) => wrongAtFirst(await pass()),
+    nests: { Production: ['Publish'] },
     before(world) {
-      const nestId = world.addNest({ name: 'Production' }).id;
-      birdId = world.addBird(nestId, { name: 'Publish', triggerType: 'event' }).id;
       world.at(world.nowUs() - 30 * 60e6, () => {
-        world.startFlight(birdId, { endsAs: 'failed', fliesForMs: 1_000 });
+        world.startFlight([...world.birds.keys()][0]!, { endsAs: 'failed', fliesForMs: 1_000 });
       });
     },
   });
   await stage.minutesPass(3);
   expect(stage.received()).toEqual([]);
-  stage.worlds.eu!.startFlight(birdId, { endsAs: 'failed', fliesForMs: 1_000 });
+  stage.eu.startFlight(stage.bird('Publish'), { endsAs: 'failed', fliesForMs: 1_000 });
   await stage.minutesPass(2);
-  const names = stage.received().flatMap(({ alerts }) => alerts.map(({ labels }) => labels.alertname));
+  const names = stage.alerts().map(({ labels }) => labels.alertname);
   expect(names).toEqual(['FlightFailed']);
 });

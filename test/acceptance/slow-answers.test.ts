@@ -1,17 +1,15 @@
 /**
  * The instant since which a region is watched is stored before anything is read, however late the first answer comes.
  */
-import { afterEach, describe, expect, test } from 'vitest';
-import type { Transport } from '../../src/http/transport.ts';
+import { describe, expect, test } from 'vitest';
 import type { Behaviours } from '../../src/simulator/world/behaviours.ts';
 import type { World } from '../../src/simulator/world/world.ts';
-import { openStage, type Stage } from './stage.ts';
+import { type Between, createStage, type Stage } from './stage.ts';
 
 const HOUR_MS = 3_600_000;
 const MINUTE_US = 60e6;
 
 let stage: Stage;
-afterEach(() => stage.close());
 
 function birdsOf(world: World, count: number): string[] {
   const { id } = world.addNest({ name: 'Marketing' });
@@ -40,14 +38,14 @@ describe('a restart after three days whose first answers take seconds', () => {
   ])('loses nothing %s [long]', async (_, flewBefore) => {
     let birds: string[] = [];
     let behaviours!: Behaviours;
-    stage = await openStage({
+    stage = await createStage({
       regions: ['eu'],
       before(world) {
         birds = birdsOf(world, 3);
         behaviours = world.behaviours;
       },
     });
-    const world = stage.worlds.eu!;
+    const world = stage.eu;
     if (flewBefore) for (const birdId of birds) flies(world, birdId);
     await stage.minutesPass(10);
     await stage.restart(async () => {
@@ -69,7 +67,7 @@ describe('a restart after three days whose first answers take seconds', () => {
 
 test('on a first start whose first answer takes ten seconds, history is not notified, and news is', async () => {
   let [old, fresh] = ['', ''];
-  stage = await openStage({
+  stage = await createStage({
     regions: ['eu'],
     behaviours: { eu: { latencyMs: 10_000 } },
     before(world) {
@@ -84,10 +82,10 @@ test('on a first start whose first answer takes ten seconds, history is not noti
     },
   });
   await stage.minutesPass(5);
-  stage.worlds.eu!.behaviours.latencyMs = 0;
+  stage.eu.behaviours.latencyMs = 0;
   await stage.secondsPass(15);
-  expect(differences(stage.worlds.eu!)).toEqual({ lost: [], repeated: [] });
-  const received = stage.received().flatMap(({ alerts }) => alerts.flatMap(({ events }) => events));
+  expect(differences(stage.eu)).toEqual({ lost: [], repeated: [] });
+  const received = stage.alerts().flatMap(({ events }) => events);
   expect(received.map(({ key }) => key)).toEqual([`eu/flight/${fresh}/failed`]);
   expect(stage.forwarded()).toContain(`eu/flight/${old}/failed`);
 });
@@ -95,18 +93,15 @@ test('on a first start whose first answer takes ten seconds, history is not noti
 test("a first start without an inventory reads notifications by the service's clock, not by ours [long]", async () => {
   const fromUs: number[] = [];
   let isListingNests = false;
-  const listen = (service: Transport): Transport => ({
-    send(request) {
-      const { pathname, searchParams } = new URL(request.url);
-      const from = searchParams.get('from');
-      if (from) fromUs.push(Date.parse(from) * 1000);
-      const isRefused = !isListingNests && pathname.endsWith('/nests');
-      return isRefused ? Promise.resolve({ status: 403, headers: {}, body: '' }) : service.send(request);
-    },
-    close: () => service.close(),
-  });
+  const listen: Between = async ({ url }, pass) => {
+    const { pathname, searchParams } = new URL(url);
+    const from = searchParams.get('from');
+    if (from) fromUs.push(Date.parse(from) * 1000);
+    const isRefused = !isListingNests && pathname.endsWith('/nests');
+    return isRefused ? { status: 403, headers: {}, body: '' } : pass();
+  };
   const known: string[] = [];
-  stage = await openStage({
+  stage = await createStage({
     regions: ['eu'],
     between: listen,
     before(world) {
@@ -118,7 +113,7 @@ test("a first start without an inventory reads notifications by the service's cl
       world.goDown();
     },
   });
-  const world = stage.worlds.eu!;
+  const world = stage.eu;
   await stage.restart(() => stage.ourClockSteps(3 * 3600));
   world.comeUp();
   const beganUs = world.nowUs();

@@ -4,15 +4,18 @@
  * of nestwatch in another way say why. Nothing here knows how the daemon works: a story says what happens, and what
  * people receive.
  */
+import { onTestFinished } from 'vitest';
 import type { Attempt } from '../../src/channels/channel.ts';
 import { openWebhooks } from '../../src/channels/webhook/webhook-channel.ts';
 import type { Config } from '../../src/config/config.ts';
 import { createDaemon, type Daemon, type Setup } from '../../src/daemon.ts';
+import type { Feed } from '../../src/domain/alert/event.ts';
 import type { Digest } from '../../src/domain/digest/digest.ts';
 import type { SentReport } from '../../src/domain/digest/report-figures.ts';
 import type { DigestNotification, GroupNotification } from '../../src/domain/grouping/notification.ts';
 import { codeOf, NestwatchError } from '../../src/errors.ts';
-import type { HttpRequest, HttpResponse, Transport } from '../../src/http/transport.ts';
+import type { HttpRequest, HttpResponse } from '../../src/http/transport.ts';
+import type { RegionProgress } from '../../src/region-progress.ts';
 import type { Happening } from '../../src/report.ts';
 import type { Behaviours } from '../../src/simulator/world/behaviours.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
@@ -54,7 +57,11 @@ export interface StageOptions extends ConfigOptions {
   readonly answer?: (call: Call) => number;
   /** Resolves when the webhook receiver answers. */
   readonly answersLater?: (call: Call) => Promise<void>;
-  /** Called with each world before the daemon starts. */
+  /** Nests of each region, and the names of their Birds. */
+  readonly nests?: Readonly<Record<string, readonly string[]>>;
+  /** What starts the Birds of `nests`; events by default. */
+  readonly triggerType?: 'event' | 'manual' | 'scheduled';
+  /** Called with each world before the daemon starts, after its Nests were added. */
   readonly before?: (world: World) => void;
   /** A file, for stories that replace it between two lives of the daemon. */
   readonly storePath?: string;
@@ -62,13 +69,23 @@ export interface StageOptions extends ConfigOptions {
   readonly isStoreFull?: () => boolean;
   /** The disk space that the store reports; by default that of the machine. */
   readonly space?: () => ReturnType<Store['space']>;
-  /** Wraps a region's service. */
-  readonly between?: (service: Transport) => Transport;
+  /** Stands in front of each region's service: answers a request, or lets it pass, as it is or changed. */
+  readonly between?: Between;
 }
+
+export type Between = (
+  request: HttpRequest,
+  pass: (changed?: HttpRequest) => Promise<HttpResponse>,
+) => Promise<HttpResponse>;
 
 export interface Stage {
   readonly clock: VirtualClock;
   readonly worlds: Readonly<Record<string, World>>;
+  /** The world of the region `eu`. */
+  readonly eu: World;
+  /** The id of the Bird, or Nest, that has this name in a region, `eu` by default. */
+  bird(name: string, region?: string): string;
+  nest(name: string, region?: string): string;
   readonly calls: Call[];
   readonly mails: Mail[];
   /** The mails that are reports of a month. */
@@ -85,11 +102,20 @@ export interface Stage {
   forwarded(): string[];
   /** Group notifications that the hook accepted. */
   received(): Received[];
+  /** The alerts in them, in order: all, or those of this name. */
+  alerts(alertname?: string): ReceivedAlert[];
+  /** The alerts in short: `FlightFailed firing`. */
+  told(alertname?: string): string[];
   daemon(): Daemon;
+  /** What the daemon says of the region `eu`, and of one of its feeds. */
+  region(): RegionProgress;
+  feed(feed: Feed): RegionProgress['feeds'][number];
   /** Ends the daemon's life and starts another on the same store; `between` runs while there is none. */
   restart(between?: () => Promise<void> | void): Promise<void>;
   /** The daemon continues with a changed configuration. */
   follows(change: (config: Config) => Config): Promise<void>;
+  /** The same with this change of every region, or of one. */
+  regionsFollow(change: Partial<Config['regions'][number]>, region?: string): Promise<void>;
   /** Sets only the daemon's clock. */
   ourClockSteps(seconds: number): void;
   /** Sets the store's retention from the next life on; 30 days until then. */
@@ -104,16 +130,26 @@ export interface Received {
   readonly receivedAtUs: number;
   readonly id: string;
   readonly status: string;
-  readonly alerts: readonly {
-    readonly status: string;
-    readonly labels: Readonly<Record<string, string>>;
-    readonly annotations: Readonly<Record<string, string>>;
-    readonly startsAt: string;
-    readonly endsAt: string;
-    readonly events: readonly { readonly key: string; readonly type: string; readonly message: string }[];
-    readonly events_total: number;
-    readonly events_omitted: number;
-  }[];
+  readonly alerts: readonly Omit<ReceivedAlert, 'receivedAtUs'>[];
+}
+
+export interface ReceivedAlert {
+  readonly receivedAtUs: number;
+  readonly status: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly startsAt: string;
+  readonly endsAt: string;
+  readonly events: readonly { readonly key: string; readonly type: string; readonly message: string }[];
+  readonly events_total: number;
+  readonly events_omitted: number;
+}
+
+/** A stage that closes when the test ends, unless it was closed before. */
+export async function createStage(options: StageOptions = {}): Promise<Stage> {
+  const stage = await openStage(options);
+  onTestFinished(() => stage.close());
+  return stage;
 }
 
 export async function openStage(options: StageOptions = {}): Promise<Stage> {
@@ -130,6 +166,11 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
       token: 'token',
       behaviours: options.behaviours?.[region] ?? {},
     });
+    for (const [name, birds] of Object.entries(options.nests ?? {})) {
+      const { id } = world.addNest({ name });
+      for (const bird of birds)
+        world.addBird(id, { name: bird, triggerType: options.triggerType ?? 'event' });
+    }
     options.before?.(world);
     worlds[region] = world;
   }
@@ -168,7 +209,10 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
       config,
       transportOf(region) {
         const service = simulatorTransport({ [baseUrl(region)]: worlds[region]! });
-        return options.between?.(service) ?? service;
+        const { between } = options;
+        if (!between) return service;
+        const pass = (request: HttpRequest) => service.send(request);
+        return { ...service, send: (request) => between(request, (changed = request) => pass(changed)) };
       },
       channels: {
         webhook: openWebhooks({
@@ -231,11 +275,42 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     await ended;
   }
 
+  const idOf = (records: Iterable<{ readonly id: string; readonly name: string }>, name: string) =>
+    [...records].find((one) => one.name === name)!.id;
+  const received = () =>
+    calls
+      .filter((call) => call.headers['content-type']?.startsWith('application/json'))
+      .map((call) => ({
+        receivedAtUs: call.receivedAtUs,
+        id: call.id,
+        ...(JSON.parse(call.body) as Omit<Received, 'receivedAtUs' | 'id'>),
+      }));
+  const alerts = (alertname?: string) =>
+    received()
+      .flatMap(({ receivedAtUs, alerts }) => alerts.map((alert) => ({ ...alert, receivedAtUs })))
+      .filter(({ labels }) => alertname === undefined || labels.alertname === alertname);
+  const region = () => life.daemon.regions().find((one) => one.region === 'eu')!;
+  async function follows(change: (config: Config) => Config): Promise<void> {
+    config = change(config);
+    let isFollowed = false;
+    const following = life.daemon.follow(setup()).then(() => {
+      isFollowed = true;
+    });
+    await clock.advanceUntil(() => isFollowed, 60_000);
+    await following;
+  }
+  let isClosed = false;
+
   start();
   await clock.advance(0);
   return {
     clock,
     worlds,
+    get eu() {
+      return worlds.eu!;
+    },
+    bird: (name, region = 'eu') => idOf(worlds[region]!.birds.values(), name),
+    nest: (name, region = 'eu') => idOf(worlds[region]!.nests.values(), name),
     calls,
     mails,
     digests,
@@ -251,14 +326,11 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
       calls
         .filter((call) => call.headers['content-type']?.startsWith('application/cloudevents-batch+json'))
         .flatMap((call) => (JSON.parse(call.body) as { id: string }[]).map(({ id }) => id)),
-    received: () =>
-      calls
-        .filter((call) => call.headers['content-type']?.startsWith('application/json'))
-        .map((call) => ({
-          receivedAtUs: call.receivedAtUs,
-          id: call.id,
-          ...(JSON.parse(call.body) as Omit<Received, 'receivedAtUs' | 'id'>),
-        })),
+    received,
+    alerts,
+    told: (alertname) => alerts(alertname).map(({ labels, status }) => `${labels.alertname} ${status}`),
+    region,
+    feed: (feed) => region().feeds.find((one) => one.feed === feed)!,
     daemon: () => life.daemon,
     ourClockSteps(seconds) {
       aheadUs += seconds * 1e6;
@@ -269,15 +341,14 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     drops(region) {
       config = { ...config, regions: config.regions.filter(({ name }) => name !== region) };
     },
-    async follows(change) {
-      config = change(config);
-      let isFollowed = false;
-      const following = life.daemon.follow(setup()).then(() => {
-        isFollowed = true;
-      });
-      await clock.advanceUntil(() => isFollowed, 60_000);
-      await following;
-    },
+    follows,
+    regionsFollow: (change, region) =>
+      follows((config) => ({
+        ...config,
+        regions: config.regions.map((one) =>
+          region === undefined || one.name === region ? { ...one, ...change } : one,
+        ),
+      })),
     async restart(between) {
       await end();
       if (kept.isLasting) await store.close();
@@ -287,6 +358,8 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
       await clock.advance(0);
     },
     async close() {
+      if (isClosed) return;
+      isClosed = true;
       await end();
       await store.close();
     },

@@ -1,71 +1,40 @@
-import { afterEach, expect, test } from 'vitest';
-import { openStage, type Stage } from './stage.ts';
+import { expect, test } from 'vitest';
+import { createStage, type Stage } from './stage.ts';
 
 let stage: Stage;
-afterEach(() => stage.close());
 
 const received = (alertname = 'FeedBehind') =>
   stage
-    .received()
-    .flatMap(({ alerts }) =>
-      alerts
-        .filter(({ labels }) => labels.alertname === alertname)
-        .map(({ status, annotations }) => ({ status, description: annotations.description })),
-    );
+    .alerts(alertname)
+    .map(({ status, annotations }) => ({ status, description: annotations.description }));
+/** The names of so many Birds. */
+const birds = (count: number) => Array.from({ length: count }, (_, at) => `Bird ${at}`);
 
 test('a region with more Birds than its rate allows reports it, until there are fewer [long]', async () => {
-  const birds: string[] = [];
-  stage = await openStage({
-    regions: ['eu'],
-    requestsPerSecond: 0.25,
-    before(world) {
-      const nest = world.addNest({ name: 'Marketing' });
-      for (let count = 0; count < 60; count += 1) {
-        birds.push(world.addBird(nest.id, { name: `Bird ${count}`, triggerType: 'scheduled' }).id);
-      }
-    },
-  });
+  stage = await createStage({ regions: ['eu'], requestsPerSecond: 0.25, nests: { Marketing: birds(60) } });
   await stage.minutesPass(25);
   expect(received()).toMatchObject([
     { status: 'firing', description: expect.stringMatching(/ \d\.\d requests a second, 0\.3 are allowed$/) },
   ]);
-  const world = stage.worlds.eu!;
-  for (const birdId of birds.slice(10)) world.deleteBird(birdId);
+  const world = stage.eu;
+  for (const birdId of [...world.birds.keys()].slice(10)) world.deleteBird(birdId);
   await stage.minutesPass(60);
   expect(received().map(({ status }) => status)).toEqual(['firing', 'resolved']);
 });
 
 test('the Birds of the first Nests are read while a first listing of very many Nests goes on [long]', async () => {
-  let first = '';
-  stage = await openStage({
-    regions: ['eu'],
-    requestsPerSecond: 1,
-    before(world) {
-      for (let count = 0; count < 120; count += 1) {
-        const nest = world.addNest({ name: `Nest ${count}` });
-        const bird = world.addBird(nest.id, { name: `Bird ${count}`, triggerType: 'scheduled' });
-        if (count === 0) first = bird.id;
-      }
-    },
-  });
-  stage.worlds.eu!.startFlight(first, { endsAs: 'failed', fliesForMs: 1_000 });
+  const nests = Object.fromEntries(birds(120).map((name) => [`Nest of ${name}`, [name]]));
+  stage = await createStage({ regions: ['eu'], requestsPerSecond: 1, nests });
+  stage.eu.startFlight(stage.bird('Bird 0'), { endsAs: 'failed', fliesForMs: 1_000 });
   await stage.minutesPass(2);
-  expect(stage.daemon().regions()[0]!.started).toBe(false);
+  expect(stage.region().started).toBe(false);
   expect(received('FlightFailed').map(({ status }) => status)).toEqual(['firing']);
   await stage.minutesPass(5);
-  expect(stage.daemon().regions()[0]).toMatchObject({ started: true, birds: 120 });
+  expect(stage.region()).toMatchObject({ started: true, birds: 120 });
 });
 
 test('a region with few Birds polls each at the interval, and sends no further requests [long]', async () => {
-  stage = await openStage({
-    regions: ['eu'],
-    before(world) {
-      const nest = world.addNest({ name: 'Marketing' });
-      for (let count = 0; count < 10; count += 1) {
-        world.addBird(nest.id, { name: `Bird ${count}`, triggerType: 'scheduled' });
-      }
-    },
-  });
+  stage = await createStage({ regions: ['eu'], nests: { Marketing: birds(10) } });
   await stage.minutesPass(10);
   const before = stage.happenings.length;
   await stage.minutesPass(30);
@@ -84,16 +53,10 @@ test('a region with few Birds polls each at the interval, and sends no further r
 });
 
 test('after a failure the Bird is polled again before its interval is over', async () => {
-  let birdId = '';
-  stage = await openStage({
-    regions: ['eu'],
-    poll: { intervalMs: 120_000 },
-    before(world) {
-      birdId = world.addBird(world.addNest({ name: 'P' }).id, { name: 'Publish', triggerType: 'event' }).id;
-    },
-  });
+  stage = await createStage({ regions: ['eu'], poll: { intervalMs: 120_000 }, nests: { P: ['Publish'] } });
+  const birdId = stage.bird('Publish');
   await stage.minutesPass(5);
-  const world = stage.worlds.eu!;
+  const world = stage.eu;
   const first = world.startFlight(birdId, { endsAs: 'failed', fliesForMs: 1_000 });
   await stage.clock.advanceUntil(() => stage.forwarded().includes(`eu/flight/${first.id}/failed`));
   // The second failure follows right after the first one was seen.
@@ -104,15 +67,14 @@ test('after a failure the Bird is polled again before its interval is over', asy
 
 test('Flights that were long active at the first start are known within minutes, even if the rate is low [long]', async () => {
   const flights: string[] = [];
-  stage = await openStage({
+  stage = await createStage({
     regions: ['eu'],
     // Each poll takes 2.2 requests: more than the rate allows for a poll every 30 s.
     requestsPerSecond: 2,
     forward: [],
+    nests: { Marketing: birds(30) },
     before(world) {
-      const nest = world.addNest({ name: 'Marketing' });
-      for (let count = 0; count < 30; count += 1) {
-        const bird = world.addBird(nest.id, { name: `Bird ${count}`, triggerType: 'event' });
+      for (const bird of world.birds.values()) {
         world.at(world.nowUs() - 3 * 3_600_000_000, () =>
           flights.push(
             world.startFlight(bird.id, { fliesForMs: 3 * 3_600_000 + 8 * 60_000, endsAs: 'failed' }).id,
@@ -122,8 +84,6 @@ test('Flights that were long active at the first start are known within minutes,
     },
   });
   await stage.minutesPass(13);
-  const told = stage
-    .received()
-    .flatMap(({ alerts }) => alerts.flatMap(({ events }) => events.map(({ key }) => key)));
+  const told = stage.alerts().flatMap(({ events }) => events.map(({ key }) => key));
   expect(told.toSorted()).toEqual(flights.map((id) => `eu/flight/${id}/failed`).toSorted());
 });

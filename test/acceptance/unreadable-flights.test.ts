@@ -1,9 +1,9 @@
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { NestwatchError } from '../../src/errors.ts';
-import type { HttpRequest, HttpResponse, Transport } from '../../src/http/transport.ts';
+import type { HttpRequest, HttpResponse } from '../../src/http/transport.ts';
 import type { Behaviours } from '../../src/simulator/world/behaviours.ts';
 import type { World } from '../../src/simulator/world/world.ts';
-import { openStage, type Stage } from './stage.ts';
+import { createStage, type Stage } from './stage.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -11,37 +11,25 @@ let stage: Stage;
 let world: World;
 /** The first of the two Birds: the one in trouble. */
 let birdId = '';
-afterEach(() => stage.close());
 
 /** A region with two Birds, watched for five minutes. What `trouble` throws or resolves to replaces an answer. */
 async function open(
   trouble: (request: HttpRequest) => HttpResponse | undefined,
   behaviours: Partial<Behaviours> = {},
 ): Promise<void> {
-  stage = await openStage({
+  stage = await createStage({
     regions: ['eu'],
     behaviours: { eu: behaviours },
-    before(newWorld) {
-      const { id } = newWorld.addNest({ name: 'Marketing' });
-      for (const name of ['Import', 'Export']) newWorld.addBird(id, { name, triggerType: 'event' });
-    },
-    between: (service: Transport): Transport => ({
-      send: async (request) => trouble(request) ?? (await service.send(request)),
-      close: () => service.close(),
-    }),
+    nests: { Marketing: ['Import', 'Export'] },
+    between: async (request, pass) => trouble(request) ?? pass(),
   });
-  world = stage.worlds.eu!;
-  birdId = [...world.birds.keys()][0]!;
+  world = stage.eu;
+  birdId = stage.bird('Import');
   await stage.minutesPass(5);
 }
 
 /** The notifications of that alert: firing or resolved. */
-const received = (alertname: string) =>
-  stage
-    .received()
-    .flatMap(({ alerts }) => alerts)
-    .filter(({ labels }) => labels.alertname === alertname)
-    .map(({ status }) => status);
+const received = (alertname: string) => stage.alerts(alertname).map(({ status }) => status);
 
 /** Every list that contains the instant is too large. Resolves to that instant, which has been found since. */
 async function openWithHole(): Promise<number> {
@@ -66,11 +54,7 @@ async function openWithHole(): Promise<number> {
   return holeUs;
 }
 
-const verifiedUs = () =>
-  stage
-    .daemon()
-    .regions()[0]!
-    .feeds.find(({ feed }) => feed === 'flight')!.verifiedUntilUs;
+const verifiedUs = () => stage.feed('flight').verifiedUntilUs;
 
 test.each([
   ['a moment', 0],

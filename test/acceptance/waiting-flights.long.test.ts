@@ -1,15 +1,14 @@
 /** Flights that wait for a person: the service says only what they last wrote to their logs. */
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { mailMessage } from '../../src/channels/email/mail-message.ts';
 import type { Rule } from '../../src/domain/alert/rule.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { rule } from '../domain/world.ts';
 import { wroteStep } from '../simulator/wrote-step.ts';
-import { openStage, type Stage, type StageOptions } from './stage.ts';
+import { createStage, type Stage, type StageOptions } from './stage.ts';
 
 let stage: Stage;
-afterEach(() => stage.close());
 
 const HOUR = 60;
 const HOUR_MS = 3_600_000;
@@ -17,27 +16,19 @@ const REVIEWS = rule('FlightWaiting', { steps: ['*review*'], afterMs: 2 * HOUR_M
 const LIMIT = rule('FlightStuck', { maxDurationMs: HOUR_MS / 2 });
 
 async function oneBird(rules: readonly Rule[], options: StageOptions = {}) {
-  let birdId = '';
-  stage = await openStage({
+  stage = await createStage({
     regions: ['eu'],
     // Rare polls, so that days pass quickly.
     poll: { intervalMs: 120_000, inventoryIntervalMs: 1_800_000, auditIntervalMs: 86_400_000 },
     rules,
+    nests: { 'Customer 4': ['Translate blog'] },
     ...options,
-    before(world) {
-      const nest = world.addNest({ name: 'Customer 4' });
-      birdId = world.addBird(nest.id, { name: 'Translate blog', triggerType: 'event' }).id;
-    },
   });
   await stage.minutesPass(1);
-  return { world: stage.worlds.eu!, birdId };
+  return { world: stage.eu, birdId: stage.bird('Translate blog') };
 }
 
-const received = () =>
-  stage
-    .received()
-    .flatMap(({ alerts }) => alerts)
-    .map(({ labels, status }) => `${labels.alertname} ${status}`);
+const received = () => stage.told();
 const last = () => stage.received().at(-1)!.alerts[0]!;
 const logRequests = () =>
   stage.happenings.filter((one) => one.what === 'request' && one.operation === 'getFlightLogs').length;
@@ -116,13 +107,10 @@ test('one that waits is not stuck as well [long]', async () => {
 test('a log that the service refuses is asked for again six hours later, and FlightStuck says so little [long]', async () => {
   const refuse = { isRefusing: true };
   const { world, birdId } = await oneBird([REVIEWS, LIMIT], {
-    between: (service) => ({
-      ...service,
-      send: (request) =>
-        refuse.isRefusing && /\/flights\/[^/?]+\/logs/.test(request.url)
-          ? Promise.resolve({ status: 404, headers: {}, body: '{}' })
-          : service.send(request),
-    }),
+    between: async ({ url }, pass) =>
+      refuse.isRefusing && /\/flights\/[^/?]+\/logs/.test(url)
+        ? { status: 404, headers: {}, body: '{}' }
+        : pass(),
   });
   world.startFlight(birdId);
   await stage.minutesPass(35);
@@ -147,7 +135,7 @@ test('nothing is read of Flights that nobody asks about [long]', async () => {
 async function manyWait(birds: number, minutes: number, rules: readonly Rule[]) {
   const birdIds: string[] = [];
   const random = seededRandom(3);
-  stage = await openStage({
+  stage = await createStage({
     regions: ['eu'],
     requestsPerSecond: birds / 75,
     poll: { auditIntervalMs: HOUR_MS },
@@ -165,7 +153,7 @@ async function manyWait(birds: number, minutes: number, rules: readonly Rule[]) 
   for (let minute = 0; minute < minutes; minute += 1) {
     const birdId = birdIds[Math.floor(random() * birds)]!;
     const fliesForMs = 10_000 + random() * 40_000;
-    stage.worlds.eu!.startFlight(birdId, { endsAs: 'failed', fliesForMs });
+    stage.eu.startFlight(birdId, { endsAs: 'failed', fliesForMs });
     await stage.minutesPass(1);
   }
   await stage.minutesPass(6);
