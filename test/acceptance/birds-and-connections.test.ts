@@ -187,29 +187,6 @@ test('a lost connection is a warning while it is retried, and critical when all 
   expect(received().at(-1)).toBe('ConnectionDisconnected resolved critical');
 });
 
-test('a connection that is given up is told at once, although its loss was told just before [long]', async () => {
-  const { world, nestId } = await oneBird();
-  await stage.follows((config) => ({
-    ...config,
-    route: { ...config.route, groupWaitMs: 30_000, groupIntervalMs: 300_000 },
-  }));
-  await stage.minutesPass(1);
-  const connection = { nestId, entityId: '77', entityName: 'Phrase TMS', wording: 'old' } as const;
-  world.disconnectConnection({ ...connection, exhausted: false });
-  await stage.minutesPass(1.5);
-  world.disconnectConnection({ ...connection, exhausted: true });
-  const givenUpUs = world.nowUs();
-  await stage.minutesPass(10);
-  expect(received()).toEqual([
-    'ConnectionDisconnected firing warning',
-    'ConnectionDisconnected firing critical',
-    'ConnectionDisconnected resolved warning',
-  ]);
-  expect(stage.received()).toHaveLength(2);
-  // `group_wait`, and one poll.
-  expect(stage.received()[1]!.receivedAtUs - givenUpUs).toBeLessThanOrEqual(60e6);
-});
-
 test('a notification of an unknown type is reported, not dropped', async () => {
   const { world } = await oneBird();
   await stage.minutesPass(1);

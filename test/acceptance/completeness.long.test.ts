@@ -81,11 +81,7 @@ const untrueStreams = () => stage.happenings.filter((one) => one.what === 'count
 
 /** The time from becoming visible to being received, for entries of a feed that appeared since the start. */
 function delaysUs(feed: Feed): number[] {
-  const arrivals = new Map<string, number>();
-  for (const { body, receivedAtUs } of stage.calls) {
-    const events: unknown = JSON.parse(body);
-    if (Array.isArray(events)) for (const { id } of events) arrivals.set(id, receivedAtUs);
-  }
+  const arrivals = new Map(stage.lake().map(({ id, receivedAtUs }) => [id, receivedAtUs]));
   return stage.eu.truth().events.flatMap((one) => {
     const receivedAtUs = arrivals.get(one.key);
     const isNew = one.feed === feed && one.visibleAtUs > TEST_START_US;
@@ -98,7 +94,6 @@ const LIVES = 4;
 const HOURS_LANDED = 13;
 const RESTING_BIRDS = 10;
 const SCARCE_MINUTES = 30;
-const LEARNING_SWEEPS = 60;
 const LEARNED_MINUTES = 90;
 const REFUSED_MINUTES = 60;
 const HIDDEN_MINUTES = 60;
@@ -124,13 +119,6 @@ describe('entries that become visible long after they were created, while others
       expect(counted('missing', 'bird_log')).toBe(0);
     },
   );
-
-  test('are lost without the audit [long]', async () => {
-    await openLate({ poll: { auditIntervalMs: 1e12 } });
-    await stage.minutesPass(LATE_MINUTES);
-    expect(counted('recovered', 'bird_log')).toBe(0);
-    expect(lost().length).toBeGreaterThan(5);
-  });
 
   test('are found across restarts, which remember up to where all is proven [long]', async () => {
     await openLate();
@@ -250,24 +238,6 @@ describe('Flights, which the service does not count', () => {
     });
     return { world: stage.eu, birdId: stage.bird('Contracts') };
   }
-
-  /** Whether it still fires when it is notified depends on when the next Flight succeeded. */
-  const failedFlights = () =>
-    stage.alerts().filter(({ labels, events }) => labels.alertname === 'FlightFailed' && events.length > 0);
-
-  test('that become visible long after their start are found within an hour [long]', async () => {
-    const { world, birdId } = await openBusyBird();
-    await stage.minutesPass(20);
-    Object.assign(world.behaviours, { lateShare: 1, lateMinMs: 1_800_000, lateMaxMs: 1_800_000 });
-    world.startFlight(birdId, { endsAs: 'failed' });
-    Object.assign(world.behaviours, { lateShare: 0 });
-    await stage.minutesPass(29);
-    expect(failedFlights()).toEqual([]);
-    await stage.minutesPass(62);
-    expect(failedFlights()).toHaveLength(1);
-    expect(counted('recovered', 'flight')).toBe(1);
-    expect(lost()).toEqual([]);
-  });
 
   test(`that become active again ${HOURS_LANDED} hours after their end, and fail then, are found within a day [long]`, async () => {
     const { world, birdId } = await openBusyBird();
@@ -400,22 +370,6 @@ describe('what audits cost', () => {
 
 describe('how far polls look back is learned from what audits and reviews had to find,', () => {
   const LATE_A_MINUTE: Partial<Behaviours> = { lateShare: 0.03, lateMinMs: 60_000, lateMaxMs: 90_000 };
-
-  test('and then sweeps find late entries by themselves [long]', async () => {
-    stage = await createStage({
-      regions: ['eu'],
-      poll: { overlapMs: 10_000 },
-      behaviours: { eu: LATE_A_MINUTE },
-      before: busy,
-    });
-    await stage.minutesPass(LEARNING_SWEEPS);
-    const learning = counted('recovered', 'bird_log');
-    expect(learning).toBeGreaterThan(2);
-    await stage.minutesPass(LEARNED_MINUTES);
-    expect(counted('recovered', 'bird_log') - learning).toBe(0);
-    expect(lost()).toEqual([]);
-    expect(Math.max(...delaysUs('bird_log').slice(-500))).toBeLessThan(MINUTE_US);
-  });
 
   test('and then polls find late Flights by themselves [long]', async () => {
     stage = await createStage({

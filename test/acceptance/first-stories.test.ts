@@ -109,24 +109,3 @@ test('a message links to the Flight in the application of the service, if its ad
   const { links } = mailView(notification as GroupNotification, 'http://nestwatch.example');
   expect(links).toContainEqual({ text: 'Flight in the service', url: address });
 });
-
-test('on a first start all history is forwarded and raises no alert [long]', async () => {
-  const { worlds, minutesPass, received, forwarded } = await createStage({
-    before(world) {
-      const nest = world.addNest({ name: 'Marketing' });
-      const bird = world.addBird(nest.id, { name: 'Translate blog', triggerType: 'event' });
-      const nowUs = world.nowUs();
-      world.at(nowUs - 1_800e6, () =>
-        world.startFlight(bird.id, { startedAtUs: nowUs - 1_800e6, endsAs: 'failed' }),
-      );
-      world.at(nowUs - 1_700e6, () =>
-        world.appendNotification({ fields: { eventType: 'SomethingNew', entityType: 'Plan' } }),
-      );
-    },
-  });
-  await minutesPass(5);
-  const truth = [...worlds.eu!.truth().events, ...worlds.us!.truth().events].map(({ key }) => key);
-  expect(truth).toHaveLength(4);
-  expect(forwarded().toSorted()).toEqual(truth.toSorted());
-  expect(received()).toEqual([]);
-});

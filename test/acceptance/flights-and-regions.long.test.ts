@@ -196,15 +196,4 @@ describe('one region is down', () => {
     expect(stage.forwarded()).toEqual([`eu/flight/${id}/failed`]);
     expect(failures()).toHaveLength(1);
   });
-
-  test('a refused token is reported as such, and works again once it is accepted [long]', async () => {
-    stage = await createStage({ regions: ['eu'], nests: { P: ['Publish'] } });
-    await stage.minutesPass(2);
-    stage.eu.refuseToken();
-    await stage.minutesPass(5);
-    expect(stage.told()).toEqual(['RegionUnauthorized firing']);
-    stage.eu.acceptToken();
-    await stage.minutesPass(15);
-    expect(stage.told()).toEqual(['RegionUnauthorized firing', 'RegionUnauthorized resolved']);
-  });
 });

@@ -27,14 +27,15 @@ interface Story {
   readonly reason: ImpairmentReason;
   readonly stage?: StageOptions;
   /** What happens ten minutes after the start; absent if the start itself causes it. */
-  readonly breaks?: (stage: Stage) => unknown;
+  readonly breaks?: Partial<Faults> | (() => unknown);
   /** Within how many minutes it must be known, and later be over. */
   readonly knownMinutes?: number;
-  readonly mends: (stage: Stage) => unknown;
+  /** What ends it, besides that nothing is faulty any more. */
+  readonly mends?: () => unknown;
   readonly overMinutes?: number;
   /** How the headline begins, as far as it is constant. */
   readonly headline: RegExp;
-  readonly stopsHeartbeat: boolean;
+  readonly stopsHeartbeat?: true;
   /** The alert that is mailed, if it is not the documented one; null if none is mailed that soon. */
   readonly alert?: AlertKind | null;
   /** Within how many minutes after it happened it must be mailed; 1 by default. */
@@ -43,20 +44,46 @@ interface Story {
   readonly isEndLate?: true;
 }
 
-/** What the service answers instead of its own answer; set by the stories. */
-let instead: (request: HttpRequest) => HttpResponse | undefined = () => undefined;
-let isFull = false;
-let free = 50 * GIB;
-let answers = 200;
-/** The webhook that is refused permanently; `next` means the next one. */
-let refused = '';
-/** Whether Bird logs with the message `the hidden one` are counted but not returned. */
-let isHidden = false;
+/** What is faulty now. */
+interface Faults {
+  /** What the service answers instead of its own answer. */
+  readonly instead: (request: HttpRequest) => HttpResponse | undefined;
+  readonly isFull: boolean;
+  /** Bytes that are free for the store. */
+  readonly free: number;
+  /** The status with which the webhook answers. */
+  readonly answers: number;
+  /** The webhook that is refused permanently; `next` means the next one. */
+  readonly refused: string;
+  /** Whether Bird logs with the message `the hidden one` are counted but not returned. */
+  readonly isHidden: boolean;
+}
+
+const NONE: Faults = {
+  instead: () => undefined,
+  isFull: false,
+  free: 50 * GIB,
+  answers: 200,
+  refused: '',
+  isHidden: false,
+};
+let faults = NONE;
+
+/** Makes this faulty, and nothing else. */
+function breakOnly(change: Partial<Faults>): void {
+  faults = { ...NONE, ...change };
+}
+
+function mendAll(): void {
+  faults = NONE;
+}
 
 function answer(status: number, body = '{}'): HttpResponse {
   return { status, headers: { 'content-type': 'application/json' }, body };
 }
 
+/** Less than a watch may have. */
+const LITTLE_SPACE = { free: GIB / 4 };
 const toOps = { receiver: 'ops' };
 const eu = () => stage.eu;
 const birdOf = (world: World) => [...world.birds.keys()][0]!;
@@ -64,26 +91,15 @@ const birdOf = (world: World) => [...world.birds.keys()][0]!;
 const STORIES: readonly Story[] = [
   {
     reason: 'store_failing',
-    breaks: () => {
-      isFull = true;
-    },
-    mends: () => {
-      isFull = false;
-    },
+    breaks: { isFull: true },
     overMinutes: 2,
     headline: /^The store is full/,
     stopsHeartbeat: true,
   },
   {
     reason: 'disk_low',
-    breaks: () => {
-      free = GIB / 4;
-    },
-    mends: () => {
-      free = 50 * GIB;
-    },
+    breaks: LITTLE_SPACE,
     headline: /^Only 256 MiB free for the store/,
-    stopsHeartbeat: false,
   },
   {
     reason: 'no_birds',
@@ -98,11 +114,8 @@ const STORIES: readonly Story[] = [
     stage: {
       before(world) {
         addBirds(world);
-        instead = ({ url }) => (url.endsWith('/nests') ? answer(404) : undefined);
+        breakOnly({ instead: ({ url }) => (url.endsWith('/nests') ? answer(404) : undefined) });
       },
-    },
-    mends: () => {
-      instead = () => undefined;
     },
     overMinutes: 2,
     headline: /^The Nests of EU cannot be listed/,
@@ -113,7 +126,6 @@ const STORIES: readonly Story[] = [
     stage: { requestsPerSecond: 0.1 },
     mends: () => stage.minutesPass(4),
     headline: /^First reading of EU under way/,
-    stopsHeartbeat: false,
     // This alone raises no alert.
     alert: null,
   },
@@ -121,33 +133,25 @@ const STORIES: readonly Story[] = [
     reason: 'streams_overdue',
     breaks() {
       const path = `/birds/${birdOf(eu())}/flights`;
-      instead = ({ url }) => (url.includes(path) ? answer(500) : undefined);
+      breakOnly({ instead: ({ url }) => (url.includes(path) ? answer(500) : undefined) });
     },
     knownMinutes: 6,
-    mends: () => {
-      instead = () => undefined;
-    },
     overMinutes: 6,
     headline: /EU is behind/,
-    stopsHeartbeat: false,
     mailedMinutes: 12,
   },
   {
     reason: 'feed_unproven',
     breaks() {
-      isHidden = true;
+      breakOnly({ isHidden: true });
       // Only a stream with traffic is counted.
       const saves = () => eu().appendBirdLog(birdOf(eu()), { fields: { eventType: 'Saved' } });
       eu().every(60_000, saves);
       eu().appendBirdLog(birdOf(eu()), { fields: { eventType: 'Saved', message: HIDDEN } });
     },
     knownMinutes: 75,
-    mends: () => {
-      isHidden = false;
-    },
     overMinutes: 30,
     headline: /EU is not proven complete/,
-    stopsHeartbeat: false,
     // That the feed is unproven is mailed an hour later.
     alert: 'FeedIncomplete',
     mailedMinutes: 75,
@@ -163,12 +167,7 @@ const STORIES: readonly Story[] = [
   },
   {
     reason: 'region_unauthorized',
-    breaks: () => {
-      instead = () => answer(401);
-    },
-    mends: () => {
-      instead = () => undefined;
-    },
+    breaks: { instead: () => answer(401) },
     overMinutes: 6,
     headline: /^EU refuses the token/,
     stopsHeartbeat: true,
@@ -185,23 +184,19 @@ const STORIES: readonly Story[] = [
   {
     reason: 'receivers_failing',
     breaks() {
-      answers = 500;
+      breakOnly({ answers: 500 });
       eu().startFlight(birdOf(eu()), { endsAs: 'failed', fliesForMs: 1_000 });
     },
     knownMinutes: 2,
-    mends: () => {
-      answers = 200;
-    },
     overMinutes: 10,
     headline: /receiver ops accepts nothing through webhook/i,
     // Its mails arrive, so somebody is notified of alerts.
-    stopsHeartbeat: false,
     mailedMinutes: 15,
   },
   {
     reason: 'deliveries_dead',
     async breaks() {
-      refused = 'next';
+      breakOnly({ refused: 'next' });
       eu().startFlight(birdOf(eu()), { endsAs: 'failed', fliesForMs: 1_000 });
       await stage.minutesPass(15);
       // The receiver accepts later messages.
@@ -210,7 +205,6 @@ const STORIES: readonly Story[] = [
       await stage.minutesPass(5);
     },
     async mends() {
-      refused = '';
       const dead = await stage.store.transaction((tx) => tx.outbox.list({ state: 'dead', limit: 10 }));
       await stage.store.transaction((tx) =>
         tx.outbox.redrive(
@@ -221,14 +215,12 @@ const STORIES: readonly Story[] = [
       stage.daemon().wake();
     },
     headline: /notification to ops given up/,
-    stopsHeartbeat: false,
   },
   {
     reason: 'quarantine_growing',
     breaks: () => void eu().appendBirdLog(birdOf(eu()), { raw: { id: undefined, createdAt: 'yesterday' } }),
     mends: () => stage.minutesPass(60),
     headline: /1 entry of EU unreadable/,
-    stopsHeartbeat: false,
     isEndLate: true,
   },
   {
@@ -237,28 +229,25 @@ const STORIES: readonly Story[] = [
     mends: () => stage.ourClockSteps(-600),
     overMinutes: 2,
     headline: /^The clock is 10 min ahead/,
-    stopsHeartbeat: false,
   },
   {
     reason: 'config_refused',
     breaks: () => stage.daemon().hear(reload(['nestwatch.yaml:3:1: rout: unknown key'])),
     mends: () => stage.daemon().hear(reload([])),
     headline: /^The new configuration is not in force/,
-    stopsHeartbeat: false,
   },
   {
     reason: 'faults_set_aside',
     breaks: () => note('silence', 's1'),
     mends: () => stage.store.transaction((tx) => tx.faults.mend('silence', ['s1'])),
     headline: /^Something was set aside/,
-    stopsHeartbeat: false,
   },
 ];
 
 const HIDDEN = 'the hidden one';
 
 function withoutHidden(request: HttpRequest, response: HttpResponse): HttpResponse {
-  if (!isHidden || !request.url.includes('/logs?') || !response.body.includes(HIDDEN)) return response;
+  if (!faults.isHidden || !request.url.includes('/logs?') || !response.body.includes(HIDDEN)) return response;
   const page = JSON.parse(response.body) as { items: { message?: string }[] };
   const items = page.items.filter(({ message }) => message !== HIDDEN);
   return { ...response, body: JSON.stringify({ ...page, items }) };
@@ -285,23 +274,18 @@ function withNests<C extends { readonly regions: readonly { readonly nests: obje
 }
 
 async function open(options: StageOptions = {}): Promise<void> {
-  instead = () => undefined;
-  isFull = false;
-  free = 50 * GIB;
-  answers = 200;
-  refused = '';
-  isHidden = false;
+  mendAll();
   stage = await createStage({
     regions: ['eu'],
     heartbeat: { url: secret('https://hc.example/ping/x'), intervalMs: 30_000 },
-    space: () => ({ used: 3 * 1024 ** 2, free, whole: 100 * GIB }),
-    isStoreFull: () => isFull,
+    space: () => ({ used: 3 * 1024 ** 2, free: faults.free, whole: 100 * GIB }),
+    isStoreFull: () => faults.isFull,
     answer: ({ id, headers }) => {
       if (!headers['content-type']?.startsWith('application/json')) return 200;
-      if (refused === 'next') refused = id;
-      return id === refused ? 404 : answers;
+      if (faults.refused === 'next') breakOnly({ refused: id });
+      return id === faults.refused ? 404 : faults.answers;
     },
-    between: async (request, pass) => instead(request) ?? withoutHidden(request, await pass()),
+    between: async (request, pass) => faults.instead(request) ?? withoutHidden(request, await pass()),
     before: addBirds,
     ...options,
   });
@@ -386,7 +370,8 @@ describe('what impairs the watch is reported everywhere until it is fixed:', () 
       expect([before.metric(reason), before.isBeating]).toEqual([0, true]);
       expect(stage.mails).toEqual([]);
       brokenAtUs = stage.clock.nowUs();
-      await breaks(stage);
+      if (typeof breaks === 'function') await breaks();
+      else breakOnly(breaks);
     }
     const untilUs = stage.clock.nowUs() + (story.mailedMinutes ?? 1) * 60e6;
     await (breaks ? stage.minutesPass(story.knownMinutes ?? 1) : stage.secondsPass(20));
@@ -417,7 +402,8 @@ describe('what impairs the watch is reported everywhere until it is fixed:', () 
     } else expect(mailed('WatchImpaired', 'firing', brokenAtUs)).toEqual([]);
 
     const mendedAtUs = stage.clock.nowUs();
-    await mends(stage);
+    mendAll();
+    await mends?.();
     await stage.minutesPass(story.overMinutes ?? 1);
     const after = await look();
     expect(after.reasons).not.toContain(reason);
@@ -460,7 +446,7 @@ describe('a region that answers, but not with its Nests and Birds', () => {
     await open({
       before(world) {
         addBirds(world);
-        instead = ({ url }) => (isMeant(url) ? response : undefined);
+        breakOnly({ instead: ({ url }) => (isMeant(url) ? response : undefined) });
       },
     });
     await stage.minutesPass(1);
@@ -475,7 +461,7 @@ describe('a region that answers, but not with its Nests and Birds', () => {
     expect([during.isBeating, during.metric('inventory_failing')]).toEqual([false, 1]);
     expect(during.health.impairments[0]!.summary).toMatch(says);
 
-    instead = () => undefined;
+    mendAll();
     await stage.minutesPass(6);
     const after = await look();
     expect([after.reasons.includes('inventory_failing'), after.isBeating]).toEqual([false, true]);
@@ -487,7 +473,7 @@ describe('a region that answers, but not with its Nests and Birds', () => {
     await open({
       before(world) {
         addBirds(world);
-        instead = () => page;
+        breakOnly({ instead: () => page });
       },
     });
     await stage.minutesPass(2);
@@ -503,7 +489,9 @@ describe('a region that answers, but not with its Nests and Birds', () => {
     await open({
       before(world) {
         addBirds(world);
-        instead = ({ url }) => (isOfNests(url) && refusals++ === 0 ? answer(404) : undefined);
+        breakOnly({
+          instead: ({ url }) => (isOfNests(url) && refusals++ === 0 ? answer(404) : undefined),
+        });
       },
     });
     await stage.minutesPass(3);
@@ -517,11 +505,13 @@ describe('a region that answers, but not with its Nests and Birds', () => {
       before(world) {
         addBirds(world);
         const { id } = world.addNest({ name: 'Passing' });
-        instead = ({ url }) => {
-          if (!isOfBirds(url) || !url.includes(`/${id}/`) || isGone) return undefined;
-          isGone = true;
-          return answer(404);
-        };
+        breakOnly({
+          instead: ({ url }) => {
+            if (!isOfBirds(url) || !url.includes(`/${id}/`) || isGone) return undefined;
+            isGone = true;
+            return answer(404);
+          },
+        });
       },
     });
     await stage.minutesPass(3);
@@ -582,7 +572,7 @@ describe('a mail about an impaired watch', () => {
   test('is not sent again or as resolved at a restart while the impairment lasts [long]', async () => {
     await open({ excludedNests: ['Prod*'], route: AT_ONCE });
     stage.ourClockSteps(600);
-    free = GIB / 4;
+    breakOnly(LITTLE_SPACE);
     await stage.minutesPass(5);
     const reasons = new Set(watchMails('firing').map(({ labels }) => labels.reason));
     expect(reasons).toEqual(new Set(['clock_wrong', 'no_birds', 'disk_low']));
@@ -612,11 +602,11 @@ describe('a mail about an impaired watch', () => {
     for (const second of MOMENTS_S) {
       await stage.secondsPass(second);
       const sinceUs = stage.clock.nowUs();
-      free = GIB / 4;
+      breakOnly(LITTLE_SPACE);
       await stage.minutesPass(5);
       const [first] = mailed('WatchImpaired', 'firing', sinceUs);
       expect((first!.receivedAtUs - sinceUs) / 1e6).toBeLessThanOrEqual(55);
-      free = 50 * GIB;
+      mendAll();
       // Long enough that the next one does not count as one that comes and goes.
       await stage.minutesPass(70);
     }
@@ -627,14 +617,14 @@ describe('a mail about an impaired watch', () => {
     await stage.minutesPass(10);
     // At most one judgement, whenever it comes.
     for (const second of [1, 3, 5, 7]) {
-      free = GIB / 4;
+      breakOnly(LITTLE_SPACE);
       await stage.secondsPass(9);
-      free = 50 * GIB;
+      mendAll();
       await stage.secondsPass(120 + second);
     }
     expect(stage.mails).toEqual([]);
     for (let times = 0; times < MINUTES_TO_AND_FRO; times += 1) {
-      free = times % 2 === 0 ? GIB / 4 : 50 * GIB;
+      breakOnly(times % 2 === 0 ? LITTLE_SPACE : {});
       await stage.minutesPass(1);
     }
     expect(watchMails('firing').length).toBeLessThanOrEqual(3);

@@ -218,30 +218,6 @@ test.each(['a Nest', 'a Bird', 'a member', 'all members'])(
   },
 );
 
-test('what happened while the daemon did not run is noticed after its start, once [long]', async () => {
-  const stage = await stageOf();
-  const { eu } = stage;
-  await stage.minutesPass(TWICE);
-  await stage.restart(async () => {
-    eu.renameBird(birdNamed(eu, 'Sync Customer 3').id, 'Renamed');
-    eu.deleteBird(birdNamed(eu, 'Sync Customer 4').id);
-    eu.removeMember(nestNamed(eu, 'Customer 3').id, ann(eu).id);
-    eu.setUserActive(ann(eu).id, false);
-    eu.addBird(nestNamed(eu, 'Customer 4').id, { name: 'New', triggerType: 'manual' });
-    await stage.clock.advance(60 * 60_000);
-  });
-  await stage.minutesPass(TWICE);
-  await stage.restart();
-  await stage.minutesPass(TWICE);
-  expect(await messages(stage)).toEqual([
-    'Bird renamed from "Sync Customer 3" to "Renamed"',
-    'New was created in Customer 4',
-    'Sync Customer 4 is no longer listed in Customer 4',
-    'User ann@example.com was deactivated',
-    'ann@example.com is no longer a member of Customer 3',
-  ]);
-});
-
 test('after a backup is restored, what happened since it was made is noticed again, and nothing else [long]', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'nestwatch-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));

@@ -78,6 +78,17 @@ export type Between = (
   pass: (changed?: HttpRequest) => Promise<HttpResponse>,
 ) => Promise<HttpResponse>;
 
+/** An event as the lake received it. */
+export interface CloudEvent {
+  readonly source: string;
+  readonly id: string;
+  readonly type: string;
+  readonly subject: string;
+  readonly time: string;
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly receivedAtUs: number;
+}
+
 export interface Stage {
   readonly clock: VirtualClock;
   readonly worlds: Readonly<Record<string, World>>;
@@ -100,6 +111,13 @@ export interface Stage {
   minutesPass(minutes: number): Promise<void>;
   /** Keys of the events that the lake accepted, in order, including repetitions. */
   forwarded(): string[];
+  /** These events as they were received. */
+  lake(): CloudEvent[];
+  /** The keys of all events that happened in the simulated regions, sorted. */
+  truth(): string[];
+  /** The keys of those that were not forwarded, and of those that were forwarded more than once. */
+  lost(): string[];
+  repeated(): string[];
   /** Group notifications that the hook accepted. */
   received(): Received[];
   /** The alerts in them, in order: all, or those of this name. */
@@ -289,6 +307,17 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     received()
       .flatMap(({ receivedAtUs, alerts }) => alerts.map((alert) => ({ ...alert, receivedAtUs })))
       .filter(({ labels }) => alertname === undefined || labels.alertname === alertname);
+  const lake = () =>
+    calls
+      .filter((call) => call.headers['content-type']?.startsWith('application/cloudevents-batch+json'))
+      .flatMap(({ body, receivedAtUs }) =>
+        (JSON.parse(body) as Omit<CloudEvent, 'receivedAtUs'>[]).map((event) => ({ ...event, receivedAtUs })),
+      );
+  const forwarded = () => lake().map(({ id }) => id);
+  const truth = () =>
+    Object.values(worlds)
+      .flatMap((world) => world.truth().events.map(({ key }) => key))
+      .sort();
   const region = () => life.daemon.regions().find((one) => one.region === 'eu')!;
   async function follows(change: (config: Config) => Config): Promise<void> {
     config = change(config);
@@ -322,10 +351,17 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     },
     secondsPass: (seconds) => clock.advance(seconds * 1000),
     minutesPass: (minutes) => clock.advance(minutes * 60_000),
-    forwarded: () =>
-      calls
-        .filter((call) => call.headers['content-type']?.startsWith('application/cloudevents-batch+json'))
-        .flatMap((call) => (JSON.parse(call.body) as { id: string }[]).map(({ id }) => id)),
+    forwarded,
+    lake,
+    truth,
+    lost() {
+      const seen = new Set(forwarded());
+      return truth().filter((key) => !seen.has(key));
+    },
+    repeated() {
+      const seen = new Set<string>();
+      return forwarded().filter((key) => seen.size === seen.add(key).size);
+    },
     received,
     alerts,
     told: (alertname) => alerts(alertname).map(({ labels, status }) => `${labels.alertname} ${status}`),

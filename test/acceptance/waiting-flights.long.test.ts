@@ -157,12 +157,10 @@ async function manyWait(birds: number, minutes: number, rules: readonly Rule[]) 
     await stage.minutesPass(1);
   }
   await stage.minutesPass(6);
-  const batches = stage.calls.filter(({ url }) => url.endsWith('/lake'));
-  const delaysMs = batches.flatMap(({ receivedAtUs, body }) =>
-    (JSON.parse(body) as { id: string; time: string }[])
-      .filter(({ id }) => id.endsWith('/failed'))
-      .map(({ time }) => receivedAtUs / 1000 - Date.parse(time)),
-  );
+  const delaysMs = stage
+    .lake()
+    .filter(({ id }) => id.endsWith('/failed'))
+    .map(({ time, receivedAtUs }) => receivedAtUs / 1000 - Date.parse(time));
   const requests = stage.happenings.slice(before).filter((one) => one.what === 'request');
   return {
     failures: delaysMs.length,
