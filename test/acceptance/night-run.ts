@@ -6,17 +6,16 @@
  * `node test/acceptance/night-run.ts --hours 8`.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as pass } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { freePort } from '../http/servers.ts';
 import { MAIN } from '../program.ts';
 import { findServer, startServer } from '../store/postgres/postgres-server.ts';
+import { openWebhook } from './accepting-webhook.ts';
 
 const { values } = parseArgs({
   options: { hours: { type: 'string', default: '8' }, 'kill-minutes': { type: 'string', default: '60' } },
@@ -158,19 +157,12 @@ async function startSimulator(region: string): Promise<string> {
 
 async function openReceiver(): Promise<Receiver> {
   const idsOf = new Map<string, Set<string>>();
-  const receiver = createServer(async (request, response) => {
-    let body = '';
-    for await (const chunk of request) body += chunk;
-    if (request.url === '/events') {
-      for (const { id } of [JSON.parse(body)].flat()) {
-        const ids = idsOf.get(id) ?? new Set();
-        idsOf.set(id, ids.add(String(request.headers['webhook-id'])));
-      }
-    }
-    response.end();
+  const { url } = await openWebhook((body, request) => {
+    if (request.url !== '/events') return;
+    for (const { id } of body as { id: string }[])
+      idsOf.getOrInsertComputed(id, () => new Set()).add(String(request.headers['webhook-id']));
   });
-  await once(receiver.listen(0, '127.0.0.1'), 'listening');
-  return { url: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`, idsOf };
+  return { url, idsOf };
 }
 
 async function createMember(
@@ -179,10 +171,7 @@ async function createMember(
   store: string,
   services: readonly string[],
 ): Promise<Member> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
+  const port = await freePort();
   const file = join(folder, `${name}.yaml`);
   const regions = services.map(
     (service, index) => `  ${REGIONS[index]}: { base_url: "${service}", token: demo-token }`,
@@ -194,8 +183,8 @@ ${regions.join('\n')}
 store: { url: "${url}", retention: 30d }
 route: { receiver: ops, group_by: [alertname, region, error], group_interval: 1m }
 receivers:
-  - { name: ops, webhook_configs: [{ url: "${receivers.get(store)!.url}/alerts" }] }
-  - { name: lake, webhook_configs: [{ url: "${receivers.get(store)!.url}/events", format: cloudevents }] }
+  - { name: ops, webhook_configs: [{ url: "${receivers.get(store)!.url}alerts" }] }
+  - { name: lake, webhook_configs: [{ url: "${receivers.get(store)!.url}events", format: cloudevents }] }
 forward: [{ matchers: ['feed=~".*"'], receiver: lake }]
 web: { listen: "127.0.0.1:${port}", enable_lifecycle: true }
 `,

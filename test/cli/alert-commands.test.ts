@@ -1,13 +1,13 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { shortId } from '../../src/domain/alert/event.ts';
 import { newGroup } from '../../src/domain/grouping/group.ts';
 import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
 import { secret } from '../../src/secret.ts';
 import { alert, group } from '../channels/sample-notifications.ts';
 import { rule } from '../domain/world.ts';
+import { listenInTest } from '../http/servers.ts';
 import {
   aDelivery,
   anAlert,
@@ -18,12 +18,12 @@ import {
   putDeliveries,
 } from '../web/sample.ts';
 import { putFlights } from '../web/sample-birds.ts';
-import { serve } from '../web/served.ts';
+import { type ServeOptions, serve } from '../web/served.ts';
 import { containing, done, failed, matching, nestwatch, refused, tempFile } from './test-io.ts';
 
 const MINUTE = 60_000_000;
 
-async function daemon(options: Parameters<typeof serve>[0] = {}) {
+async function daemon(options: ServeOptions = {}) {
   const served = await serve(options);
   await putAlert(served.store, anAlert({ id: 'a' }));
   await putAlert(
@@ -206,9 +206,8 @@ describe('silence', () => {
       const acknowledged = ids.map((id) => ({ id, silence_id: `of-${id}` }));
       response.writeHead(asked < 2 ? 200 : 503);
       response.end(JSON.stringify(ids.length > 0 ? { acknowledged, refused: [] } : firing));
-    }).listen(0);
-    onTestFinished(() => void server.close());
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    });
+    const { url } = await listenInTest(server);
     const { exit, stdout } = await nestwatch(['silence', 'acknowledge', 'x', '-a', 'ben', '--url', url]);
     expect([exit === 0, stdout.match(/^of-a\d+$/gm)?.length]).toEqual([false, 1_000]);
   });
@@ -380,14 +379,7 @@ describe('silence', () => {
   });
 
   test('the token of the daemon is required', async () => {
-    const config = {
-      host: '127.0.0.1',
-      port: 0,
-      externalUrl: 'http://x',
-      bearerToken: secret('t0ken'),
-      enableLifecycle: false,
-    };
-    const { run } = await daemon({ config });
+    const { run } = await daemon({ web: { bearerToken: secret('t0ken') } });
     const args = ['silence', 'add', 'a=b', '-c', 'x'];
     expect(await run(...args)).toEqual(failed(containing('token')));
     expect((await run(...args, '--token-file', tempFile('t', 't0ken\n'))).exit).toBe(0);

@@ -4,10 +4,10 @@ import { describe, expect, test } from 'vitest';
 import type { BirdRecord } from '../../src/store/sql/watched/nests-and-birds.ts';
 import { aStatus } from '../web/sample.ts';
 import { putBirds } from '../web/sample-birds.ts';
-import { serve } from '../web/served.ts';
+import { type ServeOptions, serve } from '../web/served.ts';
 import { containing, done, failed, nestwatch, tempFile } from './test-io.ts';
 
-async function daemon(options: Parameters<typeof serve>[0] = {}) {
+async function daemon(options: ServeOptions = {}) {
   const { web, store, clock } = await serve(options);
   await putBirds(store);
   const run = (...args: string[]) => nestwatch(['birds', ...args, '--url', web.url], { clock });

@@ -2,18 +2,19 @@
  * Each secret key of the configuration has a canary. Everything that is asked or notified repeats what it was sent, as
  * it came, decoded and in base64. No output may contain a canary in any form.
  */
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from 'node:net';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
 import { unescape as unescaped } from 'node:querystring';
 import { expect, onTestFinished, test } from 'vitest';
 import { configJsonSchema } from '../../src/config/effective.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { makeAuthority, makeCertificate } from '../http/certificates.ts';
+import { listenInTest, tempFolder } from '../http/servers.ts';
 import { MAIN } from '../program.ts';
 import { nestwatch } from './test-io.ts';
 
@@ -73,12 +74,6 @@ interface DeliveryList {
 
 type Answer = (sent: string, request: IncomingMessage, response: ServerResponse) => void;
 
-async function port(server: Server | TcpServer): Promise<number> {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return (server.address() as AddressInfo).port;
-}
-
 async function listen(answer: Answer): Promise<string> {
   const server = createServer(async (request, response) => {
     const { url, headers } = request;
@@ -90,8 +85,7 @@ async function listen(answer: Answer): Promise<string> {
     const words = repeated(JSON.stringify(headers));
     socket.end(`HTTP/1.1 407 No\r\nproxy-authenticate: ${encodeURIComponent(words)}\r\n\r\n${words}`);
   });
-  onTestFinished(() => void server.close().closeAllConnections());
-  return `http://127.0.0.1:${await port(server)}`;
+  return (await listenInTest(server)).url;
 }
 
 /** Repeats what each connection says, in the words of `answer`; undefined for nothing. */
@@ -107,8 +101,7 @@ async function listenToLines(
       if (said !== undefined) socket.write(said);
     });
   });
-  onTestFinished(() => void server.close());
-  return port(server);
+  return (await listenInTest(server)).port;
 }
 
 /** A mail server that refuses every login. */
@@ -225,8 +218,7 @@ test('a secret that the other side repeats is in no log, page, answer, metric or
     await mailServer('XOAUTH2'),
   ];
   const database = await databaseServer();
-  const folder = mkdtempSync(join(tmpdir(), 'canary-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = tempFolder();
   makeAuthority(folder, 'authority');
   makeCertificate(folder, 'authority', 'mine');
   const key = readFileSync(join(folder, 'mine.key'), 'utf8');

@@ -1,24 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { secret } from '../../src/secret.ts';
 import { makeAuthority, makeCertificate } from '../http/certificates.ts';
-import { openFolder } from '../http/servers.ts';
+import { listenInTest, tempFolder } from '../http/servers.ts';
 import { RENEWAL } from '../store/contract/sample-records.ts';
 import { aDelivery, anAlert, anImpairment, aStatus, putAlert, putDeliveries } from '../web/sample.ts';
 import { serve } from '../web/served.ts';
 import { containing, done, failed, matching, nestwatch, refused, tempFile } from './test-io.ts';
 
-const WEB = { host: '127.0.0.1', port: 0, externalUrl: 'http://127.0.0.1', enableLifecycle: false };
-
 /** Something that is not nestwatch. */
 async function answering(status: number, body: string): Promise<string> {
-  const server = createServer((_request, response) => response.writeHead(status).end(body));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url } = await listenInTest(
+    createServer((_request, response) => response.writeHead(status).end(body)),
+  );
+  return url;
 }
 
 describe('status', () => {
@@ -142,7 +139,7 @@ describe('status', () => {
   });
 
   test('the address and the token come from the configuration, or from --url with --token-file [long]', async () => {
-    const { web } = await serve({ config: { ...WEB, bearerToken: secret('b3arer-token') } });
+    const { web } = await serve({ web: { bearerToken: secret('b3arer-token') } });
     const port = new URL(web.url).port;
     const config = (auth: string) => tempFile('n.yaml', `web: { listen: "127.0.0.1:${port}"${auth} }`);
     const status = (...args: string[]) => nestwatch(['status', '--json', ...args]);
@@ -158,25 +155,19 @@ describe('status', () => {
   });
 
   test('over TLS it accepts only the certificate of the configuration, and uses the token with the most rights [long]', async () => {
-    const folder = openFolder();
-    onTestFinished(() => folder.close());
-    makeAuthority(folder.path, 'authority');
-    makeCertificate(folder.path, 'authority', 'own', 'watch.example.com');
-    makeCertificate(folder.path, 'authority', 'other', 'watch.example.com');
-    const read = (name: string) => secret(readFileSync(join(folder.path, name), 'utf8'));
+    const folder = tempFolder();
+    makeAuthority(folder, 'authority');
+    makeCertificate(folder, 'authority', 'own', 'watch.example.com');
+    makeCertificate(folder, 'authority', 'other', 'watch.example.com');
+    const read = (name: string) => secret(readFileSync(join(folder, name), 'utf8'));
     const tokens = [
       { name: 'a', token: secret('only-reads'), scopes: new Set(['read'] as const) },
       { name: 'b', token: secret('does-more'), scopes: new Set(['read', 'write'] as const) },
     ];
     const { web } = await serve({
-      config: {
-        ...WEB,
-        bearerToken: null,
-        access: { tokens, users: new Map() },
-        tls: { cert: read('own.pem'), key: read('own.key') },
-      },
+      web: { access: { tokens, users: new Map() }, tls: { cert: read('own.pem'), key: read('own.key') } },
     });
-    const pem = (name: string) => readFileSync(join(folder.path, name), 'utf8');
+    const pem = (name: string) => readFileSync(join(folder, name), 'utf8');
     const file = (name: string, more = '', cert = pem(`${name}.pem`)) =>
       tempFile(
         'n.yaml',
@@ -205,7 +196,7 @@ describe('status', () => {
       { name: 'c', token: secret('only-writes'), scopes: new Set(['write'] as const) },
     ];
     const { web } = await serve({
-      config: { ...WEB, bearerToken: null, access: { tokens, users: new Map() } },
+      web: { access: { tokens, users: new Map() } },
     });
     const file = tempFile(
       'n.yaml',
@@ -224,7 +215,7 @@ describe('status', () => {
   });
 
   test('the token of the configuration is not sent to another address', async () => {
-    const { web } = await serve({ config: { ...WEB, bearerToken: secret('b3arer-token') } });
+    const { web } = await serve({ web: { bearerToken: secret('b3arer-token') } });
     const file = tempFile('n.yaml', 'web: { auth: { bearer_token: b3arer-token } }');
     expect((await nestwatch(['status', '--config.file', file, '--url', web.url])).exit).toBe(1);
   });
@@ -293,7 +284,7 @@ describe('healthcheck', () => {
   });
 
   test('needs no token', async () => {
-    const { web } = await serve({ config: { ...WEB, bearerToken: secret('b3arer-token') } });
+    const { web } = await serve({ web: { bearerToken: secret('b3arer-token') } });
     expect((await nestwatch(['healthcheck', '--url', web.url])).exit).toBe(0);
   });
 
@@ -345,13 +336,12 @@ describe('healthcheck', () => {
 
   /** A daemon with a certificate for its public name. */
   async function overTls(): Promise<string> {
-    const folder = openFolder();
-    onTestFinished(() => folder.close());
-    makeAuthority(folder.path, 'authority');
-    makeCertificate(folder.path, 'authority', 'own', 'watch.example.com');
-    const read = (name: string) => secret(readFileSync(join(folder.path, name), 'utf8'));
+    const folder = tempFolder();
+    makeAuthority(folder, 'authority');
+    makeCertificate(folder, 'authority', 'own', 'watch.example.com');
+    const read = (name: string) => secret(readFileSync(join(folder, name), 'utf8'));
     const { web } = await serve({
-      config: { ...WEB, bearerToken: null, tls: { cert: read('own.pem'), key: read('own.key') } },
+      web: { tls: { cert: read('own.pem'), key: read('own.key') } },
     });
     return new URL(web.url).host;
   }

@@ -1,15 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { migrateElsewhere } from '../../src/cli/migrate-elsewhere.ts';
 import { takeLock } from '../../src/store/sqlite/lock.ts';
+import { tempFolder } from '../http/servers.ts';
 import { createTestEdge } from './test-io.ts';
 
 test('a process that changes the tables already, as of a daemon that was killed, is what the error is about', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'nestwatch-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const path = join(folder, 's.db');
+  const path = join(tempFolder(), 's.db');
   const unlock = takeLock(path);
   onTestFinished(unlock);
   await expect(

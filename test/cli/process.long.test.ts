@@ -3,20 +3,18 @@ import { once } from 'node:events';
 import {
   closeSync,
   existsSync,
-  mkdtempSync,
   openSync,
   readFileSync,
   renameSync,
-  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { configJsonSchema } from '../../src/config/effective.ts';
+import { tempFolder } from '../http/servers.ts';
 import { MAIN } from '../program.ts';
 import { matching, nestwatch, refused } from './test-io.ts';
 
@@ -60,12 +58,6 @@ function readLines(stream: NodeJS.ReadableStream) {
       }
     },
   };
-}
-
-function tempFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'nestwatch-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  return folder;
 }
 
 const QUIET = `regions: { eu: { base_url: "http://127.0.0.1:1", token: t } }

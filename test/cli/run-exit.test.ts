@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { runCommandLine } from '../../src/cli/program.ts';
 import { type Clock, systemClock } from '../../src/time/clock.ts';
+import { listenInTest } from '../http/servers.ts';
 import { TEST_START_US } from '../virtual-clock.ts';
 import { openService, TOKEN } from './service.ts';
 import { createTestEdge, tempFile } from './test-io.ts';
@@ -37,12 +37,7 @@ async function openReceiver(status: number | undefined): Promise<string> {
   const server = createServer((_request, response) => {
     if (status !== undefined) response.writeHead(status).end();
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return (await listenInTest(server)).url;
 }
 
 async function open(receiver: number | undefined, token = TOKEN) {

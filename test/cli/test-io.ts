@@ -1,12 +1,12 @@
 import { EventEmitter } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
-import { expect, onTestFinished } from 'vitest';
+import { expect } from 'vitest';
 import { runCommandLine } from '../../src/cli/program.ts';
 import type { Edge, SignalName } from '../../src/process-io.ts';
 import type { Clock } from '../../src/time/clock.ts';
+import { tempFolder } from '../http/servers.ts';
 import { TEST_START_US } from '../virtual-clock.ts';
 
 export interface TestEdge {
@@ -120,9 +120,7 @@ export async function nestwatch(args: readonly string[], options: TestEdgeOption
 
 /** A file that is deleted after the test. */
 export function tempFile(name: string, content: string): string {
-  const folder = mkdtempSync(join(tmpdir(), 'nestwatch-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, name);
+  const file = join(tempFolder(), name);
   writeFileSync(file, content);
   return file;
 }

@@ -9,9 +9,16 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
+import {
+  type AddressInfo,
+  connect,
+  createServer as createTcpServer,
+  type Socket,
+  type Server as TcpServer,
+} from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
 
 /** A request as it arrived. */
 export interface Arrived {
@@ -34,6 +41,35 @@ export interface TestServer {
   readonly port: number;
   readonly arrived: Arrived[];
   close(): Promise<void>;
+}
+
+/** The path of a temporary folder, which is deleted when the test ends. */
+export function tempFolder(): string {
+  const { path, close } = openFolder();
+  onTestFinished(close);
+  return path;
+}
+
+/** A port that nobody uses now. */
+export async function freePort(): Promise<number> {
+  const server = createTcpServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+/** Lets a server listen on a free port of this machine until the test ends. */
+export async function listenInTest(server: Server | TcpServer): Promise<{ url: string; port: number }> {
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => {
+    server.close();
+    if ('closeAllConnections' in server) server.closeAllConnections();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, port };
 }
 
 /** A temporary folder, which `close` deletes. */

@@ -12,9 +12,9 @@ import { Client } from 'pg';
 import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { freePort } from '../http/servers.ts';
 import { MAIN } from '../program.ts';
 import { findServer, ownedByServer, startServer } from '../store/postgres/postgres-server.ts';
-import { freePort } from './live-prometheus.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const COMPOSE = join(ROOT, 'config/compose');

@@ -19,7 +19,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { freePort } from './live-prometheus.ts';
+import { freePort } from '../http/servers.ts';
 
 const CHECKOUT = join(import.meta.dirname, '../..');
 const folder = mkdtempSync(join(tmpdir(), 'nestwatch-image-'));

@@ -1,9 +1,10 @@
 /** The demo as a process, and a real Prometheus that scrapes it. */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { freePort } from '../http/servers.ts';
 import { MAIN } from '../program.ts';
 
 interface LiveDemo {
@@ -39,16 +40,6 @@ function said(child: ChildProcess, pattern: RegExp): Promise<string> {
   });
   child.once('exit', (code) => reject(new Error(`the demo ended with ${code}:\n${text}`)));
   return promise;
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }
 
 interface Sample {

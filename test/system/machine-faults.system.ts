@@ -15,6 +15,7 @@ import { openSimulator, type SimulatorServer } from '../../src/simulator/answers
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { createWorld, type World } from '../../src/simulator/world/world.ts';
 import { systemClock } from '../../src/time/clock.ts';
+import { freePort } from '../http/servers.ts';
 import { MAIN } from '../program.ts';
 import { until } from './live-daemon.ts';
 
@@ -100,15 +101,6 @@ web: { listen: "127.0.0.1:${port}" }
   };
   await until(isReady, 'ready');
   return { child, url, said: () => said };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 async function statusOf(url: string): Promise<number | undefined> {

@@ -4,7 +4,7 @@ import { copyFileSync, readFileSync } from 'node:fs';
 import { request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { AccessConfig, Scope } from '../../src/config/sections/access-section.ts';
 import { hashPassword } from '../../src/http/password-hash.ts';
 import { createAcknowledgeLinks } from '../../src/operator/acknowledge-link.ts';
@@ -14,16 +14,8 @@ import { keepHealth } from '../../src/web/monitoring.ts';
 import { createPush } from '../../src/web/push.ts';
 import { createApp } from '../../src/web/routes.ts';
 import { makeAuthority, makeCertificate } from '../http/certificates.ts';
-import { openFolder } from '../http/servers.ts';
-import { serve } from './served.ts';
-
-const CONFIG = {
-  host: '127.0.0.1',
-  port: 0,
-  externalUrl: 'http://watch.example.com/nestwatch',
-  bearerToken: null,
-  enableLifecycle: true,
-};
+import { tempFolder } from '../http/servers.ts';
+import { serve, WEB_CONFIG } from './served.ts';
 
 const SCOPES: readonly Scope[] = ['read', 'metrics', 'write', 'fly'];
 const NOBODY: AccessConfig = { tokens: [], users: new Map() };
@@ -62,8 +54,8 @@ describe('scopes', () => {
     const all = await routes();
     expect(all.length).toBeGreaterThan(25);
     const { ask } = await serve({
-      config: {
-        ...CONFIG,
+      web: {
+        enableLifecycle: true,
         access: { ...NOBODY, tokens: SCOPES.map((scope) => token(`only-${scope}`, scope)) },
       },
     });
@@ -98,7 +90,7 @@ describe('scopes', () => {
 
   test('an unknown address requires one as well', async () => {
     const { ask } = await serve({
-      config: { ...CONFIG, access: { ...NOBODY, tokens: [token('only-metrics', 'metrics')] } },
+      web: { access: { ...NOBODY, tokens: [token('only-metrics', 'metrics')] } },
     });
     expect((await ask('/nowhere')).status).toBe(401);
     expect(await ask('/nowhere', bearer('only-metrics'))).toMatchObject({
@@ -113,8 +105,7 @@ describe('scopes', () => {
   test('bearer_token beside tokens has all scopes except fly; files are read at each request', async () => {
     let text = 'first-one';
     const { ask } = await serve({
-      config: {
-        ...CONFIG,
+      web: {
         bearerToken: secret('of everything'),
         access: {
           ...NOBODY,
@@ -138,7 +129,7 @@ describe('users', () => {
       ['anna', { hash: secret(await hashPassword('rïght', randomBytes)), scopes: new Set(SCOPES) }],
       ['ben', { hash: secret(await hashPassword('other', randomBytes)), scopes: new Set<Scope>(['read']) }],
     ]);
-    return serve({ config: { ...CONFIG, access: { ...NOBODY, users } } });
+    return serve({ web: { access: { ...NOBODY, users } } });
   }
 
   test('log in with their own password [long]', async () => {
@@ -178,8 +169,7 @@ describe('users', () => {
 describe('a trusted proxy', () => {
   const behind = (isTrusted: boolean) =>
     serve({
-      config: {
-        ...CONFIG,
+      web: {
         access: {
           ...NOBODY,
           tokens: [token('a-token-here', 'metrics')],
@@ -212,10 +202,7 @@ describe('the record of writes', () => {
       ['anna', { hash: secret(await hashPassword('right', randomBytes)), scopes: new Set(SCOPES) }],
     ]);
     const { ask, post, submit, reported } = await serve({
-      config: {
-        ...CONFIG,
-        access: { users, tokens: [token('reader-1', 'read'), token('robot-12', 'write')] },
-      },
+      web: { access: { users, tokens: [token('reader-1', 'read'), token('robot-12', 'write')] } },
     });
     const silence = (createdBy: string) => ({
       matchers: [{ name: 'bird', value: 'x', isRegex: false }],
@@ -295,10 +282,7 @@ describe('the record of writes', () => {
 
   test('has a refused write of each sender once an hour', async () => {
     const { post, ask, reported, clock } = await serve({
-      config: {
-        ...CONFIG,
-        access: { ...NOBODY, tokens: [token('reader-1', 'read'), token('reader-2', 'read')] },
-      },
+      web: { access: { ...NOBODY, tokens: [token('reader-1', 'read'), token('reader-2', 'read')] } },
     });
     const refuse = async (times: number, name: string) => {
       for (let at = 0; at < times; at += 1) {
@@ -320,10 +304,10 @@ describe('the record of writes', () => {
   });
 
   test('says of a signed link that it was one, with the name that was typed, and nothing more', async () => {
-    const links = createAcknowledgeLinks(secret('a key'), CONFIG.externalUrl);
+    const links = createAcknowledgeLinks(secret('a key'), WEB_CONFIG.externalUrl);
     const { submit, reported, clock } = await serve({
       links,
-      config: { ...CONFIG, bearerToken: secret('s3cret-token') },
+      web: { bearerToken: secret('s3cret-token') },
     });
     const link = new URL(links.urlOf({ id: 'a/1', startsAtUs: 1 }, clock.nowUs())).searchParams.get('link')!;
     await submit(`/acknowledge?link=${encodeURIComponent(link)}`, { author: 'Ben' });
@@ -336,18 +320,17 @@ describe('the record of writes', () => {
 
 describe('TLS', () => {
   test('is served, and a replaced certificate is used at once [long]', async () => {
-    const folder = openFolder();
-    onTestFinished(() => folder.close());
-    const path = (name: string) => join(folder.path, name);
-    makeAuthority(folder.path, 'authority');
-    for (const name of ['first', 'second']) makeCertificate(folder.path, 'authority', name);
+    const folder = tempFolder();
+    const path = (name: string) => join(folder, name);
+    makeAuthority(folder, 'authority');
+    for (const name of ['first', 'second']) makeCertificate(folder, 'authority', name);
     const use = (name: string, ...ends: string[]) => {
       for (const end of ends) copyFileSync(path(`${name}.${end}`), path(`used.${end}`));
     };
     use('first', 'pem', 'key');
     const read = (name: string) => secretFrom(() => readFileSync(path(name), 'utf8'));
     const { web } = await serve({
-      config: { ...CONFIG, tls: { cert: read('used.pem'), key: read('used.key'), minVersion: 'TLSv1.3' } },
+      web: { tls: { cert: read('used.pem'), key: read('used.key'), minVersion: 'TLSv1.3' } },
     });
     const { port } = new URL(web.url);
     expect(web.url).toBe(`https://127.0.0.1:${port}`);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -11,7 +11,7 @@ import type { Store } from '../../src/store/store.ts';
 import { createGate } from '../../src/web/bounded-work.ts';
 import { boundConnections, mostConnections, openFilesAllowed } from '../../src/web/connections.ts';
 import { makeAuthority, makeCertificate } from '../http/certificates.ts';
-import { openFolder } from '../http/servers.ts';
+import { listenInTest, tempFolder } from '../http/servers.ts';
 import { anEvent } from './sample.ts';
 import { putBirds } from './sample-birds.ts';
 import { serve } from './served.ts';
@@ -35,23 +35,18 @@ test('the system reports how many files may be open', () => {
 describe.each(['HTTP', 'HTTPS'])('beyond the limit of connections over %s', (scheme) => {
   /** A server with room for four connections, which does not answer when it is asked to hang. */
   async function crowded() {
-    const folder = openFolder();
-    onTestFinished(() => folder.close());
-    makeAuthority(folder.path, 'authority');
-    makeCertificate(folder.path, 'authority', 'server');
-    const [key, cert] = ['key', 'pem'].map((ending) => readFileSync(join(folder.path, `server.${ending}`)));
+    const folder = tempFolder();
+    makeAuthority(folder, 'authority');
+    makeCertificate(folder, 'authority', 'server');
+    const [key, cert] = ['key', 'pem'].map((ending) => readFileSync(join(folder, `server.${ending}`)));
     const server = scheme === 'HTTPS' ? createHttpsServer({ key, cert }) : createServer();
     server.on('request', ({ url }, answer) => url !== '/hang' && answer.end('answered'));
     let reached = 0;
     boundConnections(server, 16, () => {
       reached += 1;
     });
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    onTestFinished(() => {
-      server.close();
-      server.closeAllConnections();
-    });
-    const to = { port: (server.address() as AddressInfo).port, host: '127.0.0.1' };
+    const { port } = await listenInTest(server);
+    const to = { port, host: '127.0.0.1' };
     async function open(): Promise<Socket> {
       const isSecure = scheme === 'HTTPS';
       const socket = isSecure ? connectTls({ ...to, rejectUnauthorized: false }) : connect(to);
@@ -133,10 +128,9 @@ describe('a client that does not read', () => {
   test('is disconnected when nothing moves for long [long]', async () => {
     const server = createServer((_, answer) => answer.end('x'.repeat(2 ** 25)));
     boundConnections(server, 1024, () => {}, 100);
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    onTestFinished(() => void server.close());
+    const { port } = await listenInTest(server);
     const taken = once(server, 'connection');
-    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => {});
+    const socket = connect(port, '127.0.0.1').on('error', () => {});
     socket.pause().write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
     await taken;
     const connections = () =>
@@ -177,10 +171,7 @@ describe('thousands of requests', () => {
     const opened = Promise.withResolvers<void>();
     const found = { impairments: [], space: { used: 1, free: 2, whole: 3 } };
     const { ask, store } = await serve({
-      config: {
-        ...{ host: '127.0.0.1', port: 0, externalUrl: 'http://watch.example.com', bearerToken: null },
-        ...{ enableLifecycle: false, publicStatus: { nests: ['*'], hasNames: false } },
-      },
+      web: { publicStatus: { nests: ['*'], hasNames: false } },
       impairments: async () => {
         asked += 1;
         if (asked > 1) await opened.promise;

@@ -148,11 +148,7 @@ describe('GET /api/v1/stream', () => {
   });
 
   test('needs the right to read, and ends when the configuration is read again', async () => {
-    const config = {
-      ...{ host: '127.0.0.1', port: 0, externalUrl: 'http://127.0.0.1', enableLifecycle: false },
-      bearerToken: secret('t0ken'),
-    };
-    const { web, options } = await serve({ config });
+    const { web, options } = await serve({ web: { bearerToken: secret('t0ken') } });
     const refused = await openStream(web.url);
     expect(refused.statusCode).toBe(401);
     refused.resume();

@@ -1,11 +1,11 @@
-import { once } from 'node:events';
 import { createServer, IncomingMessage, type RequestListener, Server, ServerResponse } from 'node:http';
-import { type AddressInfo, connect, Socket } from 'node:net';
+import { connect, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { CONNECTION_BOUNDS } from '../../src/web/connections.ts';
 import { takeTurns } from '../../src/web/request-turns.ts';
+import { listenInTest } from '../http/servers.ts';
 import { serve } from './served.ts';
 
 const isUrgent = ({ url }: IncomingMessage) => url === '/urgent';
@@ -18,12 +18,8 @@ async function connected(answer: RequestListener) {
   server.on('request', () => {
     parsed += 1;
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => {});
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
+  const { port } = await listenInTest(server);
+  const socket = connect(port, '127.0.0.1').on('error', () => {});
   return { socket, parsed: () => parsed };
 }
 

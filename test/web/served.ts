@@ -19,8 +19,23 @@ export interface Answer<Body = unknown> {
   readonly json: Body;
 }
 
-/** The real server on a free port with a store in memory; both are closed when the test ends. */
-export async function serve(options: Partial<WebOptions> = {}) {
+export interface ServeOptions extends Partial<WebOptions> {
+  readonly web?: Partial<WebOptions['config']>;
+}
+
+/** `web` of the configuration, as these tests have it. */
+export const WEB_CONFIG: WebOptions['config'] = {
+  host: '127.0.0.1',
+  port: 0,
+  externalUrl: 'http://watch.example.com/nestwatch',
+  bearerToken: null,
+  enableLifecycle: false,
+};
+
+/**
+ * The real server on a free port with a store in memory; both are closed when the test ends. `web` changes `WEB_CONFIG`.
+ */
+export async function serve({ web: change, ...options }: ServeOptions = {}) {
   const clock = createVirtualClock();
   const store = await openSqliteStore({ path: ':memory:', clock });
   const reported: Happening[] = [];
@@ -31,13 +46,7 @@ export async function serve(options: Partial<WebOptions> = {}) {
   let ids = 0;
   const used: WebOptions = {
     openFiles: 1024,
-    config: {
-      host: '127.0.0.1',
-      port: 0,
-      externalUrl: 'http://watch.example.com/nestwatch',
-      bearerToken: null,
-      enableLifecycle: false,
-    },
+    config: { ...WEB_CONFIG, ...change },
     alerting: anAlertingConfig(),
     store,
     status: () => aStatus(),

@@ -12,15 +12,7 @@ import { secret, secretFrom } from '../../src/secret.ts';
 import { openDoor } from '../../src/web/server.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { anImpairment } from './sample.ts';
-import { serve } from './served.ts';
-
-const CONFIG = {
-  host: '127.0.0.1',
-  port: 0,
-  externalUrl: 'http://watch.example.com/nestwatch',
-  bearerToken: null,
-  enableLifecycle: false,
-};
+import { type ServeOptions, serve, WEB_CONFIG } from './served.ts';
 
 describe('metrics and health', () => {
   test('metrics are returned with their type', async () => {
@@ -119,7 +111,7 @@ describe('requests', () => {
   test('a reload answers with its result', async () => {
     let outcome = { mistakes: [] as string[], needsRestart: [] as string[] };
     const enabled = await serve({
-      config: { ...CONFIG, enableLifecycle: true },
+      web: { enableLifecycle: true },
       reload: async () => outcome,
     });
     const post = () => enabled.ask('/-/reload', {}, 'POST');
@@ -180,7 +172,7 @@ describe('requests', () => {
   });
 
   test('on every interface any name is served', async () => {
-    const { ask } = await serve({ config: { ...CONFIG, host: '0.0.0.0' } });
+    const { ask } = await serve({ web: { host: '0.0.0.0' } });
     expect((await ask('/metrics', { host: 'evil.example' })).status).toBe(200);
   });
 
@@ -318,7 +310,7 @@ describe('a scrape', () => {
 });
 
 describe('with a token', () => {
-  const guarded = () => serve({ config: { ...CONFIG, bearerToken: secret('s3cret-#[…]') } });
+  const guarded = () => serve({ web: { bearerToken: secret('s3cret-#[…]') } });
   const basic = (pair: string) => `Basic ${Buffer.from(pair).toString('base64')}`;
 
   test.each(['/', '/metrics', '/api/v1/status', '/api/v1/events', '/nowhere'])(
@@ -352,7 +344,7 @@ describe('with a token', () => {
 
   test('a rotated token is accepted at once', async () => {
     let token = 'old';
-    const { ask } = await serve({ config: { ...CONFIG, bearerToken: secretFrom(() => token) } });
+    const { ask } = await serve({ web: { bearerToken: secretFrom(() => token) } });
     token = 'new';
     expect((await ask('/metrics', { authorization: 'Bearer old' })).status).toBe(401);
     expect((await ask('/metrics', { authorization: 'Bearer new' })).status).toBe(200);
@@ -363,7 +355,7 @@ describe('what was set aside', () => {
   const FAULT = { sort: 'group', name: '{}:{bird="<Bad>"}', reason: 'TypeError: no' } as const;
   const JSON_ANSWER = { accept: 'application/json' };
 
-  async function withFault(options: Parameters<typeof serve>[0] = {}) {
+  async function withFault(options: ServeOptions = {}) {
     const served = await serve(options);
     const nowUs = served.clock.nowUs();
     await served.store.transaction((tx) => tx.faults.note([FAULT], nowUs, nowUs + 60_000_000));
@@ -390,7 +382,7 @@ describe('what was set aside', () => {
   });
 
   test('is only counted for requests without a token', async () => {
-    const { ask } = await withFault({ config: { ...CONFIG, bearerToken: secret('s3cret') } });
+    const { ask } = await withFault({ web: { bearerToken: secret('s3cret') } });
     const counted = await ask<{ set_aside: unknown[] }>('/-/ready', JSON_ANSWER);
     expect(counted.json.set_aside).toEqual([{ sort: 'group', count: 1 }]);
     const named = await ask('/-/ready', { ...JSON_ANSWER, authorization: 'Bearer s3cret' });
@@ -469,7 +461,7 @@ describe('a write', () => {
   });
 
   test('to a name that is not configured is refused, even from itself', async () => {
-    const { ask } = await serve({ config: { ...CONFIG, host: '0.0.0.0' } });
+    const { ask } = await serve({ web: { host: '0.0.0.0' } });
     const rebound = { host: 'evil.example', origin: 'http://evil.example' };
     expect((await ask(path, { ...JSON_TYPE, ...rebound }, 'POST', body)).status).toBe(403);
   });
@@ -481,7 +473,7 @@ describe('a write', () => {
   });
 
   test('requires the token as well', async () => {
-    const { ask, post } = await serve({ config: { ...CONFIG, bearerToken: secret('s3cret') } });
+    const { ask, post } = await serve({ web: { bearerToken: secret('s3cret') } });
     expect((await post(path, { ids: ['x'] })).status).toBe(401);
     expect((await ask('/api/v2/silence/x', {}, 'DELETE')).status).toBe(401);
     expect((await post(path, { ids: ['x'] }, { authorization: 'Bearer s3cret' })).status).toBe(200);
@@ -512,7 +504,7 @@ describe('listening', () => {
   test('a port in use is one clear sentence that names the address', async () => {
     const { web } = await serve();
     const port = Number(new URL(web.url).port);
-    const second = serve({ config: { ...CONFIG, port } });
+    const second = serve({ web: { port } });
     await expect(second).rejects.toMatchObject({
       code: 'port_in_use',
       message: `Cannot listen on 127.0.0.1:${port}: another process listens there.`,
@@ -643,7 +635,7 @@ test.each([
 test('until there is a store, the process is healthy, and everything else says what it waits for', async () => {
   const opening = 'The store is being opened, since 2026-11-28 03:25:00 UTC.';
   const door = await openDoor(
-    { config: CONFIG, openFiles: 1024, clock: createVirtualClock(), report: () => {} },
+    { config: WEB_CONFIG, openFiles: 1024, clock: createVirtualClock(), report: () => {} },
     () => opening,
   );
   const ask = async (path: string, headers: Record<string, string> = {}) => {

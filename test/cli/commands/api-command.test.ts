@@ -1,8 +1,7 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { OPERATIONS } from '../../../src/service/operations.ts';
+import { listenInTest } from '../../http/servers.ts';
 import { openService, TOKEN } from '../service.ts';
 import { containing, done, nestwatch, refused, type TestEdgeOptions, tempFile } from '../test-io.ts';
 
@@ -24,12 +23,9 @@ async function answering(status: number, body: string | ((page: number) => strin
     const page = Number(new URL(url, 'http://service').searchParams.get('page'));
     response.writeHead(status, { 'content-type': type }).end(typeof body === 'string' ? body : body(page));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  const { port } = server.address() as AddressInfo;
+  const { url } = await listenInTest(server);
   const api = (...args: string[]) =>
-    nestwatch(['api', ...args, '--base-url', `http://127.0.0.1:${port}`], {
+    nestwatch(['api', ...args, '--base-url', url], {
       environment: { NESTWATCH_TOKEN: TOKEN },
     });
   return { api, requests: () => requests };

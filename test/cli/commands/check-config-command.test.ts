@@ -1,11 +1,9 @@
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { makeAuthority, makeCertificate } from '../../http/certificates.ts';
-import { openFolder, serveProxy, serveTls } from '../../http/servers.ts';
+import { listenInTest, serveProxy, serveTls, tempFolder } from '../../http/servers.ts';
 import { openService, TOKEN } from '../service.ts';
 import { done, nestwatch, tempFile } from '../test-io.ts';
 
@@ -101,38 +99,33 @@ describe('check-config --online', () => {
       },
     });
     smtp.on('error', () => {});
-    smtp.listen(0, '127.0.0.1');
-    await once(smtp.server, 'listening');
-    onTestFinished(() => new Promise<void>((resolve) => smtp.close(() => resolve())));
+    const mail = await listenInTest(smtp.server);
     const posts: string[] = [];
     const hook = createServer((request, response) => {
       posts.push(request.url ?? '');
       response.end();
     });
-    hook.listen(0, '127.0.0.1');
-    await once(hook, 'listening');
-    onTestFinished(() => void hook.close());
-    const port = (server: { address(): unknown }) => (server.address() as AddressInfo).port;
+    const { port } = await listenInTest(hook);
     const file = tempFile(
       'n.yaml',
       `regions: { eu: { base_url: "${url}", token: '${token}' } }
 web: { external_url: https://x }
-global: { smtp_smarthost: "127.0.0.1:${port(smtp.server)}", smtp_from: n@example.com, smtp_require_tls: false, smtp_auth_username: me, smtp_auth_password: ${password} }
+global: { smtp_smarthost: "127.0.0.1:${mail.port}", smtp_from: n@example.com, smtp_require_tls: false, smtp_auth_username: me, smtp_auth_password: ${password} }
 route: { receiver: ops, routes: [{ receiver: lake, matchers: [bird=b] }] }
 receivers:
   - name: ops
     email_configs: [{ to: a@example.com }, { to: b@example.com }]
-    webhook_configs: [{ url: "http://127.0.0.1:${port(hook)}/key" }]
-    slack_configs: [{ api_url: "http://localhost:${port(hook)}/key" }]
+    webhook_configs: [{ url: "http://127.0.0.1:${port}/key" }]
+    slack_configs: [{ api_url: "http://localhost:${port}/key" }]
   - name: lake
     email_configs: [{ to: c@example.com }]
-    webhook_configs: [{ url: "http://127.0.0.1:${port(hook)}/other" }]
+    webhook_configs: [{ url: "http://127.0.0.1:${port}/other" }]
 `,
     );
     const connections = { smtp: 0, hook: 0 };
     smtp.server.on('connection', () => connections.smtp++);
     hook.on('connection', () => connections.hook++);
-    return { file, world, mails, posts, smtpPort: port(smtp.server), hook, connections };
+    return { file, world, mails, posts, smtpPort: mail.port, hook, connections };
   }
 
   test('tries each token, mail server and webhook once, reports it for every receiver, and sends nothing [long]', async () => {
@@ -234,19 +227,18 @@ rules:
   });
 
   test('a region behind a proxy and with its own authority [long]', async () => {
-    const folder = openFolder();
-    onTestFinished(() => folder.close());
-    makeAuthority(folder.path, 'authority');
-    makeCertificate(folder.path, 'authority', 'server');
+    const folder = tempFolder();
+    makeAuthority(folder, 'authority');
+    makeCertificate(folder, 'authority', 'server');
     const proxy = await serveProxy();
-    const service = await serveTls(folder.path, 'server', () => ({ status: 200, body: '[]' }));
+    const service = await serveTls(folder, 'server', () => ({ status: 200, body: '[]' }));
     onTestFinished(() => Promise.all([proxy.close(), service.close()]).then(() => {}));
     const region = (more: string) =>
       tempFile(
         'nestwatch.yaml',
         `regions: { eu: { base_url: "${service.url}/api-rest", token: "${TOKEN}"${more} } }\n`,
       );
-    const trust = `, tls_config: { ca_file: "${folder.path}/authority.pem" }`;
+    const trust = `, tls_config: { ca_file: "${folder}/authority.pem" }`;
     const good = await nestwatch([
       ...['check-config', '--online'],
       region(`${trust}, proxy_url: "${proxy.url}"`),

@@ -1,8 +1,5 @@
-import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
@@ -11,14 +8,9 @@ import { openCatcher } from '../../../src/cli/demo/demo-catcher.ts';
 import { guidedInit } from '../../../src/cli/guided/guided-init.ts';
 import { loadConfig, loadWarnings } from '../../../src/config/load-config.ts';
 import { systemClock } from '../../../src/time/clock.ts';
+import { listenInTest, tempFolder } from '../../http/servers.ts';
 import { openService, TOKEN } from '../service.ts';
 import { createTestEdge } from '../test-io.ts';
-
-function openFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'nestwatch-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  return folder;
-}
 
 /** A webhook that answers with these codes in turn, and then keeps repeating the last one. */
 async function openHook(...codes: number[]) {
@@ -28,13 +20,9 @@ async function openHook(...codes: number[]) {
     for await (const chunk of request) body += chunk;
     bodies.push(body);
     response.writeHead(codes[bodies.length - 1] ?? codes.at(-1)!).end();
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, bodies };
+  const { url } = await listenInTest(server);
+  return { url: `${url}/hook`, bodies };
 }
 
 /** A person who answers each question with the next of these lines, and leaves when there are no more. */
@@ -63,7 +51,7 @@ const reads = (path: string) => readFileSync(path, 'utf8');
 test('it tests the region and the receiver, and writes a configuration that notifies somebody [long]', async () => {
   const { url } = await openService();
   const hook = await openHook(204);
-  const folder = openFolder();
+  const folder = tempFolder();
   const page = 'https://watch.example.com';
   const { exit, asked } = await answer(folder, ['', url, TOKEN, '', '4', hook.url, '', page]);
 
@@ -90,7 +78,7 @@ test('it tests the region and the receiver, and writes a configuration that noti
 test('what does not work is reported with its reason, and asked again [long]', async () => {
   const { url } = await openService();
   const hook = await openHook(404, 204);
-  const folder = openFolder();
+  const folder = tempFolder();
   const { exit, asked } = await answer(folder, [
     ...['eu', url, 'wrong', 'y', '', '', TOKEN, 'n'],
     ...['4', hook.url, 'y', 'y', '4', hook.url, 'y', 'nonsense', ''],
@@ -111,7 +99,7 @@ test.each([
   ['4', 'webhook'],
 ])('way %s is recognised as %s by its address [long]', async (choice, kind) => {
   const { url } = await openService();
-  const folder = openFolder();
+  const folder = tempFolder();
   const { exit } = await answer(folder, ['', url, TOKEN, '', choice, 'https://hook.example/x', 'n', 'n', '']);
   expect(exit).toBe(0);
   const config = loadConfig({ file: join(folder, 'nestwatch.yaml'), environment: {}, readFile: reads });
@@ -120,7 +108,7 @@ test.each([
 
 test('mail with a login, and a second region, stand in the configuration [long]', async () => {
   const { url } = await openService();
-  const folder = openFolder();
+  const folder = tempFolder();
   const { exit } = await answer(folder, [
     ...['', url, TOKEN, 'y', 'eu', '', url, TOKEN, ''],
     ...['1', 'ops@example.com', 'mail.example.com:587', '', 'watch', 'pass word', 'n', ''],
@@ -139,7 +127,7 @@ test('a mail server without encryption is asked about, and the mail arrives [lon
   const mails: string[] = [];
   const catcher = await openCatcher(({ subject }) => mails.push(subject));
   onTestFinished(() => catcher.close());
-  const folder = openFolder();
+  const folder = tempFolder();
   const mail = ['1', 'ops@example.com', catcher.smarthost, '', '', ''];
   const { asked } = await answer(folder, ['', url, TOKEN, 'n', ...mail, 'y', '']);
   expect(asked).toContain('STARTTLS');
@@ -147,13 +135,13 @@ test('a mail server without encryption is asked about, and the mail arrives [lon
   expect(reads(join(folder, 'nestwatch.yaml'))).toContain('smtp_require_tls: false');
   expect(asked).not.toContain('No test has arrived');
 
-  const other = openFolder();
+  const other = tempFolder();
   const refused = await answer(other, ['', url, TOKEN, 'n', ...mail, 'n', 'n', '']);
   expect(refused.asked).toMatch(/No test has arrived yet, .*: \S*node .*main\.ts test-receiver ops/);
 });
 
 test('an existing configuration is left alone, before anything is asked', async () => {
-  const folder = openFolder();
+  const folder = tempFolder();
   writeFileSync(join(folder, 'nestwatch.yaml'), 'mine');
   expect(await answer(folder, [])).toEqual({
     exit: 'nestwatch.yaml exists already and stays as it is',
@@ -164,7 +152,7 @@ test('an existing configuration is left alone, before anything is asked', async 
 
 test('an existing secret file is not overwritten [long]', async () => {
   const { url } = await openService();
-  const folder = openFolder();
+  const folder = tempFolder();
   const answers = ['', url, TOKEN, '', '5', ''];
   await answer(folder, answers);
   rmSync(join(folder, 'nestwatch.yaml'));
@@ -174,7 +162,7 @@ test('an existing secret file is not overwritten [long]', async () => {
 
 test('when interrupted, it has written nothing [long]', async () => {
   const { url } = await openService();
-  const folder = openFolder();
+  const folder = tempFolder();
   const { exit } = await answer(folder, ['', url, TOKEN, 'n']);
   expect(exit).toBe('interrupted; no configuration was written');
   expect(readdirSync(folder)).toEqual([]);
@@ -182,5 +170,5 @@ test('when interrupted, it has written nothing [long]', async () => {
 
 test('without a terminal it says what to use instead', async () => {
   const { edge } = createTestEdge();
-  await expect(guidedInit(edge, openFolder())).rejects.toThrow('it asks questions: run it in a terminal');
+  await expect(guidedInit(edge, tempFolder())).rejects.toThrow('it asks questions: run it in a terminal');
 });

@@ -1,7 +1,5 @@
 /** Agents ask a running daemon, by the official client of the protocol. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect, onTestFinished, test } from 'vitest';
@@ -9,6 +7,7 @@ import { secret } from '../../../src/secret.ts';
 import { MAIN } from '../../program.ts';
 import { anAlert, anEvent, putAlert } from '../../web/sample.ts';
 import { serve } from '../../web/served.ts';
+import { tempFile } from '../test-io.ts';
 
 interface Answer {
   readonly isError: boolean;
@@ -91,20 +90,11 @@ test('what cannot be answered is an error with advice, and the next question is 
 
 test('a token that may not read is said [long]', async () => {
   const { web } = await serve({
-    config: {
-      ...{ host: '127.0.0.1', port: 0, externalUrl: 'http://x', bearerToken: null, enableLifecycle: false },
-      access: {
-        tokens: [{ token: secret('w'), scopes: new Set(['write'] as const), name: 'w' }],
-        users: [],
-        proxy: null,
-      },
-    } as never,
+    web: {
+      access: { tokens: [{ token: secret('w'), scopes: new Set(['write']), name: 'w' }], users: new Map() },
+    },
   });
-  const folder = mkdtempSync(join(tmpdir(), 'mcp-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, 'token');
-  writeFileSync(file, 'w');
-  const { call } = await agent(web.url, '--token-file', file);
+  const { call } = await agent(web.url, '--token-file', tempFile('token', 'w'));
   expect(await call('list_birds')).toMatchObject({
     isError: true,
     json: { error: expect.stringMatching(/read/) },

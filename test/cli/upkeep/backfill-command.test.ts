@@ -1,16 +1,15 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { formatInstant, parseInstant } from '../../../src/time/instant.ts';
+import { tempFolder } from '../../http/servers.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { openService, TOKEN } from '../service.ts';
 import { containing, failed, nestwatch, refused } from '../test-io.ts';
 
 async function configured() {
-  const folder = mkdtempSync(join(tmpdir(), 'nestwatch-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = tempFolder();
   const { world, url, event, nest } = await openService();
   const file = join(folder, 'n.yaml');
   const path = join(folder, 's.db');

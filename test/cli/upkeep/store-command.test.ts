@@ -1,14 +1,4 @@
-import {
-  existsSync,
-  mkdtempSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, openSync, readFileSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test } from 'vitest';
@@ -17,6 +7,7 @@ import { storeMigrate } from '../../../src/cli/upkeep/store-command.ts';
 import type { Edge } from '../../../src/process-io.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { STEPS } from '../../../src/store/versions/steps.ts';
+import { tempFolder } from '../../http/servers.ts';
 import { NEXT_STEPS } from '../../store/versions/next-steps.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { anAlert, anEvent, putAlert, putEvents } from '../../web/sample.ts';
@@ -26,8 +17,7 @@ import { containing, createTestEdge, done, failed, matching, nestwatch, refused 
 const NOW = STEPS.length;
 
 async function stored() {
-  const folder = mkdtempSync(join(tmpdir(), 'nestwatch-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = tempFolder();
   const at = (name: string) => join(folder, name);
   writeFileSync(
     at('n.yaml'),

@@ -19,7 +19,8 @@ import type { Labels } from '../../../src/domain/alert/alert.ts';
 import type { Story } from './story.ts';
 
 const TIMES = 'group_wait: 1s, group_interval: 3s, repeat_interval: 8s';
-const PLAIN = `route: { receiver: ops, group_by: [alertname, nest], ${TIMES} }`;
+const CONFIG = `route: { receiver: ops, group_by: [alertname, nest], ${TIMES} }`;
+const PLAIN = { config: CONFIG, receivers: ['ops'] };
 
 function failed(bird: string, more: Labels = {}): Labels {
   return { alertname: 'FlightFailed', bird, nest: 'Marketing', region: 'eu', severity: 'warning', ...more };
@@ -34,15 +35,13 @@ const DOWN: Labels = { alertname: 'RegionDown', region: 'eu', severity: 'critica
 export const STORIES: readonly Story[] = [
   {
     name: 'one alert is told after group_wait, and again after repeat_interval',
-    config: PLAIN,
-    receivers: ['ops'],
+    ...PLAIN,
     steps: [{ at: 0, fire: [BLOG] }],
     lasts: 12,
   },
   {
     name: 'alerts of one group are told together, another group by itself',
-    config: PLAIN,
-    receivers: ['ops'],
+    ...PLAIN,
     steps: [
       { at: 0, fire: [BLOG] },
       { at: 0.5, fire: [NEWS, LEGAL] },
@@ -51,8 +50,7 @@ export const STORIES: readonly Story[] = [
   },
   {
     name: 'what joins a group later is told at its next interval, with what still fires',
-    config: PLAIN,
-    receivers: ['ops'],
+    ...PLAIN,
     steps: [
       { at: 0, fire: [BLOG] },
       { at: 2, fire: [NEWS] },
@@ -61,8 +59,7 @@ export const STORIES: readonly Story[] = [
   },
   {
     name: 'an end is told at the next interval, and then nothing more',
-    config: PLAIN,
-    receivers: ['ops'],
+    ...PLAIN,
     steps: [
       { at: 0, fire: [BLOG] },
       { at: 2, resolve: [BLOG] },
@@ -71,8 +68,7 @@ export const STORIES: readonly Story[] = [
   },
   {
     name: 'the end of one of two is told with the one that still fires',
-    config: PLAIN,
-    receivers: ['ops'],
+    ...PLAIN,
     steps: [
       { at: 0, fire: [BLOG, NEWS] },
       { at: 2, resolve: [NEWS] },
@@ -82,8 +78,7 @@ export const STORIES: readonly Story[] = [
   },
   {
     name: 'a group that was over and fires again waits for group_wait again',
-    config: PLAIN,
-    receivers: ['ops'],
+    ...PLAIN,
     steps: [
       { at: 0, fire: [BLOG] },
       { at: 2, resolve: [BLOG] },
@@ -93,8 +88,7 @@ export const STORIES: readonly Story[] = [
   },
   {
     name: 'an end and a new beginning between two intervals are no news',
-    config: PLAIN,
-    receivers: ['ops'],
+    ...PLAIN,
     steps: [
       { at: 0, fire: [BLOG] },
       { at: 2, resolve: [BLOG] },
@@ -104,8 +98,7 @@ export const STORIES: readonly Story[] = [
   },
   {
     name: 'what is over before group_wait is not told',
-    config: PLAIN,
-    receivers: ['ops'],
+    ...PLAIN,
     steps: [
       { at: 0, fire: [BLOG] },
       { at: 0.4, resolve: [BLOG] },
@@ -155,8 +148,7 @@ route:
   },
   {
     name: 'a silence hides what fires; what still fires at its end is told then',
-    config: PLAIN,
-    receivers: ['ops'],
+    ...PLAIN,
     steps: [
       { at: 0, silence: [{ name: 'bird', value: 'Translate (blog|shop)', isRegex: true, isEqual: true }] },
       { at: 0.4, fire: [BLOG, NEWS] },
@@ -166,8 +158,7 @@ route:
   },
   {
     name: 'what ends under a silence is not told, even where its beginning was',
-    config: PLAIN,
-    receivers: ['ops'],
+    ...PLAIN,
     steps: [
       { at: 0, fire: [BLOG, NEWS] },
       { at: 2, silence: [{ name: 'bird', value: 'Translate blog', isRegex: false, isEqual: true }] },
@@ -178,8 +169,7 @@ route:
   },
   {
     name: 'what begins and ends under a silence is never told',
-    config: PLAIN,
-    receivers: ['ops'],
+    ...PLAIN,
     steps: [
       { at: 0, silence: [{ name: 'nest', value: 'Legal', isRegex: false, isEqual: false }] },
       { at: 0.5, fire: [BLOG, LEGAL] },
@@ -190,7 +180,7 @@ route:
   },
   {
     name: 'what fires with equal labels inhibits, until it is over',
-    config: `${PLAIN}
+    config: `${CONFIG}
 inhibit_rules:
   - source_matchers: ['alertname="RegionDown"']
     target_matchers: ['alertname="FlightFailed"']

@@ -1,33 +1,16 @@
 /** People log in at an identity provider: a real one, and one that answers what it should not. */
+
 import { createSign, generateKeyPairSync } from 'node:crypto';
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
 import Provider from 'oidc-provider';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { OidcConfig } from '../../../src/config/sections/access-section.ts';
 import { secret } from '../../../src/secret.ts';
+import { freePort, listenInTest } from '../../http/servers.ts';
 import { read } from '../pages/read.ts';
 import { serve } from '../served.ts';
 
 const MINUTE_MS = 60_000;
-
-async function listen(listener: RequestListener): Promise<{ server: Server; url: string }> {
-  const server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
-}
-
-/** A port that nobody uses: the provider must know where people are sent back to before the page is served. */
-async function freePort(): Promise<number> {
-  const { server } = await listen(() => {});
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 async function watched(
   issuer: string,
@@ -46,8 +29,7 @@ async function watched(
     ...changes,
   };
   const access = { tokens: [], users: new Map(), oidc };
-  const config = { host: '127.0.0.1', port, externalUrl, bearerToken: null, access, enableLifecycle: false };
-  return { ...(await serve({ config })), externalUrl };
+  return { ...(await serve({ web: { port, externalUrl, access } })), externalUrl };
 }
 
 /** A browser: it keeps the cookies of each host, and follows redirections. */
@@ -85,11 +67,12 @@ function browser() {
 /** A provider in which somebody is always logged in. */
 async function realProvider(port: number, groups: Readonly<Record<string, readonly string[]>>, who: string) {
   let provider: Provider | undefined;
-  const { url } = await listen(async (request, response) => {
+  const server = createServer(async (request, response) => {
     if (!request.url?.startsWith('/interaction/')) return provider!.callback()(request, response);
     await provider!.interactionDetails(request, response);
     await provider!.interactionFinished(request, response, { login: { accountId: who } });
   });
+  const { url } = await listenInTest(server);
   provider = new Provider(url, {
     clients: [
       {
@@ -228,7 +211,7 @@ async function ownProvider() {
   const state = { change: (claims: Claims) => claims, isAway: false, signs: key.privateKey, discoveries: 0 };
   let nonce = '';
   const encoded = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url');
-  const { url } = await listen((request, response) => {
+  const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url!, 'http://x');
     const json = (body: object) =>
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
@@ -258,6 +241,7 @@ async function ownProvider() {
     const signature = createSign('RSA-SHA256').update(body).sign(state.signs).toString('base64url');
     return json({ access_token: 'a', token_type: 'Bearer', id_token: `${body}.${signature}` });
   });
+  const { url } = await listenInTest(server);
   const rotate = () => {
     key = { id: 'second', ...generateKeyPairSync('rsa', { modulusLength: 2048 }) };
     state.signs = key.privateKey;

@@ -4,7 +4,7 @@ import { createTimeInterval } from '../../../src/domain/muting/muting.ts';
 import type { AlertGroupJson, GettableAlert } from '../../../src/web/api/alertmanager-json.ts';
 import { load, REGION } from '../../config/load.ts';
 import { anAlert, anAlertingConfig, anEvent, NOW_US, putAlert } from '../sample.ts';
-import { serve } from '../served.ts';
+import { type ServeOptions, serve } from '../served.ts';
 
 interface Added {
   readonly silenceID: string;
@@ -19,7 +19,7 @@ const TRIGGER = { alertname: 'BirdTriggerFailing', severity: 'warning', region: 
 const DOWN = { alertname: 'RegionDown', severity: 'critical', region: 'us' };
 
 /** Two firing alerts of one region and one of another, and one that is resolved. */
-async function watched(options: Parameters<typeof serve>[0] = {}) {
+async function watched(options: ServeOptions = {}) {
   const served = await serve(options);
   await putAlert(served.store, anAlert({ id: 'a', labels: BIRD }));
   await putAlert(served.store, anAlert({ id: 'b', labels: TRIGGER }));

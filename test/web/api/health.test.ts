@@ -92,10 +92,7 @@ describe('GET /api/v1/health', () => {
     'says what the first page says, and when to ask again, while the store fails: %s',
     async (code, message, sentence) => {
       const publicStatus = { nests: ['*'], hasNames: false };
-      const config = { host: '127.0.0.1', port: 0, externalUrl: '', enableLifecycle: false, publicStatus };
-      const { ask, post, submit } = await serve({
-        ...{ store: failing(code, message), config: { ...config, bearerToken: null } },
-      });
+      const { ask, post, submit } = await serve({ store: failing(code, message), web: { publicStatus } });
       const refused = { status: 503, headers: { 'retry-after': '5' } };
       for (const path of ['/alerts', '/birds', '/events', '/silences', '/nests'])
         expect(await ask(path)).toMatchObject({ ...refused, body: `${sentence}\n` });
@@ -118,11 +115,7 @@ describe('GET /api/v1/health', () => {
   );
 
   test('without a token /-/ready says only the reasons for which the watch is impaired', async () => {
-    const config = {
-      ...{ host: '127.0.0.1', port: 0, externalUrl: 'http://watch.example.com', enableLifecycle: false },
-      bearerToken: secret('s3cret'),
-    };
-    const { ask } = await serve({ ...impaired, config });
+    const { ask } = await serve({ ...impaired, web: { bearerToken: secret('s3cret') } });
     const open = await ask<HealthJson>('/-/ready', JSON_ANSWER);
     expect(open.json.impairments).toEqual(['streams_overdue']);
     expect(open.body).not.toContain('Birds');

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { secret } from '../../../src/secret.ts';
 import { ANYBODY } from '../../../src/web/access/identify.ts';
-import type { WebOptions } from '../../../src/web/web-options.ts';
 import { createBrowser } from '../../channels/browser/sample-browser.ts';
-import { serve } from '../served.ts';
+import { type ServeOptions, serve } from '../served.ts';
 import { read } from './read.ts';
 
 const FIREFOX = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefox/150.0' };
@@ -17,7 +16,7 @@ const BROWSERS = {
 };
 const FIELDS = { receiver: 'me', endpoint: ENDPOINT, ...createBrowser().keys };
 
-const served = (more: Partial<WebOptions> = {}) => serve({ browsers: BROWSERS, ...more });
+const served = (more: ServeOptions = {}) => serve({ browsers: BROWSERS, ...more });
 const kept = ({ store }: Awaited<ReturnType<typeof serve>>) => store.transaction((tx) => tx.browsers.list());
 
 describe('the page of notifications in browsers', () => {
@@ -81,8 +80,7 @@ describe('the page of notifications in browsers', () => {
       ['anna', 'ben'].map((name) => [name, { hash: secret('x'), scopes: ANYBODY.scopes }] as const),
     );
     const proxy = { header: 'x-user', isTrusted: () => true, scopes: ANYBODY.scopes };
-    const { config } = (await serve()).options;
-    const web = await served({ config: { ...config, access: { tokens: [], users, proxy } } });
+    const web = await served({ web: { access: { tokens: [], users, proxy } } });
     const as = (name: string) => ({ 'x-user': name, ...FIREFOX });
     await web.submit('/notifications', FIELDS, as('anna'));
     const id = (await kept(web))[0]!.id;

@@ -8,9 +8,7 @@ import { groupNotification } from '../../store/contract/sample-records.ts';
 import { aDelivery, anAlertingConfig, NOW_US, putDeliveries } from '../sample.ts';
 import { putBirds } from '../sample-birds.ts';
 import { serve } from '../served.ts';
-import { read } from './read.ts';
-
-const links = (body: string) => [...body.matchAll(/ href="([^"]+)"/g)].map(([, href]) => href!);
+import { links, read } from './read.ts';
 
 const CONFIG = load(`${REGION}global: { smtp_smarthost: "mail.example.com:587", smtp_from: "n@example.com" }
 route: { receiver: ops }

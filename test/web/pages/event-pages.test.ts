@@ -3,10 +3,9 @@ import { shortId } from '../../../src/domain/alert/event.ts';
 import { deliveryPath, eventPath } from '../../../src/http/page-path.ts';
 import { aDelivery, anAlert, anEvent, NOW_US, putAlert, putDeliveries, putEvents } from '../sample.ts';
 import { serve } from '../served.ts';
-import { read } from './read.ts';
+import { links, read } from './read.ts';
 
 const SECOND = 1_000_000;
-const links = (body: string) => [...body.matchAll(/ href="([^"]+)"/g)].map(([, href]) => href!);
 
 describe('the page of events', () => {
   test('is a timeline, the newest first, with the short id of each', async () => {

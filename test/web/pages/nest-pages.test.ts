@@ -2,9 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { anAlert, anEvent, NOW_US, putAlert, putEvents } from '../sample.ts';
 import { putBirds } from '../sample-birds.ts';
 import { serve } from '../served.ts';
-import { read } from './read.ts';
+import { links, read } from './read.ts';
 
-const links = (body: string) => [...body.matchAll(/href="([^"]*)"/g)].map(([, href]) => href!);
 const DAY_US = 86_400_000_000;
 
 async function nests() {
@@ -132,7 +131,7 @@ test('the overview shows a day by half hours, each leading to its events, and th
   const { body } = await ask('/');
   const day = links(body).filter((href) => href.startsWith('events?since='));
   expect(day).toHaveLength(48);
-  expect(day.at(-1)).toBe('events?since=2026-07-02T12%3A00%3A00Z&amp;until=2026-07-02T12%3A30%3A00Z');
+  expect(day.at(-1)).toBe('events?since=2026-07-02T12%3A00%3A00Z&until=2026-07-02T12%3A30%3A00Z');
   expect(read(body)).toMatch(/\d+ Flights, \d failed/);
   expect(links(body)).toContain('nests/eu/682');
 });

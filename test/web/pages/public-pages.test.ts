@@ -5,23 +5,16 @@ import { secret } from '../../../src/secret.ts';
 import { HOSTILE_TEXTS } from '../../store/contract/sample-records.ts';
 import { anAlert, anImpairment, putAlert } from '../sample.ts';
 import { putBirds } from '../sample-birds.ts';
-import { serve } from '../served.ts';
+import { type ServeOptions, serve } from '../served.ts';
 import { read } from './read.ts';
 
 const PAGE = '/public/eu/682';
 const BADGE = `${PAGE}/badge.svg`;
-const CONFIG = {
-  host: '127.0.0.1',
-  port: 0,
-  externalUrl: 'http://watch.example.com',
-  enableLifecycle: false,
-};
 const CROSS_SITE = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' };
 
-async function served(changes: Partial<PublicStatusConfig> = {}, options: Parameters<typeof serve>[0] = {}) {
+async function served(changes: Partial<PublicStatusConfig> = {}, options: ServeOptions = {}) {
   const publicStatus = { nests: ['Marketing'], hasNames: false, ...changes };
-  const config = { ...CONFIG, bearerToken: secret('s3cret'), publicStatus };
-  const all = await serve({ config, ...options });
+  const all = await serve({ web: { bearerToken: secret('s3cret'), publicStatus }, ...options });
   await putBirds(all.store);
   return all;
 }
@@ -166,10 +159,10 @@ describe('nothing else is public', () => {
       '/public/eu/constructor',
     ])
       expect((await ask(path)).status, path).toBe(404);
-    const closed = await serve({ config: { ...CONFIG, bearerToken: null } });
+    const closed = await serve();
     await putBirds(closed.store);
     expect((await closed.ask(PAGE)).status).toBe(404);
-    const locked = await serve({ config: { ...CONFIG, bearerToken: secret('s3cret') } });
+    const locked = await serve({ web: { bearerToken: secret('s3cret') } });
     expect((await locked.ask(PAGE)).status).toBe(401);
   });
 

@@ -14,6 +14,11 @@ export function read(page: string): string {
     .replace(/ ([.,:])/g, '$1');
 }
 
+/** The addresses of a page's links. */
+export function links(page: string): string[] {
+  return [...page.matchAll(/ href="([^"]*)"/g)].map(([, href]) => href!.replaceAll('&amp;', '&'));
+}
+
 const CODES = [
   /#/g,
   /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g,

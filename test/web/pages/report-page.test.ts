@@ -6,13 +6,11 @@ import type { Store } from '../../../src/store/store.ts';
 import { anAlert, anAlertingConfig, aStatus, NOW_US, putAlert } from '../sample.ts';
 import { putBirds, putFlights } from '../sample-birds.ts';
 import { serve } from '../served.ts';
-import { read } from './read.ts';
+import { links, read } from './read.ts';
 
 const HOUR_US = 3_600_000_000;
 const DAY_US = 24 * HOUR_US;
 const us = (text: string) => Date.parse(text) * 1000;
-const links = (body: string) =>
-  [...body.matchAll(/href="([^"]*)"/g)].map(([, href]) => href!.replaceAll('&amp;', '&'));
 
 /** It is 2 July, 12:00 UTC; both regions are watched since 20 May. */
 async function twoMonths(objectives: readonly ReportedObjective[] = []) {

@@ -9,9 +9,7 @@ import { load, REGION } from '../../config/load.ts';
 import { groupNotification } from '../../store/contract/sample-records.ts';
 import { aDelivery, anAlert, anEvent, NOW_US, putAlert, putDeliveries, putEvents } from '../sample.ts';
 import { serve } from '../served.ts';
-import { read } from './read.ts';
-
-const links = (body: string) => [...body.matchAll(/ href="([^"]+)"/g)].map(([, href]) => href!);
+import { links, read } from './read.ts';
 
 const GROUP = '{}:{nest="Marketing"}';
 
