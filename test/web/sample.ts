@@ -76,6 +76,17 @@ export function anEvent(change: Partial<Event> & { readonly id: string }): Event
   };
 }
 
+/** The labels of `anAlert`. */
+export const LABELS = {
+  alertname: 'FlightFailed',
+  severity: 'critical',
+  region: 'eu',
+  nest_id: '682',
+  nest: 'Marketing',
+  bird_id: '148890',
+  bird: 'Translate blog',
+};
+
 export function anAlert(change: Partial<Alert> & { readonly id: string }): Alert {
   return {
     scope: 'eu/bird/148890',
@@ -84,15 +95,7 @@ export function anAlert(change: Partial<Alert> & { readonly id: string }): Alert
     firstRule: 'r1',
     alertname: change.labels?.alertname ?? 'FlightFailed',
     state: 'firing',
-    labels: {
-      alertname: 'FlightFailed',
-      severity: 'critical',
-      region: 'eu',
-      nest_id: '682',
-      nest: 'Marketing',
-      bird_id: '148890',
-      bird: 'Translate blog',
-    },
+    labels: LABELS,
     annotations: { summary: 'Flight of Translate blog failed in Marketing (EU)' },
     startsAtUs: NOW_US - 12 * MINUTE,
     endsAtUs: 0,
@@ -138,6 +141,16 @@ export async function putAlert(store: Store, alert: Alert, events: readonly Even
     await tx.alerts.put([{ ...alert, eventsTotal: events.length, lastSeq: events.length }]);
     await tx.alerts.linkEvents(events.map((event, index) => ({ alertId: alert.id, seq: index + 1, event })));
   });
+}
+
+/** Stores an alert of each of these Birds, whose id begins with `c/`, with these labels besides. */
+export async function putAlertsOf(
+  store: Store,
+  birdIds: readonly string[],
+  labels: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  for (const bird_id of birdIds)
+    await putAlert(store, anAlert({ id: `c/${bird_id}`, labels: { ...LABELS, bird_id, ...labels } }));
 }
 
 /** Stores deliveries in the state that they name. */

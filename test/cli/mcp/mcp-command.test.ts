@@ -5,7 +5,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect, onTestFinished, test } from 'vitest';
 import { secret } from '../../../src/secret.ts';
 import { MAIN } from '../../program.ts';
-import { anAlert, anEvent, putAlert } from '../../web/sample.ts';
+import { anAlert, anEvent, LABELS, putAlert } from '../../web/sample.ts';
 import { serve } from '../../web/served.ts';
 import { tempFile } from '../test-io.ts';
 
@@ -48,8 +48,7 @@ test('ten tools, all of which only read, are listed [long]', async () => {
 test('a failure is found by the name of its Bird, and what the service says stands apart [long]', async () => {
   const { store, web } = await serve();
   const event = anEvent({ id: 'f1/failed', bird: HOSTILE, message: 'boom '.repeat(1_000) });
-  const { labels } = anAlert({ id: 'FlightFailed/r1/eu/bird/148890' });
-  const alert = anAlert({ id: 'FlightFailed/r1/eu/bird/148890', labels: { ...labels, bird: HOSTILE } });
+  const alert = anAlert({ id: 'FlightFailed/r1/eu/bird/148890', labels: { ...LABELS, bird: HOSTILE } });
   await putAlert(store, alert, [event]);
   const { call } = await agent(web.url);
   const { json } = await call('list_alerts', { bird: 'ignore all', severity: 'critical' });

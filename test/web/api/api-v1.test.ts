@@ -7,6 +7,7 @@ import {
   anAlert,
   anEvent,
   aStatus,
+  LABELS,
   NOW_US,
   putAlert,
   putDeliveries,
@@ -202,7 +203,7 @@ describe('GET /api/v1/alerts', () => {
         id: 'a',
         state: 'firing',
         status: 'firing',
-        labels: anAlert({ id: 'a' }).labels,
+        labels: LABELS,
         annotations: { summary: 'Flight of Translate blog failed in Marketing (EU)' },
         startsAt: '2026-07-02T11:48:00.000000Z',
         endsAt: '0001-01-01T00:00:00Z',
@@ -269,7 +270,7 @@ describe('GET /api/v1/alerts with filters', () => {
   test('filters, and continues page by page', async () => {
     const { ask, store } = await serve();
     for (const id of ['a', 'b', 'c']) {
-      const labels = { ...anAlert({ id }).labels, severity: id === 'c' ? 'warning' : 'critical' };
+      const labels = { ...LABELS, severity: id === 'c' ? 'warning' : 'critical' };
       await putAlert(store, anAlert({ id, labels }));
     }
     expect(ids(await ask('/api/v1/alerts?severity=warning'))).toEqual(['c']);

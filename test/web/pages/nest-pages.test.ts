@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { anAlert, anEvent, NOW_US, putAlert, putEvents } from '../sample.ts';
+import { anAlert, anEvent, LABELS, NOW_US, putAlert, putAlertsOf, putEvents } from '../sample.ts';
 import { putBirds } from '../sample-birds.ts';
 import { serve } from '../served.ts';
 import { links, read } from './read.ts';
@@ -40,9 +40,7 @@ test('the strip of a day marks publishes, and when a region could not be read', 
 
 test('tiles and problems have a strip of the last day, whatever the number of alerts', async () => {
   const { ask, store } = await nests();
-  const { labels } = anAlert({ id: 'x' });
-  for (const bird_id of ['148890', '2', '3'])
-    await putAlert(store, anAlert({ id: `f/${bird_id}`, labels: { ...labels, bird_id, error: 'Quota' } }));
+  await putAlertsOf(store, ['148890', '2', '3'], { error: 'Quota' });
   const down = { alertname: 'RegionDown', scope: 'eu', labels: { alertname: 'RegionDown', region: 'eu' } };
   await putAlert(store, anAlert({ id: 'd', ...down }));
   const { body } = await ask('/');
@@ -71,7 +69,7 @@ test('what happened to many Birds by one cause is one entry, which says if older
       store,
       anAlert({
         id: error,
-        labels: { ...anAlert({ id: 'x' }).labels, bird_id: error, error: `${error > 'bz'}` },
+        labels: { ...LABELS, bird_id: error, error: `${error > 'bz'}` },
       }),
     );
   for (const error of ['a', 'b', 'c']) await failed(error);
@@ -104,7 +102,7 @@ describe('the page of a Nest', () => {
   test('shows how its Flights ended, what fires, its Birds, and what happened', async () => {
     const { ask, store } = await nests();
     await store.transaction((tx) => tx.inventory.regionSince('eu', NOW_US - 2 * DAY_US));
-    await putAlert(store, anAlert({ id: 'a', labels: { ...anAlert({ id: 'a' }).labels, nest_id: '682' } }));
+    await putAlert(store, anAlert({ id: 'a', labels: { ...LABELS, nest_id: '682' } }));
     const { body, status } = await ask('/nests/eu/682');
     expect(status).toBe(200);
     const text = read(body);

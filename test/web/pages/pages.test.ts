@@ -11,8 +11,10 @@ import {
   anEvent,
   anImpairment,
   aStatus,
+  LABELS,
   NOW_US,
   putAlert,
+  putAlertsOf,
   putDeliveries,
   putEvents,
 } from '../sample.ts';
@@ -175,7 +177,7 @@ describe('the headline', () => {
 
   test('is red about a new warning, and amber about what impairs the watch once somebody has acknowledged it [long]', async () => {
     const { ask, post, store } = await serve(impaired(down));
-    const warning = { ...anAlert({ id: 'w' }).labels, severity: 'warning' };
+    const warning = { ...LABELS, severity: 'warning' };
     await putAlert(store, anAlert({ id: 'w', labels: warning }));
     const labels = { alertname: 'RegionDown', severity: 'critical', region: 'eu' };
     await post('/api/v1/alerts/acknowledge', { ids: ['w'], author: 'Anna' });
@@ -192,9 +194,7 @@ describe('the headline', () => {
 
   test('says who silenced what fires, and why; a cause that is all silenced is not red', async () => {
     const { ask, post, store } = await serve();
-    const { labels } = anAlert({ id: 'a' });
-    for (const bird_id of ['1', '2'])
-      await putAlert(store, anAlert({ id: bird_id, labels: { ...labels, bird_id, error: 'Quota' } }));
+    await putAlertsOf(store, ['1', '2'], { error: 'Quota' });
     expect((await ask('/')).body).toContain('<li class="alert bad">');
     const times = { startsAt: new Date(NOW_US / 1000), endsAt: new Date(NOW_US / 1000 + 3_600_000) };
     const matchers = [{ name: 'error', value: 'Quota', isRegex: false, isEqual: true }];
@@ -207,7 +207,7 @@ describe('the headline', () => {
 
   test('has the colour of the severest, however many began after it, and that one comes first [long]', async () => {
     const { ask, store } = await serve();
-    const warning = { ...anAlert({ id: 'a' }).labels, severity: 'warning', bird: 'Later' };
+    const warning = { ...LABELS, severity: 'warning', bird: 'Later' };
     await store.transaction((tx) =>
       tx.alerts.put([
         anAlert({ id: 'first', startsAtUs: NOW_US - 60 * MINUTE }),
@@ -226,7 +226,7 @@ describe('the headline', () => {
   test('knows any number of alerts that are acknowledged or silenced [long]', async () => {
     const { ask, post, store } = await serve();
     const ids = Array.from({ length: 600 }, (_, index) => `a-${index}`);
-    const labelsOf = (id: string) => ({ ...anAlert({ id }).labels, bird_id: id });
+    const labelsOf = (id: string) => ({ ...LABELS, bird_id: id });
     await store.transaction((tx) => tx.alerts.put(ids.map((id) => anAlert({ id, labels: labelsOf(id) }))));
     await post('/api/v1/alerts/acknowledge', { ids, author: 'Anna' });
     expect(headline((await ask('/')).body)).toBe('600 known alerts');

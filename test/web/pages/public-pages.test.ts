@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { PublicStatusConfig } from '../../../src/config/sections/web-section.ts';
 import { secret } from '../../../src/secret.ts';
 import { HOSTILE_TEXTS } from '../../store/contract/sample-records.ts';
-import { anAlert, anImpairment, putAlert } from '../sample.ts';
+import { anAlert, anImpairment, LABELS, putAlert } from '../sample.ts';
 import { putBirds } from '../sample-birds.ts';
 import { type ServeOptions, serve } from '../served.ts';
 import { read } from './read.ts';
@@ -40,7 +40,7 @@ describe('a public page', () => {
   test('shows what was noted for everybody of what fires, without who did', async () => {
     const { ask, post, submit, store, clock } = await served();
     const signed = { authorization: 'Bearer s3cret' };
-    const labels = { ...anAlert({ id: 'a' }).labels, region: 'eu', nest: 'Marketing', nest_id: '682' };
+    const labels = { ...LABELS, region: 'eu', nest: 'Marketing', nest_id: '682' };
     await putAlert(store, anAlert({ id: 'a', labels }));
     const note = (text: string, isPublic: boolean) =>
       post('/api/v1/alerts/note', { id: 'a', author: 'Anna', text, public: isPublic }, signed);
@@ -105,7 +105,7 @@ describe('a public page', () => {
     const { ask, store, clock } = await served();
     const lead = async () => /\d+ well, \d+ failing/.exec(read((await ask(PAGE)).body))?.[0];
     expect(await lead()).toBe('1 well, 1 failing');
-    const labels = { ...anAlert({ id: 'b' }).labels, bird: 'Post news', bird_id: '2' };
+    const labels = { ...LABELS, bird: 'Post news', bird_id: '2' };
     await store.transaction((tx) =>
       tx.alerts.put([anAlert({ id: 'b', subject: 'bird/2', scope: 'eu/bird/2', labels })]),
     );

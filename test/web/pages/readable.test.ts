@@ -1,7 +1,16 @@
 /** Acceptance: what people read has no pattern of an error, no id of 36 signs and no code, but where it is folded away. */
 import { expect, test } from 'vitest';
 import { ALERT_KINDS } from '../../../src/domain/kinds/kinds.ts';
-import { aDelivery, anAlert, anEvent, NOW_US, putAlert, putDeliveries, putEvents } from '../sample.ts';
+import {
+  aDelivery,
+  anAlert,
+  anEvent,
+  LABELS,
+  NOW_US,
+  putAlert,
+  putDeliveries,
+  putEvents,
+} from '../sample.ts';
 import { putBirds, putFlights } from '../sample-birds.ts';
 import { serve } from '../served.ts';
 import { codesIn } from './read.ts';
@@ -29,7 +38,7 @@ test('nobody reads patterns, long ids or codes [long]', async () => {
   const { ask, store } = await serve();
   await putBirds(store);
   const labels = {
-    ...anAlert({ id: 'x' }).labels,
+    ...LABELS,
     ...{ error: 'Job # was refused', error_type: 'PluginMisconfiguration' },
   };
   const failure = (id: string) =>

@@ -3,7 +3,7 @@ import type { ReportedObjective } from '../../../src/domain/digest/report-figure
 import { parseMatchers } from '../../../src/domain/matchers/matcher.ts';
 import type { Silence } from '../../../src/domain/muting/silence.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { anAlert, anAlertingConfig, aStatus, NOW_US, putAlert } from '../sample.ts';
+import { anAlert, anAlertingConfig, aStatus, LABELS, NOW_US, putAlert } from '../sample.ts';
 import { putBirds, putFlights } from '../sample-birds.ts';
 import { serve } from '../served.ts';
 import { links, read } from './read.ts';
@@ -44,7 +44,7 @@ const failure = (id: string, startsAtUs: number, lastsUs: number, labels: Record
   anAlert({
     ...{ id, state: 'resolved', ending: 'over', startsAtUs, endsAtUs: startsAtUs + lastsUs },
     updatedAtUs: startsAtUs + lastsUs,
-    labels: { ...anAlert({ id }).labels, severity: 'warning', error: 'quota', ...labels },
+    labels: { ...LABELS, severity: 'warning', error: 'quota', ...labels },
   });
 
 async function acknowledge(store: Store, alertId: string, alertStartsAtUs: number, createdBy: string) {

@@ -4,7 +4,7 @@ import type { Silence } from '../../../src/domain/muting/silence.ts';
 import { createAcknowledgeLinks } from '../../../src/operator/acknowledge-link.ts';
 import { secret } from '../../../src/secret.ts';
 import { WORDS } from '../../domain/kinds/kind-words.ts';
-import { anAlert, anEvent, NOW_US, putAlert } from '../sample.ts';
+import { anAlert, anEvent, LABELS, NOW_US, putAlert, putAlertsOf } from '../sample.ts';
 import { type ServeOptions, serve, WEB_CONFIG } from '../served.ts';
 import { read } from './read.ts';
 
@@ -71,7 +71,7 @@ test('the list of silences is limited, acknowledged alerts last, those of one pe
   const { ask, post, store } = await serve();
   const ids = Array.from({ length: 300 }, (_, index) => `a-${index}`);
   await store.transaction((tx) =>
-    tx.alerts.put(ids.map((id) => anAlert({ id, labels: { ...anAlert({ id }).labels, bird_id: id } }))),
+    tx.alerts.put(ids.map((id) => anAlert({ id, labels: { ...LABELS, bird_id: id } }))),
   );
   await post('/api/v1/alerts/acknowledge', { ids, author: 'Anna' });
   await post('/api/v2/silences', {
@@ -108,7 +108,7 @@ describe('the page for a silence', () => {
 
   test('offers the Bird, this error and the Nest, each with its matchers, and how long in words', async () => {
     const { ask, store, submit, silences } = await withAlert();
-    const labels = { ...anAlert({ id: 'e' }).labels, error: 'The quota of # is used up' };
+    const labels = { ...LABELS, error: 'The quota of # is used up' };
     await putAlert(store, anAlert({ id: 'e', labels }));
     const { body } = await ask('/silence?alert=e', { cookie: 'nestwatch_zone=Europe/Amsterdam' });
     const text = read(body);
@@ -135,7 +135,7 @@ describe('the page for a silence', () => {
 
   test('until it lands, it acknowledges what fires now', async () => {
     const { store, submit, silences } = await withAlert();
-    await putAlert(store, anAlert({ id: 'other', labels: { ...anAlert({ id: 'x' }).labels, bird_id: '2' } }));
+    await putAlert(store, anAlert({ id: 'other', labels: { ...LABELS, bird_id: '2' } }));
     const { status } = await submit('/silence', {
       ...FIELDS,
       ...{ alert: 'a/1', scope: 'region="eu"\nbird_id="148890"', until: 'landed' },
@@ -146,9 +146,7 @@ describe('the page for a silence', () => {
 
   test('acknowledges all alerts of a cause, from their card on, and no other', async () => {
     const { ask, store, submit, silences } = await withAlert();
-    const { labels } = anAlert({ id: 'x' });
-    for (const bird_id of ['2', '3', '4'])
-      await putAlert(store, anAlert({ id: `c/${bird_id}`, labels: { ...labels, bird_id, error: 'Quota' } }));
+    await putAlertsOf(store, ['2', '3', '4'], { error: 'Quota' });
     const [, href = ''] =
       (await ask('/alerts')).body.match(/href="([^"]*)" aria-label="Acknowledge all 3/) ?? [];
     const address = `/${href.replaceAll('&amp;', '&')}`;
@@ -190,12 +188,7 @@ describe('the page for a silence', () => {
 
   test('lists the alerts of one cause below what acknowledges all of them', async () => {
     const { ask, store } = await withAlert();
-    const { labels } = anAlert({ id: 'x' });
-    for (const bird_id of ['2', '3'])
-      await putAlert(
-        store,
-        anAlert({ id: `c/${bird_id}`, labels: { ...labels, bird_id, error: 'Quota #' } }),
-      );
+    await putAlertsOf(store, ['2', '3'], { error: 'Quota #' });
     const { body } = await ask('/alerts?region=eu&name=FlightFailed&cause=Quota+%23');
     expect(body).toContain('aria-label="Acknowledge all 2');
     expect([...body.matchAll(/<h3>.*?<\/h3>/g)]).toHaveLength(3);
@@ -205,9 +198,7 @@ describe('the page for a silence', () => {
 
   test('takes all back that were acknowledged together, or one of them', async () => {
     const { ask, store, submit, silences, clock } = await withAlert();
-    const { labels } = anAlert({ id: 'x' });
-    for (const bird_id of ['2', '3', '4'])
-      await putAlert(store, anAlert({ id: `c/${bird_id}`, labels: { ...labels, bird_id, error: 'Quota' } }));
+    await putAlertsOf(store, ['2', '3', '4'], { error: 'Quota' });
     await submit('/acknowledge?alert=a/1', { author: 'Anna' });
     await clock.advance(1);
     await submit('/silence', { ...FIELDS, alert: 'c/2', matchers: 'error="Quota"', until: 'landed' });
@@ -328,10 +319,8 @@ describe('the page for a silence', () => {
 
   test('acknowledges a cause of many alerts without an error by what all of them share', async () => {
     const { ask, store } = await withAlert();
-    const { labels } = anAlert({ id: 'x' });
     const alertname = 'BirdDeactivated';
-    for (const bird_id of ['2', '3', '4', '5', '6', '7'])
-      await putAlert(store, anAlert({ id: `d/${bird_id}`, labels: { ...labels, alertname, bird_id } }));
+    await putAlertsOf(store, ['2', '3', '4', '5', '6', '7'], { alertname });
     const matchersOf = async (path: string) => {
       const [, href = ''] =
         (await ask(path)).body.match(/href="([^"]*)" aria-label="Acknowledge all \d: Bird deactivated/) ?? [];
@@ -339,7 +328,7 @@ describe('the page for a silence', () => {
     };
     const shared = 'alertname="BirdDeactivated"\nseverity="critical"';
     expect(await matchersOf('/alerts')).toBe(`${shared}\nregion="eu"\nnest_id="682"`);
-    const elsewhere = { ...labels, alertname, bird_id: '8', nest_id: '9', region: 'us' };
+    const elsewhere = { ...LABELS, alertname, bird_id: '8', nest_id: '9', region: 'us' };
     await putAlert(store, anAlert({ id: 'd/8', scope: 'us/bird/8', labels: elsewhere }));
     expect(await matchersOf('/alerts')).toBe(shared);
     expect(await matchersOf('/alerts?region=us')).toBeNull();
@@ -751,8 +740,6 @@ test.each([
 
 async function withThree() {
   const web = await withAlert();
-  const { labels } = anAlert({ id: 'x' });
-  for (const bird_id of ['2', '3'])
-    await putAlert(web.store, anAlert({ id: `c/${bird_id}`, labels: { ...labels, bird_id } }));
+  await putAlertsOf(web.store, ['2', '3']);
   return web;
 }
