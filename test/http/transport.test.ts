@@ -1,32 +1,18 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer as createTcpServer } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { ErrorCode } from '../../src/errors.ts';
 import { type HttpRequest, openTransport, type Transport } from '../../src/http/transport.ts';
+import { freePort, listenInTest } from './servers.ts';
 
-const closing: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
-
-type Listener = (request: IncomingMessage, response: ServerResponse) => void;
-
-async function serve(listener: Listener): Promise<string> {
-  const server: Server = createServer(listener);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  closing.push(() => {
-    server.closeAllConnections();
-    return new Promise((resolve) => server.close(resolve));
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+async function serve(listener: RequestListener): Promise<string> {
+  return (await listenInTest(createServer(listener))).url;
 }
 
 function open(options: { timeoutMs?: number; maxBodyBytes?: number; connections?: number } = {}): Transport {
   const transport = openTransport({ connections: 2, timeoutMs: 5_000, maxBodyBytes: 100_000, ...options });
-  closing.push(() => transport.close());
+  onTestFinished(() => transport.close());
   return transport;
 }
 
@@ -135,8 +121,7 @@ describe('an exchange', () => {
 
 describe('failures', () => {
   test('a refused connection is unreachable, and the message contains no path', async () => {
-    const url = await serve(() => {});
-    await closing.pop()!();
+    const url = `http://127.0.0.1:${await freePort()}`;
     const failure = await open()
       .send(get(`${url}/secret-path?key=secret`))
       .catch((error: unknown) => error);
@@ -154,13 +139,10 @@ describe('failures', () => {
   test('an answer that is not HTTP is unreachable', async () => {
     const server = createTcpServer((socket) => {
       socket.end('SSH-2.0-OpenSSH\r\n');
-      closing.push(async () => socket.destroy());
+      onTestFinished(() => void socket.destroy());
     });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    closing.push(async () => server.close());
-    const { port } = server.address() as AddressInfo;
-    await expect(open().send(get(`http://127.0.0.1:${port}/`))).rejects.toEqual(failsWith('unreachable'));
+    const { url } = await listenInTest(server);
+    await expect(open().send(get(url))).rejects.toEqual(failsWith('unreachable'));
   });
 
   test.each([

@@ -109,83 +109,42 @@ describe('a line', () => {
 
 describe('what becomes a line, and at which level', () => {
   const trouble = { what: 'trouble', stage: 'intake' } as const;
+  const late = new NestwatchError('timeout', 'late');
+  const poll = { what: 'poll', region: 'eu', feed: 'flight', durationMs: 3, atUs: 1 } as const;
+  const health = { what: 'region_health', region: 'eu', reason: 'x' } as const;
+  const logs = { region: 'eu', feed: 'bird_log', count: 2 } as const;
+  const alert = { what: 'alert', alertname: 'FlightFailed', region: 'eu', alertId: 'a' } as const;
+  const sent = { ...DELIVERY, id: 'd' };
+  const reload = { what: 'config_reload', atUs: 1 } as const;
   const table: [Happening, string, string][] = [
     [{ what: 'request', region: 'eu', operation: 'getBird', durationMs: 3 }, 'debug', 'A request ended'],
-    [{ what: 'poll', region: 'eu', feed: 'flight', durationMs: 3, atUs: 1 }, 'debug', 'A poll ended'],
-    [
-      {
-        what: 'poll',
-        region: 'eu',
-        feed: 'flight',
-        durationMs: 3,
-        atUs: 1,
-        failure: 'timeout',
-        error: new NestwatchError('timeout', 'late'),
-      },
-      'warn',
-      'A poll failed',
-    ],
-    [
-      { what: 'poll', region: 'eu', feed: 'flight', durationMs: 3, atUs: 1, failure: 'circuit_open' },
-      'debug',
-      'A poll failed',
-    ],
-    [{ what: 'region_health', region: 'eu', health: 'up', reason: '' }, 'info', 'The region answers'],
-    [
-      { what: 'recovered', region: 'eu', feed: 'bird_log', count: 2 },
-      'warn',
-      'An audit found entries that the polls had missed',
-    ],
-    [
-      { what: 'missing', region: 'eu', feed: 'bird_log', count: 2 },
-      'error',
-      'The service counts entries that it does not return',
-    ],
+    [poll, 'debug', 'A poll ended'],
+    [{ ...poll, failure: 'timeout', error: late }, 'warn', 'A poll failed'],
+    [{ ...poll, failure: 'circuit_open' }, 'debug', 'A poll failed'],
+    [{ ...health, health: 'up' }, 'info', 'The region answers'],
+    [{ ...health, health: 'down' }, 'error', 'The region does not answer'],
+    [{ ...health, health: 'unauthorized' }, 'error', 'The region refuses the token'],
+    [{ ...logs, what: 'recovered' }, 'warn', 'An audit found entries that the polls had missed'],
+    [{ ...logs, what: 'missing' }, 'error', 'The service counts entries that it does not return'],
     [
       { what: 'counts_untrue', region: 'eu', feed: 'bird_log', stream: 'logs/7' },
       'warn',
       'The counts of a stream are wrong: audits read its entries instead',
     ],
+    [{ ...logs, what: 'quarantined', reason: 'x' }, 'warn', 'Malformed entries were set aside'],
+    [{ ...alert, state: 'firing' }, 'warn', 'An alert fires'],
+    [{ ...alert, state: 'resolved' }, 'info', 'An alert is resolved'],
+    [{ ...sent, outcome: 'delivered' }, 'info', 'A notification was delivered'],
+    [{ ...sent, outcome: 'delivered', isForwarded: true }, 'debug', 'Forwarded events were delivered'],
+    [{ ...sent, outcome: 'retry' }, 'warn', 'A delivery failed and is retried'],
+    [{ ...sent, outcome: 'dead' }, 'error', 'A delivery was given up'],
+    [{ ...reload, success: true }, 'info', 'The configuration was read'],
     [
-      { what: 'region_health', region: 'eu', health: 'down', reason: 'x' },
-      'error',
-      'The region does not answer',
-    ],
-    [
-      { what: 'region_health', region: 'eu', health: 'unauthorized', reason: 'x' },
-      'error',
-      'The region refuses the token',
-    ],
-    [
-      { what: 'alert', alertname: 'FlightFailed', region: 'eu', state: 'firing', alertId: 'a' },
-      'warn',
-      'An alert fires',
-    ],
-    [
-      { what: 'alert', alertname: 'FlightFailed', region: 'eu', state: 'resolved', alertId: 'a' },
-      'info',
-      'An alert is resolved',
-    ],
-    [{ ...DELIVERY, id: 'd', outcome: 'delivered' }, 'info', 'A notification was delivered'],
-    [
-      { ...DELIVERY, id: 'd', outcome: 'delivered', isForwarded: true },
-      'debug',
-      'Forwarded events were delivered',
-    ],
-    [{ ...DELIVERY, id: 'd', outcome: 'retry' }, 'warn', 'A delivery failed and is retried'],
-    [{ ...DELIVERY, id: 'd', outcome: 'dead' }, 'error', 'A delivery was given up'],
-    [{ what: 'config_reload', success: true, atUs: 1 }, 'info', 'The configuration was read'],
-    [
-      { what: 'config_reload', success: false, atUs: 1, mistakes: ['n.yaml:1:1: x: is not a key'] },
+      { ...reload, success: false, mistakes: ['n.yaml:1:1: x: is not a key'] },
       'error',
       'The new configuration has mistakes and changes nothing',
     ],
-    [
-      { what: 'quarantined', region: 'eu', feed: 'flight', count: 1, reason: 'x' },
-      'warn',
-      'Malformed entries were set aside',
-    ],
-    [{ ...trouble, error: new NestwatchError('timeout', 'late') }, 'warn', 'A stage had trouble'],
+    [{ ...trouble, error: late }, 'warn', 'A stage had trouble'],
     [{ ...trouble, error: new NestwatchError('disk_full', 'full') }, 'error', 'A stage had trouble'],
     [{ ...trouble, error: new TypeError('x') }, 'error', 'A bug occurred; the work continues'],
   ];

@@ -17,6 +17,14 @@ export function createTrial(behaviours: Partial<Behaviours> = {}, seed = 1): Tri
   return { clock, world };
 }
 
+/** A trial with one Bird; `path` is that of the Bird. */
+export function createBirdTrial(triggerType: 'manual' | 'event', behaviours: Partial<Behaviours> = {}) {
+  const trial = createTrial(behaviours);
+  const nest = trial.world.addNest({ name: 'N' });
+  const bird = trial.world.addBird(nest.id, { name: 'B', triggerType });
+  return { ...trial, bird, path: `/nests/${nest.id}/birds/${bird.id}` };
+}
+
 export interface Json {
   readonly [key: string]: unknown;
 }

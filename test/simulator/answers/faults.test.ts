@@ -6,7 +6,7 @@ import {
   DEFAULT_BEHAVIOURS,
   readBehaviours,
 } from '../../../src/simulator/world/behaviours.ts';
-import { createTrial, TOKEN } from '../ask.ts';
+import { createBirdTrial, createTrial, TOKEN } from '../ask.ts';
 import { simulatorTransport } from '../simulator-transport.ts';
 
 const REQUEST = { method: 'GET', path: '/api-rest/users', headers: { authorization: TOKEN } } as const;
@@ -130,10 +130,8 @@ describe('faults', () => {
 
   test('a fault before the answer leaves nothing done, one within it does', () => {
     const flights = (behaviours: Partial<Behaviours>) => {
-      const { exchange, world } = withDoor(behaviours);
-      const nest = world.addNest({ name: 'N' });
-      const bird = world.addBird(nest.id, { name: 'B', triggerType: 'manual' });
-      exchange({ ...REQUEST, method: 'POST', path: `/api-rest/nests/${nest.id}/birds/${bird.id}` });
+      const { world, path } = createBirdTrial('manual', behaviours);
+      createExchange(world)({ ...REQUEST, method: 'POST', path: `/api-rest${path}` });
       return world.flights.size;
     };
     expect([flights({ reset: 1 }), flights({ error502: 1 }), flights({ htmlOk: 1 })]).toEqual([0, 0, 1]);

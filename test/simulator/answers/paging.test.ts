@@ -4,7 +4,7 @@ import { instantText } from '../../../src/simulator/answers/wire.ts';
 import { type Behaviours, DEFAULT_BEHAVIOURS } from '../../../src/simulator/world/behaviours.ts';
 import { firstFrom, insert, remove } from '../../../src/simulator/world/state.ts';
 import { TEST_START_US } from '../../virtual-clock.ts';
-import { ask, createTrial } from '../ask.ts';
+import { ask, createBirdTrial, createTrial } from '../ask.ts';
 
 /** A world with one notification at each of these distances (in microseconds) before noon. */
 function withNotifications(beforeUs: readonly number[], behaviours: Partial<Behaviours> = {}) {
@@ -60,13 +60,10 @@ describe('pages of a list', () => {
   });
 
   test('Bird logs have pages of 20, notifications of 10, unless the behaviours say otherwise', () => {
-    const trial = createTrial({ defaultLogPageSize: 5 });
-    const nest = trial.world.addNest({ name: 'N' });
-    const bird = trial.world.addBird(nest.id, { name: 'B', triggerType: 'event' });
-    const path = `GET /nests/${nest.id}/birds/${bird.id}/logs`;
-    expect(ask(trial.world, path).json.pageSize).toBe(5);
-    trial.world.behaviours.defaultLogPageSize = 20;
-    expect(ask(trial.world, path).json.pageSize).toBe(20);
+    const { world, path } = createBirdTrial('event', { defaultLogPageSize: 5 });
+    expect(ask(world, `GET ${path}/logs`).json.pageSize).toBe(5);
+    world.behaviours.defaultLogPageSize = 20;
+    expect(ask(world, `GET ${path}/logs`).json.pageSize).toBe(20);
   });
 
   test('entries of one instant keep one order over all pages, however many there are', () => {
@@ -202,13 +199,11 @@ describe('what may be untrue or deleted', () => {
   });
 
   test('an ended Flight goes with the retention, an active one stays', async () => {
-    const { world, clock } = createTrial({ retentionMs: 60_000 });
-    const nest = world.addNest({ name: 'N' });
-    const bird = world.addBird(nest.id, { name: 'B', triggerType: 'manual' });
+    const { world, clock, bird, path } = createBirdTrial('manual', { retentionMs: 60_000 });
     const ended = world.startFlight(bird.id, { fliesForMs: 1000, endsAs: 'failed' });
     const active = world.startFlight(bird.id);
     await clock.advance(61_001);
-    const flights = `/nests/${nest.id}/birds/${bird.id}/flights`;
+    const flights = `${path}/flights`;
     expect(ask(world, `GET ${flights}`).list.map(({ id }) => id)).toEqual([active.id]);
     expect(ask(world, `GET ${flights}/${ended.id}`).status).toBe(404);
     expect(world.truth().events[0]).toMatchObject({ goneAtUs: TEST_START_US + 61_000_000 });
@@ -222,30 +217,27 @@ describe('what may be untrue or deleted', () => {
   ] as const)(
     'searchFlights in the order %s with a cap of %i returns %j',
     async (flightsOrder, flightsCap, expected) => {
-      const { world, clock } = createTrial({ flightsOrder, flightsCap });
-      const nest = world.addNest({ name: 'N' });
-      const bird = world.addBird(nest.id, { name: 'B', triggerType: 'manual' });
+      const { world, clock, bird, path } = createBirdTrial('manual', { flightsOrder, flightsCap });
       const ids: string[] = [];
       for (let at = 0; at < 3; at += 1) {
         ids.push(world.startFlight(bird.id, { endsAs: 'succeeded' }).id);
         await clock.advance(60_000);
       }
-      const rows = ask(world, `GET /nests/${nest.id}/birds/${bird.id}/flights`).list;
+      const rows = ask(world, `GET ${path}/flights`).list;
       expect(rows.map(({ id }) => ids.indexOf(String(id)))).toEqual(expected);
       world.behaviours.flightsOrder = 'by_id';
       world.behaviours.flightsCap = 0;
-      const byId = ask(world, `GET /nests/${nest.id}/birds/${bird.id}/flights`).list.map(({ id }) => id);
+      const byId = ask(world, `GET ${path}/flights`).list.map(({ id }) => id);
       expect(byId).toEqual([...ids].sort());
     },
   );
 
   test('errorMessages may come later than the status, and startDate without its Z', async () => {
-    const { world, clock } = createTrial({ errorMessagesLateMs: 3000, startDateWithoutZ: true });
-    const nest = world.addNest({ name: 'N' });
-    const bird = world.addBird(nest.id, { name: 'B', triggerType: 'manual' });
+    const late = { errorMessagesLateMs: 3000, startDateWithoutZ: true };
+    const { world, clock, bird, path } = createBirdTrial('manual', late);
     const flight = world.startFlight(bird.id);
     world.endFlight(flight.id, 'failed', { errorMessages: 'late words' });
-    const row = () => ask(world, `GET /nests/${nest.id}/birds/${bird.id}/flights/${flight.id}`).json;
+    const row = () => ask(world, `GET ${path}/flights/${flight.id}`).json;
     expect(row()).toMatchObject({ status: 'failed', startDate: '2026-07-02T12:00:00.000000' });
     expect(row()).not.toHaveProperty('errorMessages');
     await clock.advance(3000);

@@ -1,5 +1,5 @@
 import { request } from 'undici';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { openTransport, type Transport } from '../../../src/http/transport.ts';
 import { openSimulator, type SimulatorServer } from '../../../src/simulator/answers/simulator-server.ts';
 import type { Behaviours } from '../../../src/simulator/world/behaviours.ts';
@@ -9,17 +9,13 @@ import { systemClock } from '../../../src/time/clock.ts';
 
 const TOKEN = 'a#b$…ü';
 
-const open: { close(): Promise<void> }[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((one) => one.close()));
-});
-
 async function served(behaviours: Partial<Behaviours> = {}, timeoutMs = 2000) {
   const random = seededRandom(1);
   const world = createWorld({ region: 'us', clock: systemClock(), random, token: TOKEN, behaviours });
   const server: SimulatorServer = await openSimulator({ world, host: '127.0.0.1', port: 0 });
   const transport: Transport = openTransport({ connections: 2, timeoutMs, maxBodyBytes: 1_000_000 });
-  open.push(transport, server);
+  onTestFinished(() => server.close());
+  onTestFinished(() => transport.close());
   const ask = (method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: string) =>
     transport.send({
       method,
