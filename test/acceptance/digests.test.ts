@@ -4,7 +4,6 @@ import { emailText } from '../../src/channels/email/mail-message.ts';
 import { digestSubject, digestView } from '../../src/channels/message/digest-view.ts';
 import type { Config } from '../../src/config/config.ts';
 import type { DigestConfig } from '../../src/config/sections/digests-section.ts';
-import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import { secret } from '../../src/secret.ts';
 import { WORDS } from '../domain/kinds/kind-words.ts';
 import { rule } from '../domain/world.ts';
@@ -170,20 +169,7 @@ describe('a digest', () => {
     const digests = [HOURLY, { ...HOURLY, name: 'beside', receiver: 'lake' }];
     const { stage, translate, contracts } = await withBirds({ digests });
     await stage.minutesPass(5);
-    const nowUs = stage.clock.nowUs();
-    const silence = {
-      id: '00000000-0000-4000-8000-000000000001',
-      matchers: parseMatchers('nest="Marketing"'),
-      startsAtUs: nowUs,
-      endsAtUs: nowUs + 86_400e6,
-      updatedAtUs: nowUs,
-      createdBy: 'ann',
-      comment: 'known',
-      recurrence: null,
-      alertId: null,
-      alertStartsAtUs: null,
-    };
-    await stage.store.transaction((tx) => tx.silences.put([silence]));
+    await stage.silence('nest="Marketing"', 24 * 60);
     fails(stage, translate);
     fails(stage, contracts);
     await stage.minutesPass(10);
@@ -251,11 +237,5 @@ describe('the heartbeat', () => {
     await stage.minutesPass(10);
     expect(stage.beats).toHaveLength(10);
     expect(outcomes(stage).slice(0, 2)).toEqual(['silent first reading of EU under way', 'sent']);
-  });
-
-  test('reports that the watchdog refused it', async () => {
-    const { stage } = await withBirds({ heartbeat, watchdog: () => 404 });
-    await stage.minutesPass(2);
-    expect(outcomes(stage).at(-1)).toBe('failed it answered 404');
   });
 });

@@ -1,19 +1,14 @@
 /** What the daemon answers when people ask why they were notified of an event, or why not. */
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_RULES, defaultRule } from '../../src/domain/kinds/kinds.ts';
-import { createMatcher, parseMatchers } from '../../src/domain/matchers/matcher.ts';
-import { createRecurrences } from '../../src/domain/muting/silence.ts';
-import { createNoteWriter, createSilenceEditor } from '../../src/operator/act-on-alerts.ts';
+import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import type { World } from '../../src/simulator/world/world.ts';
-import { loadMuting } from '../../src/store/load-muting.ts';
 import type { Transaction } from '../../src/store/store.ts';
 import { dayAndTime } from '../../src/text/instant-words.ts';
 import type { explanationJson } from '../../src/web/api/alert-json.ts';
-import { createApi } from '../../src/web/api/api-v1.ts';
-import { createPush } from '../../src/web/push.ts';
-import type { ApiOptions } from '../../src/web/web-options.ts';
+import type { WebOptions } from '../../src/web/web-options.ts';
 import { OF_DEFAULT, rule } from '../domain/world.ts';
-import { aStatus } from '../web/sample.ts';
+import { serve } from '../web/served.ts';
 import { createStage, type Stage, type StageOptions } from './stage.ts';
 import { stageConfig } from './stage-config.ts';
 
@@ -41,63 +36,20 @@ function fails(world = stage.eu, errorMessages = 'The TMS refused the job'): str
   return `eu/flight/${flight.id.toLowerCase()}/failed`;
 }
 
-async function explain(key: string, change: Partial<ApiOptions['alerting']> = {}) {
-  const alerting = { ...stageConfig(['eu']), ...change };
-  const recurrences = createRecurrences();
-  const api = createApi({
-    store: stage.store,
-    regions: () => [],
-    muting: (tx, nowUs) => loadMuting(tx, alerting, recurrences, nowUs),
-    status: () => aStatus({ regions: [] }),
-    impairments: () => stage.daemon().health(),
-    report: () => {},
-    alerting,
-    recurrences,
-    clock: stage.clock,
-    externalUrl: 'http://nestwatch.example',
-    serviceLinks: () => ({}),
-    flightLog: async () => ({ refused: '' }),
-    messages: {
-      nameOf: ({ integration }) => integration,
-      messageOf: async () => undefined,
-      testsOf: () => [],
-    },
-    silenceEditor: createSilenceEditor({
-      store: stage.store,
-      clock: stage.clock,
-      report: () => {},
-      recurrences,
-      newId: () => 'unused',
-      changed: () => {},
-    }),
-    alertResolver: { resolve: async () => ({ ok: false, problem: 'not_found', message: '' }) },
-    noteWriter: createNoteWriter({ ...stage, newId: () => 'unused', isPublicNest: () => false }),
-    push: createPush(stage.clock, 1024),
-    changed: () => {},
-    newId: () => 'unused',
-  });
-  const answer = await api.request(`http://nestwatch.example/events/${key}/explain`);
-  return { status: answer.status, ...((await answer.json()) as ReturnType<typeof explanationJson>) };
+/** Another Flight of the Bird succeeds. */
+function lands(): string {
+  const { id } = stage.eu.startFlight(birdId);
+  stage.eu.endFlight(id, 'succeeded');
+  return `eu/flight/${id.toLowerCase()}/succeeded`;
 }
 
-async function silence(change: { readonly endsInMs: number }): Promise<void> {
-  const nowUs = stage.clock.nowUs();
-  await stage.store.transaction((tx) =>
-    tx.silences.put([
-      {
-        id: '5f0c0000-0000-4000-8000-000000000001',
-        matchers: [createMatcher('bird', '=', 'Translate blog')],
-        startsAtUs: nowUs,
-        endsAtUs: nowUs + change.endsInMs * 1000,
-        updatedAtUs: nowUs,
-        createdBy: 'anna',
-        comment: 'maintenance',
-        recurrence: null,
-        alertId: null,
-        alertStartsAtUs: null,
-      },
-    ]),
-  );
+async function explain(key: string, change: Partial<WebOptions['alerting']> = {}) {
+  const alerting = { ...stageConfig(['eu']), ...change };
+  const { store, clock } = stage;
+  const { ask, close } = await serve({ store, clock, alerting, impairments: () => stage.daemon().health() });
+  const { status, json } = await ask<ReturnType<typeof explanationJson>>(`/api/v1/events/${key}/explain`);
+  await close();
+  return { status, ...json };
 }
 
 test('an event is found by its key with the id of the Flight in either case [long]', async () => {
@@ -164,7 +116,7 @@ describe('an event that was notified', () => {
 
   test('waits for the second receiver until somebody acknowledges it, and no longer [long]', async () => {
     const escalation = { afterMs: 1_800_000, receiver: 'lake' };
-    const { worlds, minutesPass } = await curtain({ route: { escalation, groupIntervalMs: 600_000 } });
+    const { minutesPass } = await curtain({ route: { escalation, groupIntervalMs: 600_000 } });
     const ours = { route: { ...stageConfig(['eu']).route, escalation } };
     const key = fails();
     await minutesPass(5);
@@ -184,8 +136,7 @@ describe('an event that was notified', () => {
     await minutesPass(2);
     const { waiting: ofLater } = await explain(later, ours);
     expect(ofLater.map(({ receiver }) => receiver)).toEqual(['ops']);
-    const flight = worlds.eu!.startFlight(birdId);
-    worlds.eu!.endFlight(flight.id, 'succeeded');
+    lands();
     await minutesPass(10);
     expect((await explain(later, ours)).waiting).toEqual([]);
   });
@@ -202,11 +153,10 @@ describe('an event that was notified', () => {
   });
 
   test('still has its notifications long after its alert was resolved [long]', async () => {
-    const { worlds, minutesPass } = await curtain();
+    const { minutesPass } = await curtain();
     const key = fails();
     await minutesPass(3);
-    const flight = worlds.eu!.startFlight(birdId);
-    worlds.eu!.endFlight(flight.id, 'succeeded');
+    lands();
     await minutesPass(180);
     const { alerts, no_alert, notifications } = await explain(key);
     expect({ alerts, no_alert }).toEqual({ alerts: [], no_alert: null });
@@ -228,11 +178,10 @@ describe('an event that was notified', () => {
 
 describe('an event that was not notified', () => {
   test('of a type that raises nothing', async () => {
-    const { worlds, minutesPass } = await curtain();
-    const flight = worlds.eu!.startFlight(birdId);
-    worlds.eu!.endFlight(flight.id, 'succeeded');
+    const { minutesPass } = await curtain();
+    const key = lands();
     await minutesPass(2);
-    const { no_alert, rules } = await explain(`eu/flight/${flight.id.toLowerCase()}/succeeded`);
+    const { no_alert, rules } = await explain(key);
     expect({ no_alert, rules }).toEqual({
       no_alert: 'No kind of alert is raised by flight.succeeded.',
       rules: [],
@@ -240,9 +189,9 @@ describe('an event that was not notified', () => {
   });
 
   test('from before the watch, or one that no rule matches', async () => {
-    const { worlds, minutesPass } = await curtain({}, fails);
+    const { minutesPass } = await curtain({}, fails);
     await minutesPass(2);
-    const [event] = worlds.eu!.truth().events;
+    const [event] = stage.eu.truth().events;
     const { seen, no_alert, forwards } = await explain(event!.key);
     expect(seen.historic).toBe(true);
     expect(no_alert).toBe(
@@ -268,11 +217,11 @@ describe('an event that was not notified', () => {
   });
 
   test('from before the watch, although an alert says that it was still true [long]', async () => {
-    const { worlds, minutesPass } = await curtain({}, (world) => {
+    const { minutesPass } = await curtain({}, (world) => {
       for (let time = 0; time < 5; time += 1) world.eventError(birdId);
     });
     await minutesPass(2);
-    const event = worlds.eu!.truth().events.find(({ type }) => type === 'bird_log.Deactivated');
+    const event = stage.eu.truth().events.find(({ type }) => type === 'bird_log.Deactivated');
     expect((await explain(event!.key)).no_alert).toBe(
       'It happened before nestwatch first watched the region, so no alert lists it; but what it says still held then, ' +
         `and BirdDeactivated says that (BirdDeactivated/${OF_DEFAULT.BirdDeactivated}/eu/bird/${birdId}/critical).`,
@@ -281,34 +230,33 @@ describe('an event that was not notified', () => {
 
   test('because a silence mutes it now, and whose silence', async () => {
     const { minutesPass } = await curtain();
-    await silence({ endsInMs: 3_600_000 });
+    await stage.silence('bird="Translate blog"', 60);
     const key = fails();
     await minutesPass(3);
     const { notifications, waiting } = await explain(key);
     expect(notifications).toEqual([]);
     expect(waiting).toMatchObject([
-      { receiver: 'ops', muted: expect.stringMatching(/^silenced: by anna: maintenance/) },
+      { receiver: 'ops', muted: expect.stringMatching(/^silenced: by ann: we know/) },
     ]);
   });
 
   test('because it was over before the silence was [long]', async () => {
-    const { worlds, minutesPass } = await curtain();
-    await silence({ endsInMs: 3_600_000 });
+    const { minutesPass } = await curtain();
+    await stage.silence('bird="Translate blog"', 60);
     const key = fails();
     await minutesPass(3);
-    const flight = worlds.eu!.startFlight(birdId);
-    worlds.eu!.endFlight(flight.id, 'succeeded');
+    lands();
     await minutesPass(120);
     const { notifications, suppressions, no_alert } = await explain(key);
     expect({ notifications, no_alert }).toEqual({ notifications: [], no_alert: null });
     expect(suppressions).toMatchObject([
-      { receiver: 'ops', reason: 'silenced', detail: expect.stringContaining('anna') },
+      { receiver: 'ops', reason: 'silenced', detail: expect.stringContaining('by ann: we know') },
     ]);
   });
 
   test('because it waits for its `for`, and then because it was over before [long]', async () => {
     const rules = [{ ...defaultRule('FlightFailed'), forMs: 600_000 }];
-    const { worlds, clock, minutesPass } = await curtain({ rules });
+    const { clock, minutesPass } = await curtain({ rules });
     const ours = { rules: stageConfig(['eu'], { rules }).rules };
     const atUs = clock.nowUs();
     const key = fails();
@@ -316,8 +264,7 @@ describe('an event that was not notified', () => {
     expect((await explain(key, ours)).no_alert).toBe(
       `FlightFailed fires on ${dayAndTime(atUs + 600_000_000)}, when this has lasted for 10 min, as \`for\` of its rule asks, unless it is over before.`,
     );
-    const flight = worlds.eu!.startFlight(birdId);
-    worlds.eu!.endFlight(flight.id, 'succeeded');
+    lands();
     await minutesPass(3);
     expect((await explain(key, ours)).no_alert).toBe(
       'FlightFailed did not fire for it: it was over before it had lasted for 10 min, as `for` of its rule asks.',
@@ -345,12 +292,11 @@ describe('an event that was not notified', () => {
 
   test('because it was over in time, although others wait in the same alert [long]', async () => {
     const rules = [{ ...defaultRule('FlightFailed'), forMs: 600_000 }];
-    const { worlds, minutesPass } = await curtain({ rules });
+    const { minutesPass } = await curtain({ rules });
     const ours = { rules: stageConfig(['eu'], { rules }).rules };
     const over = [fails(), fails()];
     await minutesPass(3);
-    const flight = worlds.eu!.startFlight(birdId);
-    worlds.eu!.endFlight(flight.id, 'succeeded');
+    lands();
     await minutesPass(3);
     const waiting = fails();
     await minutesPass(3);

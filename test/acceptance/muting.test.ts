@@ -1,14 +1,9 @@
 /** Silences, acknowledgements, inhibition and time intervals, as people see them: what is sent, and when. */
 import { describe, expect, test } from 'vitest';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
-import { BUILT_IN_INHIBITIONS, createTimeInterval } from '../../src/domain/muting/muting.ts';
-import { createRecurrences } from '../../src/domain/muting/silence.ts';
-import {
-  acknowledge,
-  expireSilence,
-  type SilenceRequest,
-  setSilence,
-} from '../../src/domain/muting/silence-change.ts';
+import { createTimeInterval } from '../../src/domain/muting/muting.ts';
+import type { Silence } from '../../src/domain/muting/silence.ts';
+import { acknowledge, expireSilence } from '../../src/domain/muting/silence-change.ts';
 import { createStage, type Stage, type StageOptions } from './stage.ts';
 
 let stage: Stage;
@@ -21,7 +16,6 @@ async function twoBirds(options: StageOptions = {}) {
     world,
     fails: (bird: string) =>
       `eu/flight/${world.startFlight(stage.bird(bird), { endsAs: 'failed' }).id}/failed`,
-    triggerFails: (bird: string) => void world.eventError(stage.bird(bird)),
     lands: (bird: string) => void world.startFlight(stage.bird(bird), { endsAs: 'succeeded' }),
   };
 }
@@ -44,27 +38,9 @@ const toldEvents = () => stage.alerts().flatMap(({ events }) => events.map(({ ke
 const suppressed = () =>
   stage.happenings.flatMap((one) => (one.what === 'suppressed' ? [`${one.reason} ${one.count}`] : []));
 
-async function silence(changes: Partial<SilenceRequest> = {}, minutes = 30): Promise<string> {
-  return stage.store.transaction(async (tx) => {
-    const nowUs = stage.clock.nowUs();
-    const request: SilenceRequest = {
-      matchers: parseMatchers('bird="Publish"'),
-      endsAtUs: nowUs + minutes * 60e6,
-      createdBy: 'ann',
-      comment: 'we know',
-      ...changes,
-    };
-    const newId = `00000000-0000-4000-8000-${String(nowUs).slice(-12)}`;
-    const change = setSilence(await tx.silences.list(), request, {
-      newId,
-      recurrences: createRecurrences(),
-      nowUs,
-    });
-    if (!change.ok) throw new Error(change.message);
-    await tx.silences.put(change.write);
-    return change.id;
-  });
-}
+/** Of the Bird that is called Publish. */
+const silence = (minutes = 30, change: Partial<Silence> = {}) =>
+  stage.silence('bird="Publish"', minutes, change);
 
 describe('a silence', () => {
   test('mutes what it matches, not the rest; what still fires when it ends is notified then, each event once [long]', async () => {
@@ -84,7 +60,7 @@ describe('a silence', () => {
 
   test('survives a restart, and can be ended early [long]', async () => {
     const { fails } = await twoBirds();
-    const id = await silence({}, 600);
+    const id = await silence(600);
     fails('Publish');
     await stage.minutesPass(10);
     await stage.restart();
@@ -120,10 +96,8 @@ describe('a silence', () => {
   test('that recurs mutes only in its windows [long]', async () => {
     const { fails } = await twoBirds();
     // The stage begins at noon UTC.
-    await silence(
-      { recurrence: { cron: '30 12 * * *', timezone: 'UTC', durationMs: 3_600_000 } },
-      3 * 24 * 60,
-    );
+    const recurrence = { cron: '30 12 * * *', timezone: 'UTC', durationMs: 3_600_000 };
+    await silence(3 * 24 * 60, { recurrence });
     fails('Publish');
     await stage.minutesPass(10);
     expect(received()).toEqual(['Publish FlightFailed firing +1']);
@@ -199,31 +173,6 @@ describe('inhibition', () => {
     await stage.minutesPass(3);
     expect(received().at(-1)).toBe('Publish FlightFailed firing +1');
     expect(suppressed()).toEqual([]);
-  });
-
-  test('a lost connection mutes failing triggers of its Nest if a rule says so [long]', async () => {
-    const { world, triggerFails } = await twoBirds({
-      inhibitRules: [
-        {
-          sourceMatchers: parseMatchers('alertname="ConnectionDisconnected"'),
-          targetMatchers: parseMatchers('alertname="BirdTriggerFailing"'),
-          equal: ['region', 'nest_id'],
-        },
-        ...BUILT_IN_INHIBITIONS,
-      ],
-    });
-    world.disconnectConnection({
-      nestId: stage.nest('Production'),
-      entityId: '77',
-      entityName: 'Phrase TMS',
-      exhausted: false,
-      wording: 'old',
-    });
-    await stage.minutesPass(2);
-    triggerFails('Publish');
-    triggerFails('Publish');
-    await stage.minutesPass(10);
-    expect(received()).toEqual(['eu ConnectionDisconnected firing +1']);
   });
 });
 

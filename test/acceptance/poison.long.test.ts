@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { knownMatcher } from '../../src/domain/matchers/matcher.ts';
 import { createStage, type Stage } from './stage.ts';
 
 let folder: string;
@@ -33,23 +32,7 @@ async function opened() {
     await stage.minutesPass(8);
   };
   await fails('Broken');
-  const nowUs = stage.clock.nowUs();
-  await stage.store.transaction((tx) =>
-    tx.silences.put([
-      {
-        id: 'poison',
-        matchers: [knownMatcher({ name: 'bird', op: '=', value: 'Whole' })],
-        startsAtUs: nowUs,
-        endsAtUs: nowUs + 86_400_000_000,
-        updatedAtUs: nowUs,
-        createdBy: 'ann',
-        comment: '',
-        recurrence: null,
-        alertId: null,
-        alertStartsAtUs: null,
-      },
-    ]),
-  );
+  await stage.silence('bird="Whole"', 24 * 60, { id: 'poison' });
   const change = (...statements: string[]) => {
     const db = new DatabaseSync(storePath);
     for (const statement of statements) db.exec(statement);

@@ -5,8 +5,6 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import { DEFAULT_RULES } from '../../../src/domain/kinds/kinds.ts';
 import { parseMatchers } from '../../../src/domain/matchers/matcher.ts';
-import { createRecurrences } from '../../../src/domain/muting/silence.ts';
-import { setSilence } from '../../../src/domain/muting/silence-change.ts';
 import { createAlertResolver } from '../../../src/operator/act-on-alerts.ts';
 import type { World } from '../../../src/simulator/world/world.ts';
 import { load } from '../../config/load.ts';
@@ -29,7 +27,7 @@ export interface MailStory {
 }
 
 /** Minutes that pass, or something that happens in the EU region. */
-export type Step = number | ((world: World, cast: Cast, stage: Stage) => void | Promise<void>);
+export type Step = number | ((world: World, cast: Cast, stage: Stage) => unknown);
 
 /** The ids of the world's Nests and Birds, by name. */
 export interface Cast {
@@ -74,26 +72,6 @@ function watching(include: string): Step {
       const regions = config.regions.map((one) => (one.name === 'eu' ? { ...one, nests } : one));
       return { ...config, regions };
     });
-}
-
-/** For this many minutes from now on. */
-async function silence({ store, clock }: Stage, matchers: string, minutes: number): Promise<void> {
-  const nowUs = clock.nowUs();
-  await store.transaction(async (tx) => {
-    const request = {
-      matchers: parseMatchers(matchers),
-      endsAtUs: nowUs + minutes * 60e6,
-      createdBy: 'ann',
-      comment: 'the TMS is being updated',
-    };
-    const result = setSilence(await tx.silences.list(), request, {
-      newId: '00000000-0000-4000-8000-000000000001',
-      recurrences: createRecurrences(),
-      nowUs,
-    });
-    if (!result.ok) throw new Error(result.message);
-    await tx.silences.put(result.write);
-  });
 }
 
 /** Somebody has reconnected it, and says so. */
@@ -355,7 +333,7 @@ export const MAIL_STORIES: readonly MailStory[] = [
     name: 'silenced, and told at its end',
     steps: [
       2,
-      (_world, _cast, stage) => silence(stage, 'bird="Translate blog"', 30),
+      (_world, _cast, stage) => stage.silence('bird="Translate blog"', 30),
       fails('Translate blog', 'The TMS refused job 4711: quota of 1000 words exceeded'),
       10,
       fails('Translate blog', 'The TMS refused job 4712: quota of 1000 words exceeded'),
@@ -482,7 +460,7 @@ export const MAIL_STORIES: readonly MailStory[] = [
       7,
       fails('Contracts', 'Request timed out after 100 s (https://tms.example.com/jobs/18)'),
       8,
-      (_world, _cast, stage) => silence(stage, 'bird="Help centre 1"', 60),
+      (_world, _cast, stage) => stage.silence('bird="Help centre 1"', 60),
       fails('Help centre 1', 'Request timed out after 100 s (https://tms.example.com/jobs/21)'),
       7,
       succeeds('Help centre 1'),
