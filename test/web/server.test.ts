@@ -490,7 +490,7 @@ describe('listening', () => {
     const hasIpv6 = Object.values(networkInterfaces()).some((all) =>
       all?.some((one) => one.address === '::1'),
     );
-    const { web, reported } = await serve({ config: { ...CONFIG, host: '' } });
+    const { web, reported } = await serve({ web: { host: '' } });
     const { hostname, port } = new URL(web.url);
     expect(['[::]', '0.0.0.0']).toContain(hostname);
     const headers = { 'content-type': 'application/json' };
