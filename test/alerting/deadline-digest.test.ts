@@ -3,10 +3,11 @@ import { createDigests } from '../../src/alerting/send-digests.ts';
 import { digestView } from '../../src/channels/message/digest-view.ts';
 import type { DigestNotification } from '../../src/domain/grouping/notification.ts';
 import { readMonthReport } from '../../src/store/month-report.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { Store, Transaction } from '../../src/store/store.ts';
 import { email } from '../channels/sample-notifications.ts';
 import { rule } from '../domain/world.ts';
 import { changed } from '../store/changed-transaction.ts';
+import { bird, flight, nest } from '../store/contract/sample-records.ts';
 import { openMemory } from '../store/test-store.ts';
 import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
 import { NOTHING_CONFIGURED } from './desk.ts';
@@ -17,40 +18,28 @@ test('a digest says how each Bird met the deadlines of its period, the worst fir
   const clock = createVirtualClock();
   const inner = await openMemory(clock);
   const made: DigestNotification[] = [];
+  const noting = (tx: Transaction): Transaction['outbox']['enqueue'] => {
+    return async (notification, ...rest) => {
+      if (notification.kind === 'digest') made.push(notification);
+      return tx.outbox.enqueue(notification, ...rest);
+    };
+  };
   const store: Store = {
     ...inner,
-    transaction: (work) =>
-      inner.transaction((tx) =>
-        work(
-          changed(tx, {
-            outbox: {
-              async enqueue(notification, ...rest) {
-                if (notification.kind === 'digest') made.push(notification);
-                return tx.outbox.enqueue(notification, ...rest);
-              },
-            },
-          }),
-        ),
-      ),
+    transaction: (work) => inner.transaction((tx) => work(changed(tx, { outbox: { enqueue: noting(tx) } }))),
   };
-  const lands: Record<string, number[]> = {
-    Punctual: [-5, -5, -5],
-    Late: [-5, 24, -5],
-    Missing: [-5],
-    Idle: [],
-  };
+  const lands = { Punctual: [-5, -5, -5], Late: [-5, 24, -5], Missing: [-5], Idle: [] };
   await inner.transaction(async (tx) => {
     await tx.inventory.regionSince('eu', TEST_START_US - 48 * HOUR_US);
-    await tx.inventory.putNests([{ region: 'eu', nestId: '7', name: 'Prod', present: true }]);
+    await tx.inventory.putNests([nest('7', 'Prod')]);
     for (const [name, minutes] of Object.entries(lands)) {
-      const bird = { region: 'eu', birdId: name, nestId: '7', name, status: 'active', present: true };
-      await tx.inventory.putBirds([{ ...bird, triggerType: 'scheduled', statusSinceUs: 1 }]);
+      await tx.inventory.putBirds([bird(name, { nestId: '7', name, statusSinceUs: 1 })]);
       const { stream } = await tx.streams.open('eu', 'flight', name);
       await tx.flights.put(
         minutes.map((late, index) => {
           const endedAtUs = TEST_START_US - (2 - index) * HOUR_US + late * 60_000_000;
-          const flight = { stream, flightId: `${name}${index}`, status: 'succeeded', open: false, ends: 1 };
-          return { ...flight, startedAtUs: endedAtUs - 60_000_000, endedAtUs };
+          const ended = { status: 'succeeded', open: false, ends: 1, endedAtUs };
+          return flight(`${name}${index}`, { stream, startedAtUs: endedAtUs - 60_000_000, ...ended });
         }),
       );
       // The Bird that is idle had no deadline in the period that was judged.

@@ -4,7 +4,9 @@ import { createOverdue } from '../../src/alerting/overdue.ts';
 import type { Happening } from '../../src/report.ts';
 import { applyFacts } from '../../src/store/change-alerts.ts';
 import type { FlightRecord } from '../../src/store/event-store.ts';
+import type { BirdRecord } from '../../src/store/sql/watched/nests-and-birds.ts';
 import { birdLog, flight, rule } from '../domain/world.ts';
+import { bird, insert, nest, flight as record } from '../store/contract/sample-records.ts';
 import { openMemory, runTwice, type TestStore } from '../store/test-store.ts';
 import { createVirtualClock, TEST_START_US, type VirtualClock } from '../virtual-clock.ts';
 
@@ -26,40 +28,22 @@ beforeEach(async () => {
 async function world(
   flights: readonly Partial<FlightRecord>[],
   status = 'active',
-  hasFirstStatus = false,
-  own: { readonly statusSinceUs?: number; readonly newsSinceUs?: number } = {},
+  changes: Partial<BirdRecord> = {},
 ): Promise<void> {
   await store.transaction(async (tx) => {
-    await tx.inventory.putNests([{ region: 'eu', nestId: '682', name: 'Marketing', present: true }]);
-    await tx.inventory.putBirds([
-      {
-        ...{
-          region: 'eu',
-          nestId: '682',
-          birdId: '148890',
-          name: 'Translate blog',
-          status,
-          triggerType: 'scheduled',
-        },
-        ...{ present: true, statusSinceUs: at(-240), hasFirstStatus, ...own },
-      },
-    ]);
+    await tx.inventory.putNests([nest('682', 'Marketing')]);
+    const seen = { name: 'Translate blog', status, statusSinceUs: at(-240), ...changes };
+    await tx.inventory.putBirds([bird('148890', seen)]);
     const { stream } = await tx.streams.open('eu', 'flight', '148890');
-    await tx.flights.put(
-      flights.map((one, index) => ({
-        ...{
-          stream,
-          flightId: `f${index}`,
-          startedAtUs: 0,
-          status: 'active',
-          open: one.endedAtUs === undefined,
-          ends: 0,
-        },
-        ...one,
-      })),
-    );
+    await tx.flights.put(flights.map((one, index) => record(`f${index}`, { stream, ...one })));
   });
 }
+
+/** A Flight that started and ended at these minutes. */
+const landed = (started: number, ended: number, status = 'succeeded') => ({
+  ...{ startedAtUs: at(started), endedAtUs: at(ended) },
+  ...{ status, open: false },
+});
 
 type OverdueRule = typeof NOON_THIRTY;
 
@@ -99,11 +83,7 @@ const over = () => store.alerts.list({ state: 'resolved', limit: 10 });
 const said = async () => (await alerts()).map(({ annotations }) => annotations.description);
 
 test('a success in time meets it, and one of an earlier Flight does not', async () => {
-  await world([
-    { startedAtUs: at(-40), endedAtUs: at(-20), status: 'succeeded' },
-    { startedAtUs: at(5), endedAtUs: at(29.9), status: 'succeeded' },
-    { startedAtUs: at(10), endedAtUs: at(20), status: 'failed' },
-  ]);
+  await world([landed(-40, -20), landed(5, 29.9), landed(10, 20, 'failed')]);
   const { pass, outcomes } = begin();
   await pass(40);
   expect(await said()).toEqual([]);
@@ -112,12 +92,12 @@ test('a success in time meets it, and one of an earlier Flight does not', async 
 
 test('a Bird that comes to be watched later has only the deadlines after that', async () => {
   await clock.advance(32 * MINUTE_MS);
-  await world([], 'active', true, { statusSinceUs: at(32), newsSinceUs: at(-38) });
+  await world([], 'active', { hasFirstStatus: true, statusSinceUs: at(32), newsSinceUs: at(-38) });
   const { pass, outcomes } = begin(rule('FlightOverdue', { landedBy: '*/10 * * * *' }));
   await pass(7);
   expect(outcomes).toEqual([]);
   // Also if it soon has another status, from which on it is not known any more when it was first seen.
-  await world([], 'suspended', false, { statusSinceUs: at(39), newsSinceUs: at(-38) });
+  await world([], 'suspended', { statusSinceUs: at(39), newsSinceUs: at(-38) });
   await pass(2);
   expect(await said()).toEqual(['Not landed by 12:40 (UTC). It was suspended at 12:39.']);
   expect(outcomes).toEqual(['missed']);
@@ -135,12 +115,7 @@ test('the Birds of the very first inventory are judged soon, not a minute later'
 test.each([
   ['did not start', [], 'active', 'It did not start.'],
   ['is in the air', [{ startedAtUs: at(12) }], 'active', 'It is in the air since 12:12.'],
-  [
-    'was cancelled',
-    [{ startedAtUs: at(12), endedAtUs: at(20), status: 'cancelled' }],
-    'active',
-    'It was cancelled at 12:20.',
-  ],
+  ['was cancelled', [landed(12, 20, 'cancelled')], 'active', 'It was cancelled at 12:20.'],
   ['is suspended', [], 'suspended', 'It was suspended at 08:00.'],
 ])('a Bird that %s misses it', async (_what, flights, status, sentence) => {
   await world(flights, status);
@@ -160,64 +135,39 @@ test.each([
   expect(outcomes).toEqual(['missed']);
 });
 
-/** What the Bird's log says, and when, in minutes. */
-const logged = (...entries: [type: string, at: number, initiator: string][]) =>
-  store.transaction(async (tx) => {
-    const { stream } = await tx.streams.open('eu', 'bird_log', '148890');
-    const events = entries.map(([type, minutes, initiator]) =>
-      birdLog(type, minutes, { ...(initiator && { attributes: { initiator } }) }),
-    );
-    await tx.events.insert(
-      stream,
-      events.map(({ event }) => event),
-    );
-  });
+/** What the Bird's log says. */
+const logged = (type: string, minutes: number, initiator?: string) =>
+  birdLog(type, minutes, { ...(initiator && { attributes: { initiator } }) }).event;
 
 const YESTERDAY = -(20 * 60 - 2);
+const ANN = 'ann@example.com';
+const BOB = 'bob@example.com';
+const HOSTILE = `<b>\u202e${'x'.repeat(10_000)}`;
 test.each([
-  [
-    'by somebody',
-    [['Suspended', YESTERDAY, 'editor@example.com']],
-    'was suspended yesterday, 16:02, by editor@example.com.',
-  ],
-  ['by the service', [['Deactivated', -30, '']], 'was deactivated at 11:30.'],
-  [
-    'long ago',
-    [['Suspended', -9 * 1440, 'ann@example.com']],
-    'was suspended on 23 Jun, 12:00, by ann@example.com.',
-  ],
+  ['by somebody', [logged('Suspended', YESTERDAY, ANN)], `was suspended yesterday, 16:02, by ${ANN}.`],
+  ['by the service', [logged('Deactivated', -30)], 'was deactivated at 11:30.'],
+  ['long ago', [logged('Suspended', -9 * 1440, ANN)], `was suspended on 23 Jun, 12:00, by ${ANN}.`],
   [
     'by somebody who is hostile',
-    [['Suspended', -30, `<b>\u202e${'x'.repeat(10_000)}`]],
+    [logged('Suspended', -30, HOSTILE)],
     `was suspended at 11:30, by <b>${'x'.repeat(116)}….`,
   ],
   [
     'again',
-    [
-      ['Suspended', -50, 'ann@example.com'],
-      ['Activated', -40, 'ann@example.com'],
-      ['Suspended', -30, 'bob@example.com'],
-    ],
-    'was suspended at 11:30, by bob@example.com.',
+    [logged('Suspended', -50, ANN), logged('Activated', -40, ANN), logged('Suspended', -30, BOB)],
+    `was suspended at 11:30, by ${BOB}.`,
   ],
-  [
-    'without a word since it was switched on',
-    [['Activated', -500, 'ann@example.com']],
-    'was suspended at 08:00.',
-  ],
-  ['only after the deadline', [['Suspended', 30.1, 'ann@example.com']], 'did not start.'],
-] as [string, [string, number, string][], string][])(
-  'a Bird that was switched off %s says so',
-  async (_what, entries, said_) => {
-    await world([], 'suspended');
-    await logged(...entries);
-    await begin().pass(31);
-    expect(await said()).toEqual([`Not landed by 12:30 (UTC). It ${said_}`]);
-  },
-);
+  ['without a word since it was switched on', [logged('Activated', -500, ANN)], 'was suspended at 08:00.'],
+  ['only after the deadline', [logged('Suspended', 30.1, ANN)], 'did not start.'],
+])('a Bird that was switched off %s says so', async (_what, events, why) => {
+  await world([], 'suspended');
+  await store.transaction((tx) => insert(tx, events, '148890'));
+  await begin().pass(31);
+  expect(await said()).toEqual([`Not landed by 12:30 (UTC). It ${why}`]);
+});
 
 test('a Bird that has been off since it was first seen says no more than that', async () => {
-  await world([], 'suspended', true);
+  await world([], 'suspended', { hasFirstStatus: true });
   await begin().pass(31);
   expect(await said()).toEqual(['Not landed by 12:30 (UTC). It was suspended, at least since 08:00.']);
 });
@@ -225,19 +175,13 @@ test('a Bird that has been off since it was first seen says no more than that', 
 test('one that usually starts says when', async () => {
   const day = 1440;
   await store.inventory.regionSince('eu', at(-9 * day));
-  await world(
-    [1, 2, 3, 4].map((days) => ({
-      startedAtUs: at(30 - 50 - days * day),
-      endedAtUs: at(30 - 20 - days * day),
-      status: 'succeeded',
-    })),
-  );
+  await world([1, 2, 3, 4].map((days) => landed(30 - 50 - days * day, 30 - 20 - days * day)));
   await begin({ ...NOON_THIRTY, landedBy: '30 12 * * *' }).pass(31);
   expect(await said()).toEqual(['Not landed by 12:30 (UTC). It did not start; it usually starts at 11:40.']);
 });
 
 test('one that is judged late says so, and why unless it is the first', async () => {
-  await world([{ startedAtUs: at(-35), endedAtUs: at(-31), status: 'succeeded' }]);
+  await world([landed(-35, -31)]);
   const { pass } = begin();
   await pass(29);
   await pass(20, false);
@@ -252,7 +196,7 @@ test('one that is judged late says so, and why unless it is the first', async ()
 });
 
 test('waits for a reading while the region cannot be read', async () => {
-  await world([{ startedAtUs: at(12), endedAtUs: at(25), status: 'succeeded' }]);
+  await world([landed(12, 25)]);
   const { pass, outcomes } = begin();
   await pass(29);
   await pass(20, false);
@@ -285,7 +229,7 @@ test('the next one that is missed renews it, and is counted', async () => {
 });
 
 test('each rule that fits judges its own deadlines', async () => {
-  await world([{ startedAtUs: at(5), endedAtUs: at(29.5), status: 'succeeded' }]);
+  await world([landed(5, 29.5)]);
   const rules = [
     { ...NOON_THIRTY, id: 'half' },
     { ...rule('FlightOverdue', { landedBy: '29 * * * *', withinMs: 60 * MINUTE_MS }), id: 'sooner' },
@@ -302,22 +246,11 @@ test('each rule that fits judges its own deadlines', async () => {
 
 const WARNED = { ...NOON_THIRTY, landedBy: '30 12 * * *', warnBeforeMs: 20 * MINUTE_MS };
 /** Four days on which it started at 12:00 and took 10 minutes. */
-const USUAL = [1, 2, 3, 4].map((days) => ({
-  startedAtUs: at(-days * 1440),
-  endedAtUs: at(10 - days * 1440),
-  status: 'succeeded',
-}));
+const USUAL = [1, 2, 3, 4].map((days) => landed(-days * 1440, 10 - days * 1440));
 
 test.each([
-  ['has landed', [{ startedAtUs: at(1), endedAtUs: at(9), status: 'succeeded' }], undefined],
-  [
-    'has landed, and failed since',
-    [
-      { startedAtUs: at(1), endedAtUs: at(4), status: 'succeeded' },
-      { startedAtUs: at(5), endedAtUs: at(9), status: 'failed' },
-    ],
-    undefined,
-  ],
+  ['has landed', [landed(1, 9)], undefined],
+  ['has landed, and failed since', [landed(1, 4), landed(5, 9, 'failed')], undefined],
   ['would land at its usual pace', [{ startedAtUs: at(3) }], undefined],
   [
     'flies for longer than ever',
@@ -325,11 +258,7 @@ test.each([
     'It is in the air since 11:59; it usually takes 10 min.',
   ],
   ['should have started', [], 'It did not start; it usually starts at 12:00.'],
-  [
-    'was cancelled',
-    [{ startedAtUs: at(3), endedAtUs: at(8), status: 'cancelled' }],
-    'It was cancelled at 12:08.',
-  ],
+  ['was cancelled', [landed(3, 8, 'cancelled')], 'It was cancelled at 12:08.'],
 ] as [string, Partial<FlightRecord>[], string | undefined][])(
   '`warn_before`: a Bird that %s',
   async (_what, flights, warning) => {
@@ -362,21 +291,18 @@ test('a warning ends when a Flight lands in time, and nothing is said of it late
   const { pass, outcomes } = begin(WARNED);
   await pass(15);
   expect(await alerts()).toHaveLength(1);
-  const landed = flight('succeeded', { started: -1, at: 14 });
-  await store.transaction((tx) => applyFacts(tx, [landed], [WARNED], clock.nowUs()));
+  const success = flight('succeeded', { started: -1, at: 14 });
+  await store.transaction((tx) => applyFacts(tx, [success], [WARNED], clock.nowUs()));
   expect((await over())[0]!.annotations).toMatchObject({ resolved_by: 'landed at 12:14, in time' });
-  await world([{ startedAtUs: at(-1), endedAtUs: at(14), status: 'succeeded' }]);
+  await world([landed(-1, 14)]);
   await pass(30);
   expect([...outcomes, ...(await alerts())]).toEqual(['met']);
 });
 
 test('`tell_late` tells of one that had landed by the first look, as over', async () => {
-  await world([{ startedAtUs: at(12), endedAtUs: at(30.1), status: 'succeeded' }]);
+  await world([landed(12, 30.1)]);
   const { event } = flight('succeeded', { started: 12, at: 30.1 });
-  await store.transaction(async (tx) => {
-    const { stream } = await tx.streams.open('eu', 'flight', '148890');
-    await tx.events.insert(stream, [{ ...event, key: 'eu/flight/f0/succeeded' }]);
-  });
+  await store.transaction((tx) => insert(tx, [{ ...event, key: 'eu/flight/f0/succeeded' }], '148890'));
   await begin({ ...NOON_THIRTY, tellLate: true }).pass(40);
   expect(await alerts()).toEqual([]);
   const [told] = await over();

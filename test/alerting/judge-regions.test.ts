@@ -5,6 +5,7 @@ import type { Rule } from '../../src/domain/alert/rule.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import type { InventoryRead } from '../../src/region-progress.ts';
 import { rule } from '../domain/world.ts';
+import { bird, nest } from '../store/contract/sample-records.ts';
 import { openMemory, runTwice, type TestStore } from '../store/test-store.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 
@@ -14,25 +15,15 @@ let reads: Map<string, InventoryRead>;
 beforeEach(async () => {
   store = runTwice(await openMemory(clock));
   reads = new Map([['eu', { atUs: 1, unread: [] }]]);
-  await store.transaction(async (tx) => {
-    await tx.inventory.putNests([
-      { region: 'eu', nestId: '1', name: 'Prod', present: true },
-      { region: 'eu', nestId: '2', name: 'Test', present: true },
-    ]);
-  });
+  await store.inventory.putNests([nest('1', 'Prod'), nest('2', 'Test')]);
 });
 
 const put = (birdId: string, nestId: string, status: string) =>
-  store.inventory.putBirds([
-    {
-      ...{ region: 'eu', birdId, nestId, name: `Bird ${birdId}`, status, triggerType: 'manual' },
-      ...{ present: true, statusSinceUs: 1 },
-    },
-  ]);
+  store.inventory.putBirds([bird(birdId, { nestId, status, triggerType: 'manual' })]);
 
 const active = { ...rule('BirdNotAsDeclared', { state: 'active' }), match: parseMatchers('nest="Prod"') };
-const declares = (nest: string) =>
-  rule('BirdNotAsDeclared', { declared: [{ region: 'eu', nest, bird: 'Missing' }] });
+const declares = (nestName: string) =>
+  rule('BirdNotAsDeclared', { declared: [{ region: 'eu', nest: nestName, bird: 'Missing' }] });
 
 function judging(...rules: Rule[]) {
   const judged = createRegionJudging({
@@ -68,9 +59,9 @@ test.each([
   ['of one that was not', 'Prod', ['1'], []],
   ['of one that does not exist', 'None', [], ['Missing']],
   ['of one that may be among those that could not be listed', 'None', [''], []],
-])('a declared Bird is missing %s', async (_, nest, unread, expected) => {
+])('a declared Bird is missing %s', async (_, nestName, unread, expected) => {
   reads.set('eu', { atUs: 1, unread });
-  expect(await judging(declares(nest)).look()).toEqual(expected);
+  expect(await judging(declares(nestName)).look()).toEqual(expected);
 });
 
 test('without such a rule it never looks, and before a reading it waits', async () => {

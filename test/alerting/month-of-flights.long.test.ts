@@ -12,10 +12,10 @@ import type { Happening } from '../../src/report.ts';
 import { createScenario } from '../../src/simulator/story/scenario.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { writeDecision } from '../../src/store/change-alerts.ts';
-import { formatInstant } from '../../src/time/instant.ts';
 import { say } from '../cases.ts';
 import { rule } from '../domain/world.ts';
 import { createTrial } from '../simulator/ask.ts';
+import { bird, event } from '../store/contract/sample-records.ts';
 import { openMemory } from '../store/test-store.ts';
 import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
 
@@ -62,25 +62,13 @@ async function alertsIn(birds: readonly string[], flown: readonly Flown[], rules
   const clock = createVirtualClock(MONTH_US);
   const store = await openMemory(clock);
   const streams = new Map<string, number>();
-  const place = (birdId: string) => ({
-    region: 'eu',
-    nestId: '1',
-    nest: 'Nest',
-    birdId,
-    bird: `Bird ${birdId}`,
-  });
   const recordOf = ({ id, birdId, startedAtUs, endedAtUs, status }: Flown) => ({
     ...{ stream: streams.get(birdId)!, flightId: id, startedAtUs, endedAtUs, status, open: false, ends: 1 },
   });
   await store.transaction(async (tx) => {
     await tx.inventory.regionSince('eu', MONTH_US - LEARNED * DAY_US);
-    await tx.inventory.putNests([{ region: 'eu', nestId: '1', name: 'Nest', present: true }]);
-    await tx.inventory.putBirds(
-      birds.map((birdId) => ({
-        ...{ region: 'eu', nestId: '1', birdId, name: `Bird ${birdId}`, status: 'active' },
-        ...{ triggerType: 'event', present: true, statusSinceUs: MONTH_US - LEARNED * DAY_US },
-      })),
-    );
+    const known = { triggerType: 'event', statusSinceUs: MONTH_US - LEARNED * DAY_US };
+    await tx.inventory.putBirds(birds.map((birdId) => bird(birdId, known)));
     for (const birdId of birds) streams.set(birdId, (await tx.streams.open('eu', 'flight', birdId)).stream);
     await tx.flights.put(flown.filter(({ endedAtUs }) => endedAtUs < MONTH_US).map(recordOf));
   });
@@ -106,15 +94,11 @@ async function alertsIn(birds: readonly string[], flown: readonly Flown[], rules
     const landedFacts = landed.map(
       ({ id, birdId, endedAtUs, startedAtUs, status }): Fact => ({
         ...{ fact: 'event', historic: false },
-        event: {
-          ...{ key: `eu/flight/${id}/${status}`, ...place(birdId), feed: 'flight' },
-          ...{ type: `flight.${status}`, occurredAt: formatInstant(endedAtUs), occurredAtUs: endedAtUs },
-          ...{
-            observedAtUs: untilUs,
-            message: '',
-            attributes: { flight_id: id, started_at_us: startedAtUs },
-          },
-        },
+        event: event(`${id}/${status}`, {
+          ...{ birdId, bird: `Bird ${birdId}`, feed: 'flight', type: `flight.${status}`, message: '' },
+          ...{ occurredAtUs: endedAtUs, observedAtUs: untilUs },
+          attributes: { flight_id: id, started_at_us: startedAtUs },
+        }),
       }),
     );
     await commit({ region: 'eu', flights: landed.map(recordOf), facts: landedFacts });

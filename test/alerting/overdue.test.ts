@@ -8,6 +8,7 @@ import type { TimeInterval } from '../../src/domain/muting/muting.ts';
 import type { FlightRecord } from '../../src/store/event-store.ts';
 import type { BirdRecord } from '../../src/store/sql/watched/nests-and-birds.ts';
 import { rule } from '../domain/world.ts';
+import { bird, flight } from '../store/contract/sample-records.ts';
 import { openMemory, runTwice, type TestStore } from '../store/test-store.ts';
 import { createVirtualClock, TEST_START_US, type VirtualClock } from '../virtual-clock.ts';
 
@@ -57,24 +58,18 @@ const firing = async () =>
     ({ alertname, labels }) => `${alertname} ${labels.flight_id ?? labels.bird}`,
   );
 
-/** Birds of one Nest with their Flights, which started this many minutes ago. */
+/** Birds with their Flights, which started this many minutes ago. */
 async function world(
   birds: Readonly<Record<string, readonly Partial<FlightRecord>[]>>,
   triggerType = 'scheduled',
   status: Partial<BirdRecord> = {},
 ) {
   await store.transaction(async (tx) => {
-    await tx.inventory.putNests([{ region: 'eu', nestId: '1', name: 'Docs', present: true }]);
     for (const [name, flights] of Object.entries(birds)) {
       const { stream } = await tx.streams.open('eu', 'flight', name);
-      const ids = { region: 'eu', nestId: '1', birdId: name, name };
       const statusSinceUs = clock.nowUs() - 30 * DAY_US;
-      const active = { status: 'active', triggerType, present: true, statusSinceUs, ...status };
-      await tx.inventory.putBirds([{ ...ids, ...active }]);
-      const records = flights.map((flight, index) => ({
-        ...{ stream, flightId: `${name}-${index}`, startedAtUs: 0, status: 'active', open: true, ends: 0 },
-        ...flight,
-      }));
+      await tx.inventory.putBirds([bird(name, { name, triggerType, statusSinceUs, ...status })]);
+      const records = flights.map((one, index) => flight(`${name}-${index}`, { stream, ...one }));
       await tx.flights.put(records);
       await tx.streams.advanceCursor(stream, Math.max(0, ...records.map((one) => one.startedAtUs)));
     }

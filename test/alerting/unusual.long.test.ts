@@ -13,9 +13,9 @@ import { createCommit } from '../../src/intake/commit.ts';
 import { applyFacts } from '../../src/store/change-alerts.ts';
 import { unusualFlights } from '../../src/store/read-history.ts';
 import type { Transaction } from '../../src/store/store.ts';
-import { formatInstant } from '../../src/time/instant.ts';
 import { regionHealth, rule } from '../domain/world.ts';
 import { changed } from '../store/changed-transaction.ts';
+import { bird, event, nest } from '../store/contract/sample-records.ts';
 import { openMemory, type TestStore } from '../store/test-store.ts';
 import { createVirtualClock, TEST_START_US, type VirtualClock } from '../virtual-clock.ts';
 import { NOTHING_CONFIGURED } from './desk.ts';
@@ -42,39 +42,25 @@ beforeEach(async () => {
   holidays = [];
   await store.transaction(async (tx) => {
     await tx.inventory.regionSince('eu', THURSDAY_US - 29 * DAY_US);
-    await tx.inventory.putNests([{ region: 'eu', nestId: '682', name: 'Marketing', present: true }]);
-    await tx.inventory.putBirds([
-      {
-        ...{ region: 'eu', nestId: '682', birdId: '148890', name: 'Translate blog', status: 'active' },
-        ...{ triggerType: 'event', present: true, statusSinceUs: THURSDAY_US - 29 * DAY_US },
-      },
-    ]);
+    await tx.inventory.putNests([nest('682', 'Marketing')]);
+    const known = { name: 'Translate blog', triggerType: 'event', statusSinceUs: THURSDAY_US - 29 * DAY_US };
+    await tx.inventory.putBirds([bird('148890', known)]);
     stream = (await tx.streams.open('eu', 'flight', '148890')).stream;
   });
 });
 
 function begin(...asked: readonly Rule[]): void {
   rules = [...asked, ...DEFAULT_RULES];
-  overdue = createOverdue({
-    rules,
-    clock,
-    flightsReadUs: () => clock.nowUs(),
-    timeIntervals: new Map([
-      [
-        'holidays',
-        holidays.map((day) => createTimeInterval({ location: 'UTC', daysOfMonth: [{ from: day, to: day }] })),
-      ],
-    ]),
-    lookbackMs: 0,
-  });
+  const days = holidays.map((day) =>
+    createTimeInterval({ location: 'UTC', daysOfMonth: [{ from: day, to: day }] }),
+  );
+  const timeIntervals = new Map([['holidays', days]]);
+  overdue = createOverdue({ rules, clock, flightsReadUs: () => clock.nowUs(), timeIntervals, lookbackMs: 0 });
 }
 
 /** Commits Flights as intake does; each succeeds after so many seconds. */
 async function fly(startsUs: readonly number[], seconds = 30): Promise<void> {
   const commit = createCommit({ store, rules, forward: [], clock, report: () => {}, changed: () => {} });
-  const place = {
-    ...{ region: 'eu', nestId: '682', nest: 'Marketing', birdId: '148890', bird: 'Translate blog' },
-  };
   const flights = startsUs.map((startedAtUs) => {
     flown += 1;
     return { flightId: `f-${flown}`, startedAtUs, endedAtUs: startedAtUs + seconds * 1_000_000 };
@@ -85,14 +71,11 @@ async function fly(startsUs: readonly number[], seconds = 30): Promise<void> {
     flights: flights.map((one) => ({ ...one, stream, status: 'succeeded', open: false, ends: 1 })),
     events: flights.map(({ flightId, startedAtUs, endedAtUs }) => ({
       historic: false,
-      event: {
-        ...{ key: `eu/flight/${flightId}/succeeded`, ...place, feed: 'flight', type: 'flight.succeeded' },
-        ...{ occurredAt: formatInstant(endedAtUs), occurredAtUs: endedAtUs, observedAtUs: clock.nowUs() },
-        ...{
-          message: '',
-          attributes: { flight_id: flightId, started_at_us: startedAtUs, duration_seconds: seconds },
-        },
-      },
+      event: event(`${flightId}/succeeded`, {
+        ...{ feed: 'flight', type: 'flight.succeeded', message: '' },
+        ...{ occurredAtUs: endedAtUs, observedAtUs: clock.nowUs() },
+        attributes: { flight_id: flightId, started_at_us: startedAtUs, duration_seconds: seconds },
+      }),
     })),
   });
 }
@@ -107,6 +90,12 @@ async function thursdays(...counts: readonly number[]): Promise<void> {
   for (const [index, count] of counts.entries()) {
     await fly(spread(count, THURSDAY_US - (counts.length - index) * 7 * DAY_US));
   }
+}
+
+/** That the region is so since this hour of Thursday. */
+async function tellHealth(health: 'up' | 'down', hour: number): Promise<void> {
+  const fact = { ...regionHealth(health, 0), sinceUs: THURSDAY_US + hour * HOUR_US } as Fact;
+  await store.transaction((tx) => applyFacts(tx, [fact], rules, clock.nowUs()));
 }
 
 /** Lets time pass, looking as often as the step wants to. */
@@ -263,19 +252,10 @@ describe('FlightsUnusual', () => {
     begin(rule('FlightsUnusual'));
     await thursdays(200, 200, 200);
     await fly(spread(3, THURSDAY_US, 10 * HOUR_US));
-    const told = (health: 'up' | 'down', hour: number) =>
-      store.transaction((tx) =>
-        applyFacts(
-          tx,
-          [{ ...regionHealth(health, 0), sinceUs: THURSDAY_US + hour * HOUR_US } as never],
-          rules,
-          clock.nowUs(),
-        ),
-      );
-    await told('down', 11);
+    await tellHealth('down', 11);
     await passUntil(THURSDAY_US + 18 * HOUR_US);
     expect(await said()).toHaveLength(1);
-    await told('up', 18);
+    await tellHealth('up', 18);
     await passUntil(THURSDAY_US + DAY_US + HOUR_US);
     expect((await said()).filter((text) => text.includes('Started'))).toEqual([]);
     // A week later the three days before are those before the outage.
@@ -303,12 +283,9 @@ describe('FlightsUnusual', () => {
 
   test('a Bird is not judged for the hours before it came to be watched [long]', async () => {
     begin(rule('FlightsUnusual', { per: '1h', atLeast: 2 }));
+    const changes = { statusSinceUs: clock.nowUs() + 30 * MINUTE_US, newsSinceUs: clock.nowUs() - HOUR_US };
     await store.inventory.putBirds([
-      {
-        ...{ region: 'eu', nestId: '682', birdId: '7', name: 'Newcomer', status: 'active', present: true },
-        ...{ triggerType: 'event', statusSinceUs: clock.nowUs() + 30 * MINUTE_US, hasFirstStatus: true },
-        newsSinceUs: clock.nowUs() - HOUR_US,
-      },
+      bird('7', { name: 'Newcomer', triggerType: 'event', hasFirstStatus: true, ...changes }),
     ]);
     const ofNewcomer = async () => (await list('firing')).filter(({ labels }) => labels.bird === 'Newcomer');
     await passUntil(THURSDAY_US + 13 * HOUR_US + MINUTE_US);
@@ -366,8 +343,7 @@ describe('without a rule', () => {
     begin();
     await thursdays(200, 200, 200, 200);
     await fly(spread(3, THURSDAY_US, 10 * HOUR_US));
-    const down = { ...regionHealth('down', 0), sinceUs: THURSDAY_US + 6 * HOUR_US } as Fact;
-    await store.transaction((tx) => applyFacts(tx, [down], rules, clock.nowUs()));
+    await tellHealth('down', 6);
     await clock.advance(13 * 3_600_000);
     expect(await seen(clock.nowUs() - DAY_US)).toEqual([
       {

@@ -3,6 +3,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { noveltyOf } from '../../../src/domain/context/findings.ts';
 import { DEFAULT_RULES } from '../../../src/domain/kinds/kinds.ts';
 import { createCommit } from '../../../src/intake/commit.ts';
+import { bird } from '../../store/contract/sample-records.ts';
 import { openMemory, type TestStore } from '../../store/test-store.ts';
 import { createVirtualClock, TEST_START_US } from '../../virtual-clock.ts';
 import { flight } from '../world.ts';
@@ -13,13 +14,8 @@ const BACK_AFTER_MS = 7 * 86_400_000;
 let store: TestStore;
 beforeEach(async () => {
   store = await openMemory();
-  await store.transaction(async (tx) => {
-    await tx.inventory.regionSince('eu', TEST_START_US);
-    const bird = { region: 'eu', nestId: '682', birdId: '148890', name: 'Translate blog', present: true };
-    await tx.inventory.putBirds([
-      { ...bird, status: 'active', triggerType: 'event', statusSinceUs: TEST_START_US },
-    ]);
-  });
+  await store.inventory.regionSince('eu', TEST_START_US);
+  await store.inventory.putBirds([bird('148890', { name: 'Translate blog', triggerType: 'event' })]);
 });
 
 /** Commits the ends of Flights on these days after the region was first watched; returns the firing alerts. */

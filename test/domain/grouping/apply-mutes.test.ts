@@ -1,16 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { Alert } from '../../../src/domain/alert/alert.ts';
-import type { Fact } from '../../../src/domain/alert/fact.ts';
 import type { Mute } from '../../../src/domain/muting/muting.ts';
 import { node, tree } from '../route-tree.ts';
-import { flight, MARKETING, minute } from '../world.ts';
-import { type GroupingStory, groupingStory, line } from './grouping-story.ts';
+import { minute } from '../world.ts';
+import { failed, type GroupingStory, groupingStory, line, type Story, succeeded } from './grouping-story.ts';
 
 const ROOT = tree(node('', { groupBy: ['alertname', 'region'] }));
-const failed = (at: number, bird = 'A') =>
-  flight('failed', { started: at - 0.1, at, message: 'boom', place: { ...MARKETING, birdId: bird, bird } });
-const succeeded = (at: number, bird = 'A') =>
-  flight('succeeded', { started: at - 0.05, at, place: { ...MARKETING, birdId: bird, bird } });
 
 const SILENCED: Mute = { reason: 'silenced', detail: 'by ann: maintenance (s1)' };
 const INHIBITED: Mute = { reason: 'inhibited', detail: 'by RegionDown (f1)' };
@@ -22,17 +17,9 @@ const muted =
     alert.labels.bird === bird && at >= from && at < to ? mute : null;
 
 /** Plays the facts at their minutes, then lets time pass up to `until`. */
-function play(
-  why: (alert: Alert, at: number) => Mute | null,
-  until: number,
-  ...story: [number, ...Fact[]][]
-): GroupingStory {
+function play(why: (alert: Alert, at: number) => Mute | null, until: number, ...story: Story): GroupingStory {
   const here = groupingStory(ROOT, [], why);
-  for (const [at, ...facts] of story) {
-    here.pass(at);
-    here.tell(at, ...facts);
-  }
-  here.pass(until);
+  here.play(...story, [until]);
   return here;
 }
 

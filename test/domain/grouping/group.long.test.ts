@@ -1,37 +1,20 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Fact } from '../../../src/domain/alert/fact.ts';
 import { decide } from '../../../src/domain/evaluate/decide.ts';
 import { MAX_ALERTS } from '../../../src/domain/grouping/flush.ts';
-import { HAS_LEFT, isSettled } from '../../../src/domain/grouping/group.ts';
+import { type GroupMember, HAS_LEFT, isSettled } from '../../../src/domain/grouping/group.ts';
+import { member } from '../../store/contract/sample-records.ts';
 import { node, tree } from '../route-tree.ts';
-import {
-  birdLog,
-  birdStatus,
-  connectionLost,
-  flight,
-  flightStarted,
-  MARKETING,
-  minute,
-  regionHealth,
-  rule,
-} from '../world.ts';
-import { groupingStory, line } from './grouping-story.ts';
+import { birdLog, birdStatus, connectionLost, flightStarted, minute, regionHealth, rule } from '../world.ts';
+import { failed, groupingStory, line, type Story, succeeded } from './grouping-story.ts';
 
 const RUNS = 60;
 
 const ROOT = tree(node('', { groupBy: ['alertname', 'region'] }));
-const failed = (at: number, bird = 'A', message = 'boom') =>
-  flight('failed', { started: at - 0.1, at, message, place: { ...MARKETING, birdId: bird, bird } });
-const succeeded = (at: number, bird = 'A') =>
-  flight('succeeded', { started: at - 0.05, at, place: { ...MARKETING, birdId: bird, bird } });
 
-function lines(...story: [number, ...Fact[]][]): string[] {
+function lines(...story: Story): string[] {
   const here = groupingStory(ROOT);
-  for (const [at, ...facts] of story) {
-    here.pass(at);
-    here.tell(at, ...facts);
-  }
+  here.play(...story);
   return here.sent.map(line);
 }
 
@@ -44,10 +27,7 @@ describe('a group', () => {
       receiver: 'ops',
       nextFlushAtUs: minute(0.5),
     });
-    here.tell(0.2, failed(0.2, 'B'));
-    here.pass(1);
-    here.tell(2, failed(2));
-    here.pass(5.4);
+    here.play([0.2, failed(0.2, 'B')], [2, failed(2)], [5.4]);
     expect(here.sent.map(line)).toEqual(['0: first, firing: A firing +1; B firing +1']);
     here.pass(60);
     expect(here.sent.map(line)).toEqual([
@@ -109,8 +89,7 @@ describe('a group', () => {
 
   test('repeats what still fires, without its events, when repeat_interval has passed', () => {
     const here = groupingStory(ROOT);
-    here.tell(0, failed(0));
-    here.pass(239);
+    here.play([0, failed(0)], [239]);
     expect(here.sent).toHaveLength(1);
     here.pass(500);
     expect(here.sent.map(line)).toEqual([
@@ -125,8 +104,7 @@ describe('a group', () => {
     const here = groupingStory(tree(node('', settings)));
     const hours = () =>
       here.sent.map((one) => [one.reason, Math.floor((one.createdAtUs - minute(0)) / 3.6e9)]);
-    here.tell(0, failed(0));
-    here.pass(16 * 60);
+    here.play([0, failed(0)], [16 * 60]);
     expect(hours()).toEqual([
       ['first', 0],
       ['repeat', 1],
@@ -134,8 +112,7 @@ describe('a group', () => {
       ['repeat', 7],
       ['repeat', 15],
     ]);
-    here.tell(16 * 60, failed(16 * 60));
-    here.pass(18 * 60);
+    here.play([16 * 60, failed(16 * 60)], [18 * 60]);
     expect(hours().slice(5)).toEqual([
       ['new_events', 16],
       ['repeat', 17],
@@ -144,13 +121,9 @@ describe('a group', () => {
 
   test('begins a new thread after everything was resolved, and waits again', () => {
     const here = groupingStory(ROOT);
-    here.tell(0, failed(0));
-    here.pass(1);
-    here.tell(2, succeeded(2));
-    here.pass(20);
+    here.play([0, failed(0)], [2, succeeded(2)], [20]);
     expect(here.groups()).toEqual([]);
-    here.tell(21, failed(21));
-    here.pass(60);
+    here.play([21, failed(21)], [60]);
     expect(here.sent.map(line)).toEqual([
       '0: first, firing: A firing +1',
       '1: resolved, resolved: A resolved +0',
@@ -166,29 +139,25 @@ describe('a group', () => {
   test('is at rest while its alerts are resolved but remembered, and knows what it notified of when they fire again', () => {
     const here = groupingStory(ROOT);
     const eventError = (at: number) => birdLog('EventError', at);
-    here.tell(0, eventError(-1), eventError(0));
-    here.pass(1);
-    here.tell(2, flightStarted(2));
-    here.tell(3, eventError(3));
-    here.pass(6);
+    here.play([0, eventError(-1), eventError(0)], [2, flightStarted(2)], [3, eventError(3)], [6]);
     expect(here.sent.map(line)).toEqual([
       '0: first, firing: Translate blog firing +2',
       '1: resolved, resolved: Translate blog resolved +0',
     ]);
     expect(here.groups()[0]).toMatchObject({ notifications: 0, nextFlushAtUs: minute(10.5) });
-    here.tell(7, eventError(7));
-    here.pass(8);
+    here.play([7, eventError(7)], [8]);
     expect(here.sent.map(line).slice(2)).toEqual(['0: first, firing: Translate blog firing +2']);
     expect(here.sent[2]!.createdAtUs).toBe(minute(7.5));
   });
 
   test('is woken up by an alert that fired and ended again before it was routed', () => {
     const here = groupingStory(ROOT);
-    here.tell(0, birdLog('EventError', -1), birdLog('EventError', 0));
-    here.pass(1);
-    here.tell(2, flightStarted(2));
-    here.tell(3, birdLog('EventError', 3));
-    here.pass(6);
+    here.play(
+      [0, birdLog('EventError', -1), birdLog('EventError', 0)],
+      [2, flightStarted(2)],
+      [3, birdLog('EventError', 3)],
+      [6],
+    );
     here.decideOnly(7, birdLog('EventError', 7));
     here.decideOnly(8, flightStarted(7.5));
     here.route(8);
@@ -199,9 +168,11 @@ describe('a group', () => {
 
   test('is also at rest if it had nothing to notify of', () => {
     const here = groupingStory(ROOT);
-    here.tell(0, regionHealth('down', -5));
-    here.tell(0.2, regionHealth('up', 0.2), regionHealth('down', 0.2));
-    here.pass(1.19);
+    here.play(
+      [0, regionHealth('down', -5)],
+      [0.2, regionHealth('up', 0.2), regionHealth('down', 0.2)],
+      [1.19],
+    );
     expect(here.members()).toHaveLength(1);
     here.pass(60);
     expect(here.sent.map((one) => one.createdAtUs)).toEqual([minute(1.7)]);
@@ -211,15 +182,9 @@ describe('a group', () => {
     const here = groupingStory(tree(node('', { groupBy: ['alertname', 'region'] })), [
       rule('FlightFailed', { threshold: 2, windowMs: 3_600_000 }),
     ]);
-    here.tell(0, failed(-1), failed(0));
-    here.pass(1);
-    here.tell(2, succeeded(2), failed(1.9, 'B'));
-    here.tell(2.1, failed(2.1));
-    here.pass(6);
+    here.play([0, failed(-1), failed(0)], [2, succeeded(2), failed(1.9, 'B')], [2.1, failed(2.1)], [6]);
     expect(here.sent.map(line).slice(1)).toEqual(['1: resolved, resolved: A resolved +0']);
-    here.tell(7, failed(7));
-    here.tell(7.3, failed(7.3, 'B'));
-    here.pass(8);
+    here.play([7, failed(7)], [7.3, failed(7.3, 'B')], [8]);
     expect(here.sent.map(line).slice(2)).toEqual(['0: first, firing: B firing +2; A firing +2']);
     expect(here.sent[2]!.createdAtUs).toBe(minute(7.5));
   });
@@ -240,8 +205,7 @@ describe('a group', () => {
     here.pass(1);
     expect(here.sent[0]!.alerts).toHaveLength(150);
     expect(here.sent[0]).toMatchObject({ truncatedAlerts: 0, firingTotal: 150 });
-    here.tell(2, failed(2, 'B149'));
-    here.pass(60);
+    here.play([2, failed(2, 'B149')], [60]);
     expect(here.sent).toHaveLength(2);
     const second = here.sent[1]!;
     expect(second).toMatchObject({ reason: 'new_events', truncatedAlerts: 50, firingTotal: 150 });
@@ -270,8 +234,7 @@ describe('a group', () => {
       node('region="eu"', { receiver: 'b' }),
     ];
     const here = groupingStory(tree(node('', { groupBy: [] }, twins)));
-    here.tell(0, failed(0));
-    here.pass(1);
+    here.play([0, failed(0)], [1]);
     expect(here.sent.map((one) => [one.receiver, one.groupKey])).toEqual([
       ['a', '{}/{region="eu"}:{}'],
       ['b', '{}/{region="eu"}#b:{}'],
@@ -280,11 +243,12 @@ describe('a group', () => {
 
   test('an alert whose labels change leaves its group and continues in another, each event notified once', () => {
     const here = groupingStory(tree(node('', { groupBy: ['error'] })));
-    here.tell(0, failed(0, 'A', 'first cause'));
-    here.pass(1);
-    here.tell(2, succeeded(2));
-    here.tell(3, failed(3, 'A', 'second cause'));
-    here.pass(10.9);
+    here.play(
+      [0, failed(0, 'A', 'first cause')],
+      [2, succeeded(2)],
+      [3, failed(3, 'A', 'second cause')],
+      [10.9],
+    );
     expect(here.sent.map((one) => `${one.groupLabels.error}, ${line(one)}`)).toEqual([
       'first cause, 0: first, firing: A firing +1',
       'second cause, 0: first, firing: A firing +1',
@@ -294,10 +258,7 @@ describe('a group', () => {
       labels: { error: 'first cause' },
       endsAtUs: minute(5.5),
     });
-    here.tell(11, failed(11, 'A', 'third cause'));
-    here.pass(20);
-    here.tell(21, succeeded(21));
-    here.pass(60);
+    here.play([11, failed(11, 'A', 'third cause')], [21, succeeded(21)], [60]);
     expect(here.sent.slice(3).map((one) => `${one.groupLabels.error}, ${line(one)}`)).toEqual([
       'second cause, 1: new_events, firing: A firing +1',
       'second cause, 2: resolved, resolved: A resolved +0',
@@ -307,10 +268,12 @@ describe('a group', () => {
 
   test('what the left group had not notified of is notified in the new one', () => {
     const here = groupingStory(tree(node('', { groupBy: ['error'] })));
-    here.tell(0, failed(0, 'A', 'first cause'));
-    here.tell(0.1, succeeded(0.1));
-    here.tell(0.2, failed(0.2, 'A', 'second cause'));
-    here.pass(10);
+    here.play(
+      [0, failed(0, 'A', 'first cause')],
+      [0.1, succeeded(0.1)],
+      [0.2, failed(0.2, 'A', 'second cause')],
+      [10],
+    );
     expect(here.sent.map((one) => `${one.groupLabels.error}, ${line(one)}`)).toEqual([
       'second cause, 0: first, firing: A firing +2',
     ]);
@@ -318,13 +281,14 @@ describe('a group', () => {
 
   test('what the last of several left groups had not notified of is notified in the new one', () => {
     const here = groupingStory(tree(node('', { groupBy: ['error'] })));
-    here.tell(0, failed(0, 'A', 'first cause'));
-    here.pass(1);
-    here.tell(1.1, succeeded(1.1));
-    here.tell(1.2, failed(1.2, 'A', 'second cause'));
-    here.tell(1.3, failed(1.3, 'A', 'second cause'), succeeded(1.4));
-    here.tell(1.5, failed(1.5, 'A', 'third cause'));
-    here.pass(20);
+    here.play(
+      [0, failed(0, 'A', 'first cause')],
+      [1.1, succeeded(1.1)],
+      [1.2, failed(1.2, 'A', 'second cause')],
+      [1.3, failed(1.3, 'A', 'second cause'), succeeded(1.4)],
+      [1.5, failed(1.5, 'A', 'third cause')],
+      [20],
+    );
     const told = here.sent.flatMap(({ alerts }) =>
       alerts.flatMap(({ events }) => events.map(({ key }) => key)),
     );
@@ -334,10 +298,7 @@ describe('a group', () => {
 
   test('a new receiver is notified of the present episode, not of those before it', () => {
     const here = groupingStory(ROOT);
-    here.tell(0, failed(0));
-    here.pass(1);
-    here.tell(2, succeeded(2));
-    here.tell(3, failed(3));
+    here.play([0, failed(0)], [2, succeeded(2)], [3, failed(3)]);
     here.reconfigure(tree(node('', { groupBy: ['bird'], receiver: 'new' })));
     here.route(4);
     here.pass(4.6);
@@ -349,12 +310,10 @@ describe('a group', () => {
   test('a group follows its route to another place in the tree', () => {
     const eu = node('region="eu"', { receiver: 'eu' });
     const here = groupingStory(tree(node('', {}, [node('region="us"'), eu])));
-    here.tell(0, failed(0));
-    here.pass(1);
+    here.play([0, failed(0)], [1]);
     here.reconfigure(tree(node('', {}, [eu])));
     here.route(2);
-    here.tell(3, failed(3));
-    here.pass(10);
+    here.play([3, failed(3)], [10]);
     expect(here.sent.map((one) => `${one.receiver}, ${line(one)}`)).toEqual([
       'eu, 0: first, firing: A firing +1',
       'eu, 1: new_events, firing: A firing +1',
@@ -363,8 +322,7 @@ describe('a group', () => {
 
   test('a changed configuration ends the old group and begins the new one with this episode', () => {
     const here = groupingStory(ROOT);
-    here.tell(0, failed(0));
-    here.pass(1);
+    here.play([0, failed(0)], [1]);
     here.reconfigure(tree(node('', { groupBy: ['bird'], receiver: 'new' })));
     here.route(2);
     here.pass(10);
@@ -378,33 +336,23 @@ describe('a group', () => {
 
 describe('isSettled', () => {
   const [over] = decide([failed(0), succeeded(1)], [], [rule('FlightFailed')], minute(1)).alerts;
-  const member = {
-    groupKey: '{}:{}',
-    sort: 'route',
-    alertId: over!.id,
-    notifiedSeq: 1,
-    notifiedState: 'resolved',
-  } as const;
+  const told = { notifiedSeq: 1, notifiedState: 'resolved' } as const;
+  const by = (changes: Partial<GroupMember> = {}) => member('{}:{}', over!.id, { ...told, ...changes });
 
   test.each([
-    ['an alert that was notified everywhere is', over!, [member], true],
-    ['one with a new event is not', over!, [{ ...member, notifiedSeq: 0 }], false],
+    ['an alert that was notified everywhere is', over!, [by()], true],
+    ['one with a new event is not', over!, [by({ notifiedSeq: 0 })], false],
     [
       'one whose end is not yet notified somewhere is not',
       over!,
-      [member, { ...member, notifiedState: 'firing' }],
+      [by(), by({ notifiedState: 'firing' })],
       false,
     ],
-    [
-      'one that has left a group that notified of its end is',
-      over!,
-      [{ ...member, notifiedSeq: HAS_LEFT }],
-      true,
-    ],
+    ['one that has left a group that notified of its end is', over!, [by({ notifiedSeq: HAS_LEFT })], true],
     ['one that no group knows yet, with a new event, is not', over!, [], false],
     ['one that no group knows, without an event, is', { ...over!, lastSeq: 0 }, [], true],
-    ['one with a memory is not', { ...over!, memory: {} }, [member], false],
-    ['one that fires is not', { ...over!, state: 'firing' }, [member], false],
+    ['one with a memory is not', { ...over!, memory: {} }, [by()], false],
+    ['one that fires is not', { ...over!, state: 'firing' }, [by()], false],
   ] as const)('%s [long]', (_what, alert, members, settled) => {
     expect(isSettled(alert, members)).toBe(settled);
   });
@@ -412,20 +360,13 @@ describe('isSettled', () => {
 
 describe('whatever the interleaving [long]', () => {
   const BIRDS = ['A', 'B', 'C'];
+  const bird = fc.constantFrom(...BIRDS);
+  const minutes = fc.constantFrom(0.3, 1, 6);
   const action = fc.oneof(
-    {
-      weight: 5,
-      arbitrary: fc.record({ does: fc.constant('fail' as const), bird: fc.constantFrom(...BIRDS) }),
-    },
-    {
-      weight: 3,
-      arbitrary: fc.record({ does: fc.constant('succeed' as const), bird: fc.constantFrom(...BIRDS) }),
-    },
+    { weight: 5, arbitrary: fc.record({ does: fc.constant('fail' as const), bird }) },
+    { weight: 3, arbitrary: fc.record({ does: fc.constant('succeed' as const), bird }) },
     { weight: 3, arbitrary: fc.constant({ does: 'route' as const }) },
-    {
-      weight: 3,
-      arbitrary: fc.record({ does: fc.constant('pass' as const), minutes: fc.constantFrom(0.3, 1, 6) }),
-    },
+    { weight: 3, arbitrary: fc.record({ does: fc.constant('pass' as const), minutes }) },
   );
   const trees = {
     'one group': tree(node('', { groupBy: [] })),

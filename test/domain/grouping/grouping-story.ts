@@ -19,13 +19,17 @@ import { type GroupNotification, MAX_EVENTS } from '../../../src/domain/grouping
 import type { Mute } from '../../../src/domain/muting/muting.ts';
 import type { Suppression } from '../../../src/domain/muting/suppression.ts';
 import { type Route, routeAt } from '../../../src/domain/routing/route.ts';
-import { minute, watch } from '../world.ts';
+import { flight, MARKETING, minute, watch } from '../world.ts';
+
+export type Story = readonly (readonly [at: number, ...facts: Fact[]])[];
 
 export interface GroupingStory {
   /** Decides on facts and, unless told otherwise, routes the alerts. */
   tell(at: number, ...facts: Fact[]): void;
   decideOnly(at: number, ...facts: Fact[]): void;
   route(at: number): void;
+  /** Tells each at its minute, after what is due by then; a minute alone lets time pass. */
+  play(...story: Story): void;
   /** Lets time pass: flushes and alerts become due in their order. */
   pass(until: number): void;
   /** Flushes every group that is due. */
@@ -132,6 +136,12 @@ export function groupingStory(
       noteChanges();
     },
     route,
+    play(...told) {
+      for (const [at, ...facts] of told) {
+        self.pass(at);
+        self.tell(at, ...facts);
+      }
+    },
     flushDue(at) {
       for (const group of dueGroups(at)) flushOne(group, at);
     },
@@ -162,6 +172,11 @@ export function groupingStory(
   };
   return self;
 }
+
+export const failed = (at: number, bird = 'A', message = 'boom') =>
+  flight('failed', { started: at - 0.1, at, message, place: { ...MARKETING, birdId: bird, bird } });
+export const succeeded = (at: number, bird = 'A') =>
+  flight('succeeded', { started: at - 0.05, at, place: { ...MARKETING, birdId: bird, bird } });
 
 /** A notification in one line: reason, status, and each alert with the events that it contains. */
 export function line({ reason, status, alerts, truncatedAlerts, threadPosition }: GroupNotification): string {

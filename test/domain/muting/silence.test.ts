@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import type { Alert } from '../../../src/domain/alert/alert.ts';
 import { parseMatchers } from '../../../src/domain/matchers/matcher.ts';
 import { createMuting } from '../../../src/domain/muting/muting.ts';
 import {
@@ -16,6 +15,7 @@ import {
   type SilenceRequest,
   setSilence,
 } from '../../../src/domain/muting/silence-change.ts';
+import { alert, silence as stored } from '../../store/contract/sample-records.ts';
 import { minute } from '../world.ts';
 
 /** Windows are open in odd minutes; the word `wrong` is not a cron expression. */
@@ -30,40 +30,19 @@ const recurrences: Recurrences = {
 const RECURRENCE = { cron: '1-59/2 * * * *', timezone: 'UTC', durationMs: 60_000 };
 const MATCHERS = parseMatchers('alertname="FlightFailed",nest=~"Prod.*"');
 
-function silence(id: string, changes: Partial<Silence> = {}): Silence {
-  return {
-    id,
-    matchers: MATCHERS,
-    startsAtUs: minute(10),
-    endsAtUs: minute(20),
-    updatedAtUs: minute(0),
-    createdBy: 'ann',
-    comment: 'maintenance',
-    recurrence: null,
-    alertId: null,
-    alertStartsAtUs: null,
+const silence = (id: string, changes: Partial<Silence> = {}) =>
+  stored(id, {
+    ...{ matchers: MATCHERS, createdBy: 'ann', comment: 'maintenance' },
+    ...{ startsAtUs: minute(10), endsAtUs: minute(20), updatedAtUs: minute(0) },
     ...changes,
-  };
-}
+  });
 
-const ALERT: Alert = {
-  id: 'FlightFailed/93f7e433/eu/bird/A',
-  scope: 'eu/bird/A',
-  rule: 'r1',
-  subject: 's',
-  firstRule: 'r1',
-  alertname: 'FlightFailed',
-  state: 'firing',
+const ALERT = alert('FlightFailed/93f7e433/eu/bird/A', {
   labels: { alertname: 'FlightFailed', severity: 'warning', region: 'eu', nest: 'Production' },
-  annotations: {},
   startsAtUs: minute(3),
-  endsAtUs: 0,
-  updatedAtUs: minute(3),
-  eventsTotal: 1,
-  lastSeq: 1,
-  memory: null,
-  dueAtUs: null,
-};
+});
+/** What a silence has that acknowledges it. */
+const ACK = { alertId: ALERT.id, alertStartsAtUs: ALERT.startsAtUs };
 
 const atOnce = () => undefined;
 const mutedBy = (silences: readonly Silence[]) =>
@@ -103,10 +82,9 @@ describe('a silence', () => {
   });
 
   test('that acknowledges mutes only this episode of its alert, whatever its labels', async () => {
-    const ack = silence('s', { alertId: ALERT.id, alertStartsAtUs: ALERT.startsAtUs });
-    const muting = await mutedBy([ack]);
-    const silencedBy = async (alert: typeof ALERT) =>
-      (await muting.of(alert, atOnce)).silencedBy.map(({ id }) => id);
+    const muting = await mutedBy([silence('s', ACK)]);
+    const silencedBy = async (one: typeof ALERT) =>
+      (await muting.of(one, atOnce)).silencedBy.map(({ id }) => id);
     expect(await silencedBy(ALERT)).toEqual(['s']);
     expect(await silencedBy({ ...ALERT, id: 'another' })).toEqual([]);
     expect(await silencedBy({ ...ALERT, state: 'resolved' })).toEqual([]);
@@ -114,13 +92,8 @@ describe('a silence', () => {
   });
 
   test('gives its id, and the reason in words', async () => {
-    const ack = silence('ack', { alertId: ALERT.id, alertStartsAtUs: ALERT.startsAtUs });
-    const muting = await mutedBy([
-      silence('over', { endsAtUs: minute(11) }),
-      ack,
-      silence('s'),
-      silence('t'),
-    ]);
+    const over = silence('over', { endsAtUs: minute(11) });
+    const muting = await mutedBy([over, silence('ack', ACK), silence('s'), silence('t')]);
     const { silencedBy, inhibitedBy } = await muting.of(ALERT, atOnce);
     expect([silencedBy.map(({ id }) => id), inhibitedBy]).toEqual([['s', 't', 'ack'], []]);
     const route = { muteTimeIntervals: [] } as never;
@@ -145,29 +118,15 @@ describe('changing silences', () => {
     change.ok ? change.write.map(({ id, startsAtUs, endsAtUs }) => [id, startsAtUs, endsAtUs]) : change;
 
   test('a new one has the new id and begins now at the earliest', () => {
-    const change = setSilence([], request({ startsAtUs: minute(1) }), at(5));
-    expect(change).toEqual({
-      ok: true,
-      id: 'new',
-      write: [
-        silence('new', {
-          startsAtUs: minute(5),
-          updatedAtUs: minute(5),
-          createdBy: 'bob',
-          comment: 'again',
-        }),
-      ],
-    });
-    expect(written(setSilence([], request({ startsAtUs: undefined }), at(5)))).toEqual([
-      ['new', minute(5), minute(20)],
-    ]);
-    expect(written(setSilence([], request({ startsAtUs: minute(12) }), at(5)))).toEqual([
-      ['new', minute(12), minute(20)],
-    ]);
+    const made = (startsAtUs?: number) => setSilence([], request({ startsAtUs }), at(5));
+    const now = { startsAtUs: minute(5), updatedAtUs: minute(5), createdBy: 'bob', comment: 'again' };
+    expect(made(minute(1))).toEqual({ ok: true, id: 'new', write: [silence('new', now)] });
+    expect(written(made())).toEqual([['new', minute(5), minute(20)]]);
+    expect(written(made(minute(12)))).toEqual([['new', minute(12), minute(20)]]);
   });
 
   test('a later end, comment or author keeps the id of an active one', () => {
-    const ack = silence('s', { alertId: ALERT.id, alertStartsAtUs: 3 });
+    const ack = silence('s', { ...ACK, alertStartsAtUs: 3 });
     const change = setSilence([ack], request({ id: 's', endsAtUs: minute(30) }), at(15));
     expect(change).toMatchObject({ ok: true, id: 's' });
     expect(change.ok && change.write).toEqual([
@@ -277,11 +236,7 @@ describe('acknowledging', () => {
   });
 
   test('twice has the effect of once, unless the first was expired or was for another episode', () => {
-    const known = silence('s', {
-      alertId: ALERT.id,
-      alertStartsAtUs: ALERT.startsAtUs,
-      startsAtUs: minute(4),
-    });
+    const known = silence('s', { ...ACK, startsAtUs: minute(4) });
     expect(acknowledge([known], ALERT, by, context)).toEqual({ ok: true, id: 's', write: [] });
     const ended = { ...known, endsAtUs: minute(5) };
     const earlier = { ...known, alertStartsAtUs: minute(1) };

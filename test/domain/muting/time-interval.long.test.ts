@@ -44,30 +44,15 @@ describe('a time interval', () => {
   });
 
   test.each([
-    [
-      'the last day',
-      { from: -1, to: -1 },
-      ['2026-02-28', '2028-02-29', '2026-04-30'],
-      ['2028-02-28', '2026-04-29'],
-    ],
-    [
-      'a day that the month does not have',
-      { from: 31, to: 31 },
-      ['2026-05-31'],
-      ['2026-04-30', '2026-05-01'],
-    ],
-    ['a range over the end of the month', { from: 28, to: 31 }, ['2026-02-28', '2026-04-30'], ['2026-04-27']],
-    ['a range from a day to the end', { from: 25, to: -1 }, ['2026-02-25', '2026-05-31'], ['2026-05-24']],
-    [
-      'a range that begins before the month',
-      { from: -31, to: -28 },
-      ['2026-02-01', '2026-05-04'],
-      ['2026-02-02'],
-    ],
-  ])('%s [long]', (_, span, inside, outside) => {
-    const at = (date: string) => holds({ daysOfMonth: [span] }, `${date}T12:00:00Z`);
-    expect(inside.filter(at)).toEqual(inside);
-    expect(outside.filter(at)).toEqual([]);
+    ['the last day', -1, -1, '2026-02-28 2028-02-29 2026-04-30', '2028-02-28 2026-04-29'],
+    ['a day that the month does not have', 31, 31, '2026-05-31', '2026-04-30 2026-05-01'],
+    ['a range over the end of the month', 28, 31, '2026-02-28 2026-04-30', '2026-04-27'],
+    ['a range from a day to the end', 25, -1, '2026-02-25 2026-05-31', '2026-05-24'],
+    ['a range that begins before the month', -31, -28, '2026-02-01 2026-05-04', '2026-02-02'],
+  ])('%s [long]', (_, from, to, inside, outside) => {
+    const at = (date: string) => holds({ daysOfMonth: [{ from, to }] }, `${date}T12:00:00Z`);
+    expect(inside.split(' ').map(at)).not.toContain(false);
+    expect(outside.split(' ').map(at)).not.toContain(true);
   });
 
   test('follows the clocks of its location, even when they change', () => {
@@ -102,21 +87,10 @@ function reference(spec: TimeIntervalSpec, atMs: number): boolean {
     dateStyle: 'short',
     timeStyle: 'medium',
   }).format(atMs);
-  const [year, month, day, hour, minute] = text.split(/\D/).map(Number) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
-  const length =
-    month === 2
-      ? (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0
-        ? 29
-        : 28
-      : [4, 6, 9, 11].includes(month)
-        ? 30
-        : 31;
+  type WallTime = [year: number, month: number, day: number, hour: number, minute: number];
+  const [year, month, day, hour, minute] = text.split(/\D/).map(Number) as WallTime;
+  const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
+  const length = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month - 1]!;
   const zellerMonth = month < 3 ? month + 12 : month;
   const zellerYear = month < 3 ? year - 1 : year;
   const zeller =

@@ -19,7 +19,7 @@ import {
   summarize,
 } from '../../../../src/domain/grouping/sorts.ts';
 import type { Suppression } from '../../../../src/domain/muting/suppression.ts';
-import { alert as storedAlert } from '../../../store/contract/sample-records.ts';
+import { group, member, alert as storedAlert } from '../../../store/contract/sample-records.ts';
 import { TEST_START_US } from '../../../virtual-clock.ts';
 import { node, tree } from '../../route-tree.ts';
 
@@ -29,87 +29,39 @@ const ROOT = tree(node(''));
 
 const alertOf = (id: string, lastSeq: number, changes: Partial<Alert> = {}) =>
   storedAlert(id, { lastSeq, eventsTotal: lastSeq, ...changes });
-const memberOf = (changes: Partial<GroupMember> = {}): GroupMember => ({
-  groupKey: '{}:{}',
-  sort: 'route',
-  alertId: 'a',
-  notifiedSeq: 0,
-  notifiedState: 'none',
-  ...changes,
-});
-const groupOf = (changes: Partial<Group> = {}): Group => ({
-  sort: 'route',
-  key: '{}:{}',
-  route: '0',
-  receiver: 'ops',
-  labels: {},
-  nextFlushAtUs: NOW_US,
-  notifiedAtUs: 0,
-  thread: '',
-  notifications: 0,
-  ...changes,
-});
+const memberOf = (changes: Partial<GroupMember> = {}) => member('{}:{}', 'a', changes);
 const old = (lastSeq: number, fromMinute = -600, toMinute = -400) => ({
   lastSeq,
   fromUs: NOW_US + fromMinute * MINUTE_US,
   toUs: NOW_US + toMinute * MINUTE_US,
 });
 
-const flushOf = (group: Group, one: AlertInGroup, nowUs: number) =>
-  flush({ group, open: [one], waiting: [], route: ROOT, nowUs });
+const flushOf = (of: Group, one: AlertInGroup, nowUs: number) =>
+  flush({ group: of, open: [one], waiting: [], route: ROOT, nowUs });
 
 describe('what is left to a summary', () => {
   test.each([
-    [
-      'never notified, all of it old',
-      { notifiedState: 'none' },
-      5,
-      { notifiedSeq: 5, notifiedState: 'summary' },
-    ],
-    [
-      'notified as resolved, all of it old',
-      { notifiedState: 'resolved' },
-      5,
-      { notifiedSeq: 5, notifiedState: 'summary' },
-    ],
-    [
-      'never notified, with something fresh',
-      { notifiedState: 'none' },
-      3,
-      { notifiedSeq: 3, notifiedState: 'none' },
-    ],
-    [
-      'notified as firing',
-      { notifiedState: 'firing', notifiedSeq: 1 },
-      5,
-      { notifiedSeq: 5, notifiedState: 'firing' },
-    ],
-    [
-      'muted since it was notified',
-      { notifiedState: 'hidden', notifiedSeq: 1 },
-      5,
-      { notifiedSeq: 5, notifiedState: 'hidden' },
-    ],
-    [
-      'left to it before',
-      { notifiedState: 'summary', notifiedSeq: 2 },
-      5,
-      { notifiedSeq: 5, notifiedState: 'summary' },
-    ],
-  ] as const)('%s', (_, before, lastSeq, after) => {
-    expect(leaveToSummary(memberOf(before), alertOf('a', 5), old(lastSeq))).toMatchObject(after);
+    ['never notified, all of it old', 'none', 0, 5, 'summary'],
+    ['notified as resolved, all of it old', 'resolved', 0, 5, 'summary'],
+    ['never notified, with something fresh', 'none', 0, 3, 'none'],
+    ['notified as firing', 'firing', 1, 5, 'firing'],
+    ['muted since it was notified', 'hidden', 1, 5, 'hidden'],
+    ['left to it before', 'summary', 2, 5, 'summary'],
+  ] as const)('%s', (_, notifiedState, notifiedSeq, lastSeq, stateAfter) => {
+    const left = leaveToSummary(memberOf({ notifiedState, notifiedSeq }), alertOf('a', 5), old(lastSeq));
+    expect(left).toMatchObject({ notifiedSeq: lastSeq, notifiedState: stateAfter });
   });
 
   test('is not news for its own group, whether it fires or not, until something fresh comes', () => {
-    const member = memberOf({ notifiedSeq: 5, notifiedState: 'summary' });
+    const left = memberOf({ notifiedSeq: 5, notifiedState: 'summary' });
     for (const state of ['firing', 'resolved'] as const) {
-      const standing = { member, alert: alertOf('a', 5, { state }) };
+      const standing = { member: left, alert: alertOf('a', 5, { state }) };
       expect(isNews(standing)).toBe(false);
-      const flushed = flushOf(groupOf(), standing, NOW_US + 600 * MINUTE_US);
+      const flushed = flushOf(group('{}:{}'), standing, NOW_US + 600 * MINUTE_US);
       // Nothing new and nothing to repeat: the group is at rest.
       expect(flushed).toMatchObject({ reason: null, members: [], group: { notifications: 0 } });
     }
-    const [one] = flushOf(groupOf(), { member, alert: alertOf('a', 7) }, NOW_US).listed;
+    const [one] = flushOf(group('{}:{}'), { member: left, alert: alertOf('a', 7) }, NOW_US).listed;
     expect(one).toMatchObject({ status: 'firing', newEvents: 2, afterSeq: 5 });
   });
 });
@@ -135,11 +87,11 @@ describe('the wait for the summary', () => {
   });
 
   test('ends after a quarter of an hour, even if old news continues', () => {
-    let group = first;
+    let waiting = first;
     for (let minute = 1; minute < 15; minute += 1) {
-      group = awaitSummary(group, 'ops', old(3), ROOT, NOW_US + minute * MINUTE_US);
+      waiting = awaitSummary(waiting, 'ops', old(3), ROOT, NOW_US + minute * MINUTE_US);
     }
-    expect(group.nextFlushAtUs).toBe(NOW_US + 15 * MINUTE_US);
+    expect(waiting.nextFlushAtUs).toBe(NOW_US + 15 * MINUTE_US);
   });
 
   test('starts again after a summary, and when our clock was set back', () => {
@@ -179,28 +131,21 @@ test('events are counted once, whichever groups of the receiver left them to its
 });
 
 describe('the summary', () => {
-  const group = awaitSummary(undefined, 'ops', old(3), ROOT, NOW_US);
-  const key = catchUpKey('ops');
-  const standing = (id: string, changes: Partial<Alert>, member: Partial<GroupMember> = {}) => ({
+  const waiting = awaitSummary(undefined, 'ops', old(3), ROOT, NOW_US);
+  const standing = (id: string, changes: Partial<Alert> = {}, own: Partial<GroupMember> = {}) => ({
     alert: alertOf(id, 9, changes),
-    member: memberOf({ groupKey: key, sort: 'catch_up', alertId: id, ...member }),
+    member: member(catchUpKey('ops'), id, { sort: 'catch_up', ...own }),
   });
   const inGroup = [
     standing('over', { state: 'resolved', endsAtUs: NOW_US }),
-    standing('few', {}),
-    standing('none', {}),
-    standing('many', {}),
+    standing('few'),
+    standing('none'),
+    standing('many'),
     standing('other', { alertname: 'BirdDeactivated' }),
     standing('gone', {}, { notifiedSeq: HAS_LEFT }),
   ];
-  const counts = new Map([
-    ['over', 40],
-    ['few', 2],
-    ['many', 7],
-    ['other', 1],
-    ['gone', 3],
-  ]);
-  const flushed = summarize(group, inGroup, counts, NOW_US + MINUTE_US);
+  const counts = new Map(Object.entries({ over: 40, few: 2, many: 7, other: 1, gone: 3 }));
+  const flushed = summarize(waiting, inGroup, counts, NOW_US + MINUTE_US);
 
   test('lists first what fires, and of that what has the most events', () => {
     expect(flushed.listed.map(({ alert, newEvents }) => `${alert.id} ${newEvents}`)).toEqual([
@@ -210,7 +155,7 @@ describe('the summary', () => {
       'over 40',
     ]);
     expect(flushed).toMatchObject({ reason: 'first', firingTotal: 3, resolvedTotal: 1, threadPosition: 0 });
-    expect(flushed.thread).not.toBe(summarize(group, inGroup, counts, NOW_US).thread);
+    expect(flushed.thread).not.toBe(summarize(waiting, inGroup, counts, NOW_US).thread);
   });
 
   test('counts by kind, in words', () => {
@@ -234,7 +179,7 @@ describe('the summary', () => {
   });
 
   test('says of a single event that it was one, and that all is over', () => {
-    const one = summarize(group, inGroup.slice(0, 1), new Map([['over', 1]]), NOW_US).summary!;
+    const one = summarize(waiting, inGroup.slice(0, 1), new Map([['over', 1]]), NOW_US).summary!;
     expect(summaryTitle(one)).toBe('Caught up: 1 event of 1 alert, all over');
     expect(summaryWords({ ...one, toUs: one.fromUs })[0]).toBe(
       '1 event on 2 Jul 2026, 02:00 UTC could be read only much later. It is counted here instead of being sent separately.',
@@ -242,7 +187,7 @@ describe('the summary', () => {
   });
 
   test('is not sent if nothing is counted', () => {
-    expect(summarize(group, inGroup, new Map(), NOW_US).reason).toBeNull();
+    expect(summarize(waiting, inGroup, new Map(), NOW_US).reason).toBeNull();
   });
 
   test('leaves each group as if it had notified itself, so that it notifies of ends, and repeats no sooner', () => {
@@ -254,14 +199,14 @@ describe('the summary', () => {
     const byItself = memberOf({ notifiedState: 'firing' });
     expect(memberAfterSummary(byItself, over)).toBe(byItself);
 
-    const going = groupAfterSummary(groupOf(), NOW_US);
+    const going = groupAfterSummary(group('{}:{}'), NOW_US);
     const next = (alert: Alert, afterMinutes: number) =>
       flushOf(going, { member: told, alert }, NOW_US + afterMinutes * MINUTE_US);
     expect(next(firing, 60).reason).toBeNull();
     expect(next(firing, 240).reason).toBe('repeat');
     expect(next(alertOf('a', 6), 60)).toMatchObject({ reason: 'new_events', threadPosition: 1 });
     expect(next(over, 60)).toMatchObject({ reason: 'resolved', thread: going.thread });
-    const busy = groupOf({ notifications: 3, notifiedAtUs: NOW_US - MINUTE_US });
+    const busy = group('{}:{}', { notifications: 3, notifiedAtUs: NOW_US - MINUTE_US });
     expect(groupAfterSummary(busy, NOW_US)).toBe(busy);
   });
 });
