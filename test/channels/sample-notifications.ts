@@ -70,9 +70,27 @@ export function alert(changes: Partial<NotifiedAlert> = {}): NotifiedAlert {
   };
 }
 
+/** Such an alert with some other labels. */
+export function labelled(
+  labels: NotifiedAlert['labels'],
+  changes: Partial<NotifiedAlert> = {},
+): NotifiedAlert {
+  return alert({ ...changes, labels: { ...alert().labels, ...labels } });
+}
+
+/** Such an alert that is resolved. */
+export function resolved(changes: Partial<NotifiedAlert> = {}): NotifiedAlert {
+  return alert({ status: 'resolved', endsAtUs: NOW_US, ...changes });
+}
+
+/** A notification of these alerts. */
+export function about(...alerts: NotifiedAlert[]): GroupNotification {
+  return group({ alerts });
+}
+
 export function group(changes: Partial<GroupNotification> = {}): GroupNotification {
   const alerts = changes.alerts ?? [alert()];
-  const resolved = alerts.filter((one) => one.status === 'resolved').length;
+  const resolvedTotal = alerts.filter((one) => one.status === 'resolved').length;
   return {
     kind: 'group',
     id: 'n-1',
@@ -82,11 +100,11 @@ export function group(changes: Partial<GroupNotification> = {}): GroupNotificati
     groupKey: '{}:{alertname="FlightFailed", nest="Marketing", region="eu"}',
     groupSort: 'route',
     groupLabels: { alertname: 'FlightFailed', region: 'eu', nest: 'Marketing' },
-    status: resolved === alerts.length ? 'resolved' : 'firing',
+    status: resolvedTotal === alerts.length ? 'resolved' : 'firing',
     alerts,
     truncatedAlerts: 0,
-    firingTotal: alerts.length - resolved,
-    resolvedTotal: resolved,
+    firingTotal: alerts.length - resolvedTotal,
+    resolvedTotal,
     thread: 'thread-1',
     threadPosition: 0,
     ...changes,

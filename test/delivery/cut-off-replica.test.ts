@@ -3,11 +3,22 @@ import { describe, expect, test } from 'vitest';
 import type { Outcome } from '../../src/channels/channel.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import { LOOK_EVERY_MS } from '../../src/replicas/part.ts';
-import type { Store } from '../../src/store/store.ts';
-import { accepted, OPS, receiverOf, type Send, stage, start, type World, world } from './outbox-world.ts';
+import {
+  accepted,
+  before,
+  begin,
+  OPS,
+  receiverOf,
+  type Send,
+  stage,
+  start,
+  type World,
+  world,
+} from './outbox-world.ts';
 
 const MINUTE_MS = 60_000;
 const cutOff: Outcome = { kind: 'failed', reason: 'unreachable', error: 'connect ENETUNREACH' };
+const isCutOff: Send = async () => cutOff;
 
 /** Replicas that send in these ways; each hears the others' wake-ups. */
 async function replicas(home: World, sends: readonly Send[]) {
@@ -40,13 +51,7 @@ describe.each(['first', 'second'])('where the %s of two replicas is cut off', (w
 
   test('what it cannot send is soon sent by the other one', async () => {
     const home = await world();
-    const { wakeAll } = await replicas(
-      home,
-      order(
-        async () => cutOff,
-        async () => accepted,
-      ),
-    );
+    const { wakeAll } = await replicas(home, order(isCutOff, home.accept));
     for (let at = 0; at < 10; at += 1) {
       await home.queue({ id: `d-${at}`, lane: `l-${at}` });
       wakeAll();
@@ -61,10 +66,7 @@ describe.each(['first', 'second'])('where the %s of two replicas is cut off', (w
       await new Promise((resolve) => void home.clock.setTimer(10_000, () => resolve(undefined)));
       return cutOff;
     };
-    const { wakeAll } = await replicas(
-      home,
-      order(hang, async () => accepted),
-    );
+    const { wakeAll } = await replicas(home, order(hang, home.accept));
     const ids = Array.from({ length: 400 }, (_, at) => `d-${at}`);
     await home.queue(...ids.map((id) => ({ id })));
     wakeAll();
@@ -76,14 +78,8 @@ test('a replica sends only as a member, and only what will have ended before ano
   const home = await world();
   const joined = await home.store.ownership.join('one', '1', 3_600_000_000);
   let [holder, mayBegin]: [number | undefined, boolean] = [undefined, false];
-  const sent: string[] = [];
   const senders = { holder: () => holder, mayBegin: () => mayBegin, hasOthers: () => false };
-  const send: Send = async ({ id }) => {
-    sent.push(id);
-    return accepted;
-  };
-  const one = stage(home, send, [OPS], { senders });
-  start(one);
+  const one = begin(home, home.accept, [OPS], { senders });
   await home.queue({ id: 'd-1' });
   const stateNow = async () => {
     one.wake();
@@ -96,10 +92,10 @@ test('a replica sends only as a member, and only what will have ended before ano
   expect(await stateNow()).toBe('pending');
   holder = joined;
   await stateNow();
-  expect(sent).toEqual([]);
+  expect(home.sent).toEqual([]);
   mayBegin = true;
   expect(await stateNow()).toBe('delivered');
-  expect(sent).toEqual(['d-1']);
+  expect(home.sent).toEqual(['d-1']);
 });
 
 test('a receiver that is away for all is notified soon after it is back', async () => {
@@ -121,21 +117,16 @@ test('a receiver that is away for all is notified soon after it is back', async 
 test('a replica whose others do nothing checks now and then what it left to them', async () => {
   const home = await world();
   let looks = 0;
-  const store: Store = {
-    ...home.store,
-    transaction(work) {
-      looks += 1;
-      // Something is queued during the look.
-      if (looks > 10 && looks < 20) sending.wake();
-      if (looks > 1_000) throw new NestwatchError('store_down', 'looked for far too often');
-      return home.store.transaction(work);
-    },
-  };
+  const looking = before(home, () => {
+    looks += 1;
+    // Something is queued during the look.
+    if (looks > 10 && looks < 20) sending.wake();
+    if (looks > 1_000) throw new NestwatchError('store_down', 'looked for far too often');
+  });
   const both = ['ops', 'lake'].map(receiverOf);
   const senders = { holder: () => 1, mayBegin: () => true, hasOthers: () => true };
   await home.store.ownership.join('one', '1', 3_600_000_000);
-  const sending = stage({ ...home, store }, async () => cutOff, both, { senders });
-  start(sending);
+  const sending = begin(looking, isCutOff, both, { senders });
   await home.queue({ id: 'd-1', receiver: 'ops' }, { id: 'd-2', receiver: 'lake' });
   await home.clock.advance(LOOK_EVERY_MS);
   expect(looks).toBeLessThan(100);

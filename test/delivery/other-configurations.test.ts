@@ -4,40 +4,36 @@ import { identitiesOf, positioned } from '../../src/channels/integration-identit
 import type { Receiver } from '../../src/channels/receiver.ts';
 import { secret } from '../../src/secret.ts';
 import { delivery, group, webhook } from '../channels/sample-notifications.ts';
-import { accepted, OPS, receiverOf, stage, start, type World, world } from './outbox-world.ts';
+import { accepted, begin, OPS, receiverOf, type Send, type World, world } from './outbox-world.ts';
 
 const PAGER = receiverOf('pager');
 const MINUTE_MS = 60_000;
 
-/** A replica that sends to these receivers; `sent` collects the ids. */
-async function replica(home: World, receivers: readonly Receiver[], sent: string[]) {
+/** A replica that sends to these receivers. */
+async function replica(home: World, receivers: readonly Receiver[], send = home.accept) {
   const holder = await home.store.ownership.join('one', '1', 3_600_000);
   const senders = { holder: () => holder, mayBegin: () => true, hasOthers: () => true };
-  const send = async ({ id }: { readonly id: string }) => {
-    sent.push(id);
-    return accepted;
-  };
-  return stage(home, send, receivers, { senders });
+  begin(home, send, receivers, { senders });
 }
+
+const silently: Send = async () => accepted;
 
 test('messages for a receiver that a replica does not know yet wait for one that does', async () => {
   const home = await world();
-  const sent: string[] = [];
-  start(await replica(home, [OPS], []));
+  await replica(home, [OPS], silently);
   await home.queue({ id: 'd-1', receiver: 'pager' });
   await home.clock.advance(MINUTE_MS);
   expect((await home.stateOf('d-1')).state).toBe('retry');
-  start(await replica(home, [OPS, PAGER], sent));
+  await replica(home, [OPS, PAGER]);
   await home.clock.advance(2 * MINUTE_MS);
-  expect(sent).toEqual(['d-1']);
+  expect(home.sent).toEqual(['d-1']);
   expect(await home.stateOf('d-1')).toMatchObject({ state: 'delivered', lastError: '' });
 });
 
 test('so do messages for a new integration of a receiver', async () => {
   const home = await world();
-  const sent: string[] = [];
   const more = { name: 'ops', integrations: [webhook(), webhook({ url: secret('https://new.example/') })] };
-  start(await replica(home, [OPS], []));
+  await replica(home, [OPS], silently);
   const rows = positioned(more.integrations).map(([position], index) =>
     delivery({ id: `d-${index}`, notificationId: 'n', position }),
   );
@@ -45,15 +41,15 @@ test('so do messages for a new integration of a receiver', async () => {
   await home.clock.advance(MINUTE_MS);
   expect((await home.stateOf('d-0')).state).toBe('delivered');
   expect((await home.stateOf('d-1')).state).toBe('retry');
-  start(await replica(home, [more], sent));
+  await replica(home, [more]);
   await home.clock.advance(2 * MINUTE_MS);
-  expect(sent).toEqual(['d-1']);
+  expect(home.sent).toEqual(['d-1']);
 });
 
 test('what nobody knows any more is suppressed after a while, with the reason', async () => {
   const home = await world();
-  start(await replica(home, [OPS], []));
-  start(await replica(home, [OPS], []));
+  await replica(home, [OPS], silently);
+  await replica(home, [OPS], silently);
   await home.queue({ id: 'd-1', receiver: 'gone' });
   await home.clock.advance(9 * MINUTE_MS);
   expect((await home.stateOf('d-1')).state).toBe('retry');

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import type { Outcome } from '../../src/channels/channel.ts';
 import type { Store } from '../../src/store/store.ts';
-import { accepted, stage, start, world } from './outbox-world.ts';
+import { accepted, before, begin, failing, stage, world } from './outbox-world.ts';
 
 describe('stopping', () => {
   test('finishes what is in flight and frees what was claimed but not begun', async () => {
     const home = await world();
     const open = Promise.withResolvers<Outcome>();
     for (let index = 0; index < 30; index += 1) await home.queue({ id: `d-${index}` });
-    const { abort, running } = start(stage(home, () => open.promise));
+    const { abort, running } = begin(home, () => open.promise);
     await home.clock.advance(10);
     expect((await home.states()).leased).toBe(30);
     abort();
@@ -24,15 +24,11 @@ describe('stopping', () => {
     const home = await world();
     const open = Promise.withResolvers<Outcome>();
     let transactions = 0;
-    const store: Store = {
-      ...home.store,
-      transaction(work) {
-        transactions += 1;
-        return home.store.transaction(work);
-      },
-    };
+    const counting = before(home, () => {
+      transactions += 1;
+    });
     await home.queue({ id: 'd-1' });
-    const { abort, running } = start(stage({ ...home, store }, () => open.promise));
+    const { abort, running } = begin(counting, () => open.promise);
     await home.clock.advance(10);
     transactions = 0;
     abort();
@@ -55,7 +51,7 @@ describe('stopping', () => {
       },
     };
     await home.queue({ id: 'd-1' });
-    const { abort, running } = start(stage({ ...home, store }, async () => accepted));
+    const { abort, running } = begin({ ...home, store }, async () => accepted);
     await home.clock.advance(10);
     abort();
     look.resolve();
@@ -65,7 +61,7 @@ describe('stopping', () => {
 
   test('is immediate when nothing is in flight', async () => {
     const home = await world();
-    const { stop } = start(stage(home, async () => accepted));
+    const { stop } = begin(home, async () => accepted);
     await home.clock.advance(10);
     await stop();
     expect(home.clock.pending()).toBe(0);
@@ -79,7 +75,7 @@ describe('draining', () => {
     for (const id of ['a1', 'a2', 'x']) await home.queue({ id, lane: id[0]! });
     await stage(home, async ({ id }) => {
       tries.push(id);
-      return id === 'x' ? { kind: 'failed', reason: 'unavailable', error: 'HTTP 503' } : accepted;
+      return id === 'x' ? failing('HTTP 503') : accepted;
     }).drain();
     expect(tries.toSorted()).toEqual(['a1', 'a2', 'x']);
     expect(await home.states()).toEqual({ delivered: 2, retry: 1 });

@@ -2,36 +2,27 @@ import { describe, expect, test } from 'vitest';
 import type { Outcome } from '../../src/channels/channel.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import type { Delivery } from '../../src/store/outbox-store.ts';
-import type { Store } from '../../src/store/store.ts';
-import { accepted, type Send, stage, start, type World, world } from './outbox-world.ts';
+import { accepted, before, begin, type Send, stage, type World, world } from './outbox-world.ts';
 
 describe('a store that fails for a while', () => {
   /** The real store, whose transactions fail while `isBroken` returns true. */
-  function breaking(home: World, isBroken: () => boolean) {
-    const store: Store = {
-      ...home.store,
-      async transaction(work) {
-        if (isBroken()) throw new NestwatchError('disk_full', 'no space left for the store');
-        return home.store.transaction(work);
-      },
-    };
-    return { ...home, store };
-  }
+  const breaking = (home: World, isBroken: () => boolean) =>
+    before(home, () => {
+      if (isBroken()) throw new NestwatchError('disk_full', 'no space left for the store');
+    });
 
   test('loses no result of an attempt: it is settled when the store works again, and not sent twice', async () => {
     const home = await world();
     let isBroken = false;
     let tries = 0;
     await home.queue({ id: 'd-1' });
-    start(
-      stage(
-        breaking(home, () => isBroken),
-        async () => {
-          tries += 1;
-          isBroken = true;
-          return accepted;
-        },
-      ),
+    begin(
+      breaking(home, () => isBroken),
+      async () => {
+        tries += 1;
+        isBroken = true;
+        return accepted;
+      },
     );
     await home.clock.advance(5_000);
     expect(await home.stateOf('d-1')).toMatchObject({ state: 'leased' });
@@ -46,11 +37,9 @@ describe('a store that fails for a while', () => {
     const home = await world();
     let isBroken = true;
     await home.queue({ id: 'd-1' });
-    start(
-      stage(
-        breaking(home, () => isBroken),
-        async () => accepted,
-      ),
+    begin(
+      breaking(home, () => isBroken),
+      async () => accepted,
     );
     await home.clock.advance(2_500);
     expect(home.reported.map(({ what }) => what)).toEqual(['trouble', 'trouble', 'trouble']);
@@ -70,13 +59,13 @@ describe('a store that fails for a while', () => {
       return accepted;
     };
     const broken = breaking(home, () => isBroken);
-    const { stop } = start(stage(broken, send));
+    const { stop } = begin(broken, send);
     await home.clock.advance(10);
     await stop();
     expect(home.clock.pending()).toBe(0);
     isBroken = false;
     expect(await home.stateOf('d-1')).toMatchObject({ state: 'leased', attempts: 1 });
-    start(stage(broken, send));
+    begin(broken, send);
     await home.clock.advance(10);
     expect(seen.map(({ id, attempts }) => `${id} ${attempts}`)).toEqual(['d-1 1', 'd-1 2']);
     expect(await home.stateOf('d-1')).toMatchObject({ state: 'delivered' });
@@ -88,19 +77,17 @@ describe('a store that fails for a while', () => {
     let isBroken = false;
     let refused = 0;
     await home.queue({ id: 'quick' }, { id: 'slow', lane: 'slow' });
-    const { abort, running } = start(
-      stage(
-        breaking(home, () => {
-          if (isBroken) refused += 1;
-          // Otherwise, a stop that never pauses would never let this test continue.
-          return isBroken && refused < 10;
-        }),
-        async ({ id }) => {
-          if (id === 'slow') return slow.promise;
-          isBroken = true;
-          return accepted;
-        },
-      ),
+    const { abort, running } = begin(
+      breaking(home, () => {
+        if (isBroken) refused += 1;
+        // Otherwise, a stop that never pauses would never let this test continue.
+        return isBroken && refused < 10;
+      }),
+      async ({ id }) => {
+        if (id === 'slow') return slow.promise;
+        isBroken = true;
+        return accepted;
+      },
     );
     await home.clock.advance(10);
     abort();
@@ -134,7 +121,7 @@ describe('a store that fails for a while', () => {
     await home.queue({ id: 'd-1' });
     const one = stage(
       breaking(home, () => true),
-      async () => accepted,
+      home.accept,
     );
     await expect(one.drain()).rejects.toThrow('no space left');
   });

@@ -16,12 +16,16 @@ import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
 
 export type Send = (delivery: Delivery, notification: Notification) => Promise<Outcome>;
 export const accepted: Outcome = { kind: 'accepted' };
+export const failing = (error: string): Outcome => ({ kind: 'failed', reason: 'unavailable', error });
 export const HOUR_MS = 3_600_000;
 
 export interface World {
   readonly clock: VirtualClock;
   readonly store: TestStore;
   readonly reported: Happening[];
+  /** Accepts everything, and notes the ids in `sent`. */
+  readonly accept: Send;
+  readonly sent: string[];
   queue(...deliveries: Partial<Delivery>[]): Promise<void>;
   stateOf(id: string): Promise<Delivery>;
   states(): Promise<Record<string, number>>;
@@ -31,10 +35,16 @@ export async function world(): Promise<World> {
   const clock = createVirtualClock();
   const store = await openMemory(clock);
   let notifications = 0;
+  const sent: string[] = [];
   return {
     clock,
     store,
     reported: [],
+    sent,
+    async accept({ id }) {
+      sent.push(id);
+      return accepted;
+    },
     async queue(...deliveries) {
       const id = `n-${++notifications}`;
       const createdAtUs = clock.nowUs();
@@ -56,6 +66,20 @@ export async function world(): Promise<World> {
 export const OPS: Receiver = { name: 'ops', integrations: [webhook()] };
 export const receiverOf = (name: string): Receiver => ({ name, integrations: [webhook()] });
 
+/** The same world, whose store does this before each transaction. */
+export function before(home: World, each: () => void): Pick<World, 'clock' | 'reported'> & { store: Store } {
+  const transaction: Store['transaction'] = async (work) => {
+    each();
+    return home.store.transaction(work);
+  };
+  return { ...home, store: { ...home.store, transaction } };
+}
+
+export const channel = (send: Send) => ({
+  send: (_: unknown, one: Delivery, notification: Notification) => send(one, notification),
+  close: async () => {},
+});
+
 /** The stage with channels that behave as `send` says. */
 export function stage(
   { store, clock, reported }: Pick<World, 'clock' | 'reported'> & { readonly store: Store },
@@ -63,10 +87,6 @@ export function stage(
   receivers: readonly Receiver[] = [OPS],
   more: Pick<DeliveryOptions, 'senders' | 'leftOver'> = {},
 ) {
-  const channel = (send: Send) => ({
-    send: (_: unknown, one: Delivery, notification: Notification) => send(one, notification),
-    close: async () => {},
-  });
   return createDelivery({
     store,
     receivers,
@@ -82,7 +102,12 @@ export function stage(
   });
 }
 
-/** Starts the stage; `stop` ends it and waits. */
+/** Starts such a stage; `stop` ends it and waits. */
+export function begin(...of: Parameters<typeof stage>) {
+  const one = stage(...of);
+  return { wake: () => one.wake(), ...start(one) };
+}
+
 export function start(one: ReturnType<typeof createDelivery>) {
   const stopping = new AbortController();
   const running = one.run(stopping.signal);

@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { OpenChannels, Outcome } from '../../src/channels/channel.ts';
 import type { Receiver } from '../../src/channels/receiver.ts';
-import type { createDelivery } from '../../src/delivery/outbox.ts';
-import type { Notification } from '../../src/domain/grouping/notification.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import type { Delivery } from '../../src/store/outbox-store.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -10,19 +8,28 @@ import { sleep } from '../../src/time/clock.ts';
 import { digestNotification } from '../channels/digest-samples.ts';
 import { alert, delivery, email, failedFlight, group, webhook } from '../channels/sample-notifications.ts';
 import { countProcessorMs } from '../processor-time.ts';
-import { accepted, HOUR_MS, receiverOf, type Send, stage, start, world } from './outbox-world.ts';
+import {
+  accepted,
+  before,
+  begin,
+  channel,
+  failing,
+  HOUR_MS,
+  receiverOf,
+  type Send,
+  stage,
+  world,
+} from './outbox-world.ts';
 
 describe('the stage', () => {
   test('records the attempt before it sends, and the result afterwards', async () => {
     const home = await world();
     const seen: Delivery[] = [];
     await home.queue({ id: 'd-1' });
-    start(
-      stage(home, async (one) => {
-        seen.push(await home.stateOf(one.id));
-        return accepted;
-      }),
-    );
+    begin(home, async (one) => {
+      seen.push(await home.stateOf(one.id));
+      return accepted;
+    });
     await home.clock.advance(1);
     expect(seen).toMatchObject([{ state: 'leased', attempts: 1 }]);
     expect(await home.stateOf('d-1')).toMatchObject({ state: 'delivered', settledAtUs: expect.any(Number) });
@@ -32,7 +39,7 @@ describe('the stage', () => {
     const home = await world();
     const events = [failedFlight(1), failedFlight(5)];
     await home.store.outbox.enqueue(group({ alerts: [alert({ events })] }), [delivery({ id: 'd-1' })]);
-    start(stage(home, async () => accepted));
+    begin(home, home.accept);
     await home.clock.advance(1);
     expect(home.reported).toEqual([
       {
@@ -61,7 +68,7 @@ describe('the stage', () => {
         delivery({ id: 'd-1' }),
       ]);
     });
-    start(stage(home, async () => accepted));
+    begin(home, home.accept);
     await home.clock.advance(1);
     expect(home.reported).toMatchObject([{ what: 'delivery', outcome: 'delivered', isForwarded: true }]);
     expect(home.reported[0]).toHaveProperty('id', 'd-1');
@@ -72,7 +79,7 @@ describe('the stage', () => {
     const home = await world();
     const row = delivery({ id: 'd-1', notificationId: 'digest-1' });
     await home.store.outbox.enqueue(digestNotification(), [row]);
-    start(stage(home, async () => accepted));
+    begin(home, home.accept);
     await home.clock.advance(1);
     expect(home.reported).toMatchObject([{ what: 'delivery', outcome: 'delivered' }]);
     expect(home.reported[0]).not.toHaveProperty('latencyMs');
@@ -91,12 +98,10 @@ describe('the stage', () => {
       await tx.outbox.enqueue(message, [delivery({ id: 'd-broken', notificationId: 'broken' })], []);
     });
     await home.queue({ id: 'd-1' }, { id: 'd-2' });
-    start(
-      stage(home, async (one, message) => {
-        if (one.id === 'd-broken') throw new TypeError(`no ${typeof message}`);
-        return accepted;
-      }),
-    );
+    begin(home, async (one, message) => {
+      if (one.id === 'd-broken') throw new TypeError(`no ${typeof message}`);
+      return accepted;
+    });
     await home.clock.advance(1_000);
     expect(await home.states()).toEqual({ delivered: 2, retry: 1 });
     expect(await home.stateOf('d-broken')).toMatchObject({
@@ -106,19 +111,14 @@ describe('the stage', () => {
 
   test('sleeps until something is queued, and wakes up at once', async () => {
     const home = await world();
-    const sent: string[] = [];
-    const one = stage(home, async ({ id }) => {
-      sent.push(id);
-      return accepted;
-    });
-    start(one);
+    const one = begin(home, home.accept);
     await home.clock.advance(10);
     await home.queue({ id: 'd-1' });
     await home.clock.advance(10);
-    expect(sent).toEqual([]);
+    expect(home.sent).toEqual([]);
     one.wake();
     await home.clock.advance(0);
-    expect(sent).toEqual(['d-1']);
+    expect(home.sent).toEqual(['d-1']);
   });
 
   test('sends what is queued at once while another attempt of its integration hangs', async () => {
@@ -126,11 +126,10 @@ describe('the stage', () => {
     const hanging = Promise.withResolvers<Outcome>();
     const sent: string[] = [];
     await home.queue({ id: 'd-1', lane: 'hangs' });
-    const one = stage(home, async ({ id }) => {
+    const one = begin(home, async ({ id }) => {
       sent.push(id);
       return id === 'd-1' ? hanging.promise : accepted;
     });
-    start(one);
     await home.clock.advance(10);
     await home.queue({ id: 'd-2' });
     one.wake();
@@ -143,15 +142,14 @@ describe('the stage', () => {
 
   test('sends what is queued at once just as the work on its integration ends', async () => {
     const home = await world();
-    const sent: string[] = [];
     const slow = Promise.withResolvers<void>();
-    let one: ReturnType<typeof createDelivery> | undefined;
+    let one: { wake(): void } | undefined;
     const store: Store = {
       ...home.store,
       async transaction(work) {
         const result = await home.store.transaction(work);
         // The turn that finds nothing more to claim has read the store; its answer is still on its way.
-        const isLastTurn = sent.length === 1 && Array.isArray(result) && result.length === 0;
+        const isLastTurn = home.sent.length === 1 && Array.isArray(result) && result.length === 0;
         if (isLastTurn && one) {
           const { wake } = one;
           one = undefined;
@@ -163,45 +161,31 @@ describe('the stage', () => {
       },
     };
     await home.queue({ id: 'd-1' });
-    one = stage({ ...home, store }, async ({ id }) => {
-      sent.push(id);
-      return accepted;
-    });
-    start(one);
+    one = begin({ ...home, store }, home.accept);
     await home.clock.advance(10);
-    expect(sent).toEqual(['d-1']);
+    expect(home.sent).toEqual(['d-1']);
     slow.resolve();
     await home.clock.advance(10);
-    expect(sent).toEqual(['d-1', 'd-2']);
+    expect(home.sent).toEqual(['d-1', 'd-2']);
   });
 
   test('finds what was queued within a minute if the wake-up is lost', async () => {
     const home = await world();
-    const sent: string[] = [];
-    start(
-      stage(home, async ({ id }) => {
-        sent.push(id);
-        return accepted;
-      }),
-    );
+    begin(home, home.accept);
     await home.clock.advance(10);
     await home.queue({ id: 'd-1' });
     await home.clock.advance(60_000);
-    expect(sent).toEqual(['d-1']);
+    expect(home.sent).toEqual(['d-1']);
   });
 
   test('keeps the order within a lane, even if the first must be retried', async () => {
     const home = await world();
     const tries: string[] = [];
     for (const id of ['a1', 'b1', 'a2', 'b2', 'a3']) await home.queue({ id, lane: id[0]! });
-    start(
-      stage(home, async ({ id, attempts }) => {
-        tries.push(id);
-        return id === 'a1' && attempts < 3
-          ? { kind: 'failed', reason: 'unavailable', error: 'HTTP 503' }
-          : accepted;
-      }),
-    );
+    begin(home, async ({ id, attempts }) => {
+      tries.push(id);
+      return id === 'a1' && attempts < 3 ? failing('HTTP 503') : accepted;
+    });
     await home.clock.advance(60_000);
     expect(tries.filter((id) => id.startsWith('a'))).toEqual(['a1', 'a1', 'a1', 'a2', 'a3']);
     expect(tries.filter((id) => id.startsWith('b'))).toEqual(['b1', 'b2']);
@@ -217,27 +201,22 @@ describe('the stage', () => {
     'one that fails again and again %s [long]',
     async (_, integration, accepts, minutes, isPassed) => {
       const home = await world();
-      const sent: string[] = [];
       let isMended = false;
       const faults = () => home.store.faults.list(home.clock.nowUs(), 10);
-      const send = async ({ id }: Pick<Delivery, 'id'>): Promise<Outcome> => {
-        if ((id === 'poison' && !isMended) || !accepts)
-          return { kind: 'failed', reason: 'unavailable', error: 'HTTP 500' };
-        sent.push(id);
-        return accepted;
+      const send: Send = async (one, message) => {
+        const fails = (one.id === 'poison' && !isMended) || !accepts;
+        return fails ? failing('HTTP 500') : home.accept(one, message);
       };
-      const channel = { send: (_: unknown, one: Delivery) => send(one), close: async () => {} };
       const receiver = { name: 'ops', integrations: [{ ...webhook(), kind: integration }] };
-      const one = stage(home, { [integration]: channel }, [receiver]);
-      start(one);
+      const one = begin(home, { [integration]: channel(send) }, [receiver]);
       await home.queue({ id: 'poison', lane: 'L', integration }, { id: 'behind', lane: 'L', integration });
       for (let minute = 0; minute < minutes; minute += 1) {
         await home.queue({ id: `other-${minute}`, lane: `${minute}`, integration });
         one.wake();
         await home.clock.advance(60_000);
-        if (minute === 3) expect(sent).not.toContain('behind');
+        if (minute === 3) expect(home.sent).not.toContain('behind');
       }
-      expect(sent.includes('behind')).toBe(isPassed);
+      expect(home.sent.includes('behind')).toBe(isPassed);
       expect((await home.stateOf('poison')).state).toBe('retry');
       const why = `ops accepts others by ${integration}, and not this one: HTTP 500`;
       const reported = accepts && minutes > 20 ? [{ sort: 'delivery', name: 'poison', reason: why }] : [];
@@ -256,10 +235,10 @@ describe('the stage', () => {
     const startedMs = w.clock.monotonicMs();
     const send: Send = async () => {
       attemptsAtMs.push(w.clock.monotonicMs() - startedMs);
-      return isUp ? accepted : { kind: 'failed', reason: 'unavailable', error: '503' };
+      return isUp ? accepted : failing('503');
     };
     await w.queue(...Array.from({ length: 40 }, (_, at) => ({ id: `d${at}` })));
-    start(stage(w, send));
+    begin(w, send);
     await w.clock.advance(3 * HOUR_MS);
     // It was tried each minute, though single deliveries were only tried every ten minutes.
     const lateMs = attemptsAtMs.filter((ms) => ms > HOUR_MS);
@@ -278,8 +257,7 @@ describe('the stage', () => {
     const one = stage(w, async ({ id, remaining }) => {
       sent.push(`${id} to ${remaining ?? 'all'}`);
       if (!isFull) return accepted;
-      const outcome = { kind: 'failed', reason: 'unavailable', error: '452 full' } as const;
-      return remaining ? outcome : { ...outcome, remaining: ['full@x'] };
+      return remaining ? failing('452 full') : { ...failing('452 full'), remaining: ['full@x'] };
     });
     await w.queue({ id: 'd-1', lane: 'L' });
     await w.queue({ id: 'd-2', lane: 'L' });
@@ -308,19 +286,17 @@ describe('the stage', () => {
     }
     let most = 0;
     let waiting = 0;
-    start(
-      stage(
-        home,
-        async ({ id }) => {
-          if (id.startsWith('hang')) {
-            most = Math.max(most, ++waiting);
-            return hanging.promise;
-          }
-          sent.push(id);
-          return accepted;
-        },
-        receivers,
-      ),
+    begin(
+      home,
+      async ({ id }) => {
+        if (id.startsWith('hang')) {
+          most = Math.max(most, ++waiting);
+          return hanging.promise;
+        }
+        sent.push(id);
+        return accepted;
+      },
+      receivers,
     );
     await home.clock.advance(100);
     expect(sent).toHaveLength(100);
@@ -349,21 +325,16 @@ describe('the stage', () => {
         acceptedAtMs.push(home.clock.monotonicMs());
         return accepted;
       };
-      const channel = {
-        send: (_: unknown, one: Delivery, message: Notification) => send(one, message),
-        close: async () => {},
-      };
       const ops = { name: 'ops', integrations: [{ kind, sendResolved: true }] };
-      const one = stage(home, { [kind]: channel }, [ops]);
-      const { abort } = start(one);
+      const { wake, abort } = begin(home, { [kind]: channel(send) }, [ops]);
       const hanging = Array.from({ length: count }, (_, at) => ({ id: `hangs-${at}`, lane: `${at}` }));
       await home.queue(...hanging.map((row) => ({ ...row, integration: kind })));
-      one.wake();
+      wake();
       // Each is attempted for the first time.
       await home.clock.advance((count + 20) * 10_000);
       const queuedAtMs = home.clock.monotonicMs();
       await home.queue({ id: 'new', lane: 'new', integration: kind });
-      one.wake();
+      wake();
       await home.clock.advance(120_000);
       abort();
       await home.clock.advance(10_000);
@@ -378,12 +349,10 @@ describe('the stage', () => {
     let inFlight = 0;
     for (let index = 0; index < 20; index += 1)
       await home.queue({ id: `m-${index}`, integration: 'email', position: 0 });
-    start(
-      stage(home, () => {
-        inFlight += 1;
-        return open.promise;
-      }, [{ name: 'ops', integrations: [email()] }]),
-    );
+    begin(home, () => {
+      inFlight += 1;
+      return open.promise;
+    }, [{ name: 'ops', integrations: [email()] }]);
     await home.clock.advance(10);
     expect(inFlight).toBe(5);
     open.resolve(accepted);
@@ -393,19 +362,15 @@ describe('the stage', () => {
 
   test('drains 10,000 deliveries of one receiver [long]', async () => {
     const home = await world();
-    const ids = new Set<string>();
     await home.store.outbox.enqueue(
       group(),
       Array.from({ length: 10_000 }, (_, index) => delivery({ id: `d-${index}` })),
     );
     const processorMs = countProcessorMs();
-    await stage(home, async ({ id }) => {
-      ids.add(id);
-      return accepted;
-    }).drain();
+    await stage(home, home.accept).drain();
     // It takes about a second on a small machine.
     expect(processorMs()).toBeLessThan(10_000);
-    expect(ids.size).toBe(10_000);
+    expect(new Set(home.sent).size).toBe(10_000);
     expect(await home.states()).toEqual({ delivered: 10_000 });
   });
 
@@ -414,15 +379,10 @@ describe('the stage', () => {
     const ids = Array.from({ length: 400 }, (_, index) => `d-${index}`);
     await home.queue(...ids.map((id) => ({ id })));
     let transactions = 0;
-    const store: Store = {
-      ...home.store,
-      transaction(work) {
-        transactions += 1;
-        return home.store.transaction(work);
-      },
-    };
-    const one = stage({ ...home, store }, async () => accepted);
-    start(one);
+    const counting = before(home, () => {
+      transactions += 1;
+    });
+    const one = begin(counting, home.accept);
     await home.clock.advance(10);
     expect(await home.states()).toEqual({ delivered: 400 });
     expect(transactions).toBeLessThan(25);
@@ -436,7 +396,7 @@ describe('the stage', () => {
     const home = await world();
     await home.queue(...Array.from({ length: 5 }, (_, index) => ({ id: `d-${index}` })));
     const open = Promise.withResolvers<Outcome>();
-    start(stage(home, ({ id }) => (id === 'd-0' ? Promise.resolve(accepted) : open.promise)));
+    begin(home, ({ id }) => (id === 'd-0' ? Promise.resolve(accepted) : open.promise));
     await home.clock.advance(49);
     expect(await home.states()).toEqual({ leased: 5 });
     await home.clock.advance(1);
@@ -447,7 +407,7 @@ describe('the stage', () => {
   test('a message without any remaining recipient is suppressed with the reason', async () => {
     const home = await world();
     await home.queue({ id: 'd-1', receiver: 'gone' }, { id: 'd-2', integration: 'email', position: 3 });
-    start(stage(home, async () => accepted));
+    begin(home, home.accept);
     await home.clock.advance(10);
     for (const [id, reason] of [
       ['d-1', 'receiver gone with webhook is no longer configured'],
@@ -461,13 +421,12 @@ describe('the stage', () => {
     const home = await world();
     await home.queue({ id: 'd-1' });
     let tries = 0;
-    start(
-      stage(home, async () => {
-        tries += 1;
-        if (tries === 1) return { kind: 'failed', reason: 'unavailable', error: 'busy' };
-        return { kind: 'accepted', templateError: 'The template text failed: x' };
-      }),
-    );
+    begin(home, async () => {
+      tries += 1;
+      return tries === 1
+        ? failing('busy')
+        : { kind: 'accepted', templateError: 'The template text failed: x' };
+    });
     await home.clock.advance(5_000);
     expect(await home.stateOf('d-1')).toMatchObject({
       state: 'delivered',
@@ -502,7 +461,7 @@ describe('the stage', () => {
     await home.queue(
       ...kinds.map((kind, position) => ({ id: kind, integration: kind, position, lane: kind })),
     );
-    start(stage(home, channels, [{ name: 'ops', integrations }]));
+    begin(home, channels, [{ name: 'ops', integrations }]);
     await home.clock.advance(10);
     expect(sent.sort()).toEqual(kinds.map((kind) => `${kind} by ${kind}`).sort());
   });
@@ -512,14 +471,12 @@ describe('the stage', () => {
     const moved: Receiver = { name: 'ops', integrations: [email(), webhook()] };
     await home.queue({ id: 'd-1', integration: 'webhook', position: 1 });
     const kinds: string[] = [];
-    const channelOf = (kind: string) => ({
-      send: async () => {
+    const channelOf = (kind: string) =>
+      channel(async () => {
         kinds.push(kind);
         return accepted;
-      },
-      close: async () => {},
-    });
-    start(stage(home, { email: channelOf('email'), webhook: channelOf('webhook') }, [moved]));
+      });
+    begin(home, { email: channelOf('email'), webhook: channelOf('webhook') }, [moved]);
     await home.clock.advance(10);
     expect(kinds).toEqual(['webhook']);
   });
@@ -529,12 +486,10 @@ describe('the stage', () => {
     await home.queue({ id: 'd-1' });
     await home.store.outbox.claim('ops', 1, home.clock.nowUs(), 1);
     const seen: Delivery[] = [];
-    start(
-      stage(home, async (one) => {
-        seen.push(one);
-        return accepted;
-      }),
-    );
+    begin(home, async (one) => {
+      seen.push(one);
+      return accepted;
+    });
     await home.clock.advance(10);
     expect(seen).toMatchObject([{ id: 'd-1', attempts: 2 }]);
   });
@@ -543,12 +498,10 @@ describe('the stage', () => {
     const home = await world();
     await home.queue({ id: 'd-1' });
     const bug = new TypeError('oops');
-    start(
-      stage(home, async ({ attempts }) => {
-        if (attempts === 1) throw bug;
-        return accepted;
-      }),
-    );
+    begin(home, async ({ attempts }) => {
+      if (attempts === 1) throw bug;
+      return accepted;
+    });
     await home.clock.advance(5_000);
     expect(home.reported).toMatchObject([
       { what: 'trouble', stage: 'delivery', error: bug },
@@ -560,11 +513,9 @@ describe('the stage', () => {
   test('a secret that cannot be read is a temporary failure', async () => {
     const home = await world();
     await home.queue({ id: 'd-1' });
-    start(
-      stage(home, async () => {
-        throw new NestwatchError('secret_unreadable', 'cannot read /run/secrets/hook');
-      }),
-    );
+    begin(home, async () => {
+      throw new NestwatchError('secret_unreadable', 'cannot read /run/secrets/hook');
+    });
     await home.clock.advance(10);
     expect(await home.stateOf('d-1')).toMatchObject({ state: 'retry' });
     expect(home.reported).toMatchObject([{ what: 'delivery', reason: 'secret_unreadable' }]);

@@ -7,7 +7,7 @@ import type { HttpRequest, HttpResponse } from '../../src/http/transport.ts';
 import { secret } from '../../src/secret.ts';
 import { NOW_US, webhook } from '../channels/sample-notifications.ts';
 import type { VirtualClock } from '../virtual-clock.ts';
-import { accepted, HOUR_MS, stage, start, world } from './outbox-world.ts';
+import { accepted, begin, HOUR_MS, world } from './outbox-world.ts';
 
 describe('a receiver that fails in several ways', () => {
   /** The real webhook channel with a transport that answers as `answer` says. */
@@ -38,7 +38,7 @@ describe('a receiver that fails in several ways', () => {
     const backAtUs = NOW_US + 2 * HOUR_MS * 1000;
     const { requests, channels } = moody(home.clock, (nowUs) => (nowUs < backAtUs ? 503 : 204));
     await home.queue({ id: 'd-1' });
-    start(stage(home, channels, [SIGNED]));
+    begin(home, channels, [SIGNED]);
     await home.clock.advance(3 * HOUR_MS);
     expect(await home.stateOf('d-1')).toMatchObject({
       state: 'delivered',
@@ -63,7 +63,7 @@ describe('a receiver that fails in several ways', () => {
       nowUs < NOW_US + 2 * HOUR_MS * 1000 ? 503 : 410,
     );
     await home.queue({ id: 'd-1' });
-    start(stage(home, channels));
+    begin(home, channels);
     await home.clock.advance(3 * HOUR_MS);
     expect(await home.stateOf('d-1')).toMatchObject({
       state: 'dead',
@@ -78,7 +78,7 @@ describe('a receiver that fails in several ways', () => {
     const home = await world();
     const { requests, channels } = moody(home.clock, (_, tries) => (tries === 1 ? 'timeout' : 200));
     await home.queue({ id: 'd-1' });
-    start(stage(home, channels));
+    begin(home, channels);
     await home.clock.advance(100);
     expect(await home.stateOf('d-1')).toMatchObject({ state: 'ambiguous', attempts: 1 });
     await home.clock.advance(1_000);
@@ -90,7 +90,7 @@ describe('a receiver that fails in several ways', () => {
     const home = await world();
     const { requests, channels } = moody(home.clock, () => 503);
     await home.queue({ id: 'd-1' });
-    start(stage(home, channels));
+    begin(home, channels);
     await home.clock.advance(71 * HOUR_MS);
     expect((await home.stateOf('d-1')).state).toBe('retry');
     await home.clock.advance(2 * HOUR_MS);

@@ -6,7 +6,7 @@ import type { Notification } from '../../src/domain/grouping/notification.ts';
 import type { Delivery } from '../../src/store/outbox-store.ts';
 import { delivery, webhook } from '../channels/sample-notifications.ts';
 import { event } from '../store/contract/sample-records.ts';
-import { accepted, stage, start, world } from './outbox-world.ts';
+import { accepted, begin, world } from './outbox-world.ts';
 
 const MINUTE_MS = 60_000;
 const LAKE: Receiver = { name: 'lake', integrations: [webhook({ format: 'cloudevents' })] };
@@ -23,8 +23,7 @@ async function lake(outcome: Outcome | (() => Outcome), accepts: (keys: readonly
     took.push(...keys);
     return accepted;
   };
-  const one = stage(home, send, [LAKE]);
-  start(one);
+  const one = begin(home, send, [LAKE]);
   const forward = async (id: string, ...keys: readonly string[]) => {
     const createdAtUs = home.clock.nowUs();
     const rest = { receiver: 'lake', createdAtUs };

@@ -6,14 +6,25 @@ import { emailText } from '../../../src/channels/email/mail-message.ts';
 import { mailView } from '../../../src/channels/message/message-view.ts';
 import { escapeHtml, linkable } from '../../../src/channels/message/section.ts';
 import { shortId } from '../../../src/domain/alert/event.ts';
-import type { GroupNotification } from '../../../src/domain/grouping/notification.ts';
+import type { GroupNotification, NotifiedAlert } from '../../../src/domain/grouping/notification.ts';
 import { anyCharacter } from '../../any-character.ts';
 import { WORDS } from '../../domain/kinds/kind-words.ts';
-import { alert, failedFlight, group, MINUTE_US, NOW_US, storm } from '../sample-notifications.ts';
+import {
+  about,
+  alert,
+  failedFlight,
+  group,
+  labelled,
+  MINUTE_US,
+  NOW_US,
+  resolved,
+  storm,
+} from '../sample-notifications.ts';
 
 const RUNS = 30;
 
 const URL = 'https://nestwatch.example.com';
+const viewOf = (...alerts: NotifiedAlert[]) => mailView(about(...alerts), URL);
 const text = (notification: GroupNotification) => emailText(mailView(notification, URL));
 const html = (notification: GroupNotification) => emailHtml(mailView(notification, URL));
 const firstLines = (notification: GroupNotification) => text(notification).split('\n').slice(0, 2);
@@ -35,33 +46,19 @@ describe('the first two lines of a mail', () => {
   });
 
   test('of a resolved alert say how long it lasted, and claim a recovery only if one was seen', () => {
-    const over = (ending: 'over' | 'quiet' | 'superseded' | 'moved' | 'gone' | 'by_hand', resolved_by = '') =>
-      group({
-        reason: 'resolved',
-        alerts: [
-          alert({
-            status: 'resolved',
-            endsAtUs: NOW_US,
-            ending,
-            events: [],
-            annotations: { ...alert().annotations, resolved_by },
-          }),
-        ],
-      });
+    const over = (ending: NonNullable<NotifiedAlert['ending']>, resolved_by = '') => {
+      const annotations = { ...alert().annotations, resolved_by };
+      return group({ reason: 'resolved', alerts: [resolved({ ending, events: [], annotations })] });
+    };
     expect(firstLines(over('over'))).toEqual([
       'Translate blog lands again',
       'EU · Marketing · from 2 Jul 2026, 11:56 UTC, lasted 4 min',
     ]);
-    expect(firstLines(over('quiet'))[0]).toBe(`${WORDS.FlightFailed.quiet}: Translate blog`);
-    expect(firstLines(over('moved'))[0]).toBe(
-      `${WORDS.FlightFailed.firing}, continues elsewhere: Translate blog`,
-    );
-    expect(firstLines(over('gone'))[0]).toBe(
-      `${WORDS.FlightFailed.firing}, no longer exists: Translate blog`,
-    );
-    expect(firstLines(over('by_hand'))[0]).toBe(
-      `${WORDS.FlightFailed.firing}, resolved by hand: Translate blog`,
-    );
+    const { quiet, firing } = WORDS.FlightFailed;
+    expect(firstLines(over('quiet'))[0]).toBe(`${quiet}: Translate blog`);
+    expect(firstLines(over('moved'))[0]).toBe(`${firing}, continues elsewhere: Translate blog`);
+    expect(firstLines(over('gone'))[0]).toBe(`${firing}, no longer exists: Translate blog`);
+    expect(firstLines(over('by_hand'))[0]).toBe(`${firing}, resolved by hand: Translate blog`);
     expect(text(over('by_hand', 'it was resolved by hand by ann: mended'))).toContain(
       '\n\nIt was resolved by hand by ann: mended.\n\n',
     );
@@ -80,18 +77,13 @@ describe('the first two lines of a mail', () => {
   });
 
   test.each([
-    [{ alertname: 'RegionDown', region: 'us' }, `${WORDS.RegionDown.firing}: US`],
-    [
-      { alertname: 'ConnectionDisconnected', region: 'us', entity_name: 'DeepL' },
-      `${WORDS.ConnectionDisconnected.firing}: DeepL`,
-    ],
-    [{ alertname: 'BirdDeactivated', region: 'us', bird_id: '7' }, `${WORDS.BirdDeactivated.firing}: Bird 7`],
-    [
-      { alertname: 'KindOfTomorrow', region: 'us', entity_type: 'Hub', entity_id: '7' },
-      'KindOfTomorrow: Hub 7',
-    ],
-  ])('of %j are in plain words', (labels, headline) => {
-    expect(firstLines(group({ alerts: [alert({ labels })] }))[0]).toBe(headline);
+    ['RegionDown', {}, `${WORDS.RegionDown.firing}: US`],
+    ['ConnectionDisconnected', { entity_name: 'DeepL' }, `${WORDS.ConnectionDisconnected.firing}: DeepL`],
+    ['BirdDeactivated', { bird_id: '7' }, `${WORDS.BirdDeactivated.firing}: Bird 7`],
+    ['KindOfTomorrow', { entity_type: 'Hub', entity_id: '7' }, 'KindOfTomorrow: Hub 7'],
+  ])('of %s with %j are in plain words', (alertname, subject, headline) => {
+    const labels = { alertname, region: 'us', ...subject };
+    expect(firstLines(about(alert({ labels })))[0]).toBe(headline);
   });
 });
 
@@ -118,12 +110,8 @@ describe('the body of a mail', () => {
   test('lists what the message does not say with its time, equal lines together, and counts the rest', () => {
     const events = [1, 2, 3].map((minutes) => triggerFailed(minutes));
     const others = [5, 6].map((minutes) => triggerFailed(minutes, 'Term base not found'));
-    const body = text(
-      group({
-        threadPosition: 1,
-        alerts: [alert({ events: [...events, ...others], eventsTotal: 30, eventsOmitted: 9 })],
-      }),
-    );
+    const one = alert({ events: [...events, ...others], eventsTotal: 30, eventsOmitted: 9 });
+    const body = text(group({ threadPosition: 1, alerts: [one] }));
     expect(body).toContain(
       `New since the last message:\n  - 2 ×, the last 2 Jul 2026, 11:55:00 UTC\n    Term base not found\n    event ${shortId(others[0]!)}\n  … and 9 more events\n`,
     );
@@ -147,19 +135,14 @@ describe('the body of a mail', () => {
   });
 
   test('puts open alerts before resolved ones and large clusters before small ones, in whatever order they come', () => {
-    const named = (bird: string, message: string, status: 'firing' | 'resolved' = 'firing') =>
-      alert({
-        status,
-        events: [failedFlight(4, { message })],
-        endsAtUs: status === 'firing' ? 0 : NOW_US,
-        labels: { ...alert().labels, bird },
-      });
+    const named = (bird: string, message: string, changes: Partial<NotifiedAlert> = {}) =>
+      labelled({ bird }, { events: [failedFlight(4, { message })], ...changes });
     const alerts = [
-      ...['r1', 'r2', 'r3'].map((bird) => named(bird, 'x', 'resolved')),
+      ...['r1', 'r2', 'r3'].map((bird) => named(bird, 'x', { status: 'resolved', endsAtUs: NOW_US })),
       named('a', 'small'),
       ...['b', 'c'].map((bird) => named(bird, 'large')),
     ];
-    const titles = mailView(group({ alerts }), URL).clusters.map(({ title, places }) => [title, ...places]);
+    const titles = viewOf(...alerts).clusters.map(({ title, places }) => [title, ...places]);
     expect(titles).toEqual([
       [`2 × ${WORDS.FlightFailed.firing}`, 'b', 'c'],
       [WORDS.FlightFailed.firing, 'a'],
@@ -169,18 +152,13 @@ describe('the body of a mail', () => {
 
   test('does not list again below the message what the message says', () => {
     const events = [triggerFailed(4), triggerFailed(5)];
-    expect(text(group({ alerts: [alert({ events, eventsTotal: 2 })] }))).not.toContain('Before that');
+    expect(text(about(alert({ events, eventsTotal: 2 })))).not.toContain('Before that');
   });
 
   test('says the beginning once if clusters share it, to the minute', () => {
     const one = (startsAtUs: number, bird: string) =>
-      alert({
-        startsAtUs,
-        labels: { ...alert().labels, bird },
-        events: [failedFlight(4, { message: bird, attributes: {} })],
-      });
-    const contexts = (...alerts: ReturnType<typeof alert>[]) =>
-      mailView(group({ alerts }), URL).clusters.map(({ context }) => context);
+      labelled({ bird }, { startsAtUs, events: [failedFlight(4, { message: bird, attributes: {} })] });
+    const contexts = (...alerts: NotifiedAlert[]) => viewOf(...alerts).clusters.map(({ context }) => context);
     expect(contexts(one(NOW_US - MINUTE_US, 'a'), one(NOW_US - MINUTE_US + 9, 'b'))).toEqual(['', '']);
     expect(contexts(one(NOW_US - MINUTE_US, 'a'), one(NOW_US, 'b'))).toEqual([
       '',
@@ -190,12 +168,9 @@ describe('the body of a mail', () => {
 
   test('says of three failures of one Bird with three errors, in one block, that the causes are several', () => {
     const of = (minutes: number, message: string) =>
-      alert({
-        labels: { ...alert().labels, error: message },
-        events: [failedFlight(minutes, { message })],
-      });
+      labelled({ error: message }, { events: [failedFlight(minutes, { message })] });
     const alerts = [of(9, 'boom'), of(2, 'out of memory'), of(5, 'quota of 3 words exceeded')];
-    const [cluster, ...others] = mailView(group({ alerts }), URL).clusters;
+    const [cluster, ...others] = viewOf(...alerts).clusters;
     expect(others).toEqual([]);
     expect(cluster).toMatchObject({
       title: `3 × ${WORDS.FlightFailed.firing}`,
@@ -203,24 +178,15 @@ describe('the body of a mail', () => {
       cause: 'Several causes, the newest: out of memory',
     });
     const events = alerts.flatMap((one) => one.events).toReversed();
-    expect(text(group({ alerts: [alert({ events, eventsTotal: 3 })] }))).toContain(
-      'Several causes, the newest:\n    ',
-    );
+    expect(text(about(alert({ events, eventsTotal: 3 })))).toContain('Several causes, the newest:\n    ');
   });
 
   test('shows an alert that became worse as one, together with what it became', () => {
-    const labels = {
-      alertname: 'ConnectionDisconnected',
-      region: 'eu',
-      entity_id: '1',
-      entity_name: 'DeepL',
-    };
-    const retrying = alert({
+    const alertname = 'ConnectionDisconnected';
+    const labels = { alertname, region: 'eu', entity_id: '1', entity_name: 'DeepL' };
+    const retrying = resolved({
       labels: { ...labels, severity: 'warning' },
-      status: 'resolved',
-      ending: 'superseded',
-      startsAtUs: NOW_US - 2 * MINUTE_US,
-      endsAtUs: NOW_US,
+      ...{ ending: 'superseded', startsAtUs: NOW_US - 2 * MINUTE_US },
     });
     const lost = alert({
       labels: { ...labels, severity: 'critical' },
@@ -238,11 +204,8 @@ describe('the body of a mail', () => {
       ],
       clusters: [],
     });
-    const other = alert({
-      ...retrying,
-      labels: { ...retrying.labels, entity_id: '2', entity_name: 'Phrase' },
-    });
-    expect(mailView(group({ alerts: [lost, other] }), URL).clusters.map(({ title }) => title)).toEqual([
+    const other = alert({ ...retrying, labels: { ...labels, entity_id: '2', entity_name: 'Phrase' } });
+    expect(viewOf(lost, other).clusters.map(({ title }) => title)).toEqual([
       WORDS.ConnectionDisconnected.firing,
       WORDS.ConnectionDisconnected.superseded,
     ]);
@@ -250,19 +213,15 @@ describe('the body of a mail', () => {
 
   test('does not list a failing trigger beside the deactivation that it led to', () => {
     const bird = { region: 'eu', nest_id: '1', bird_id: '7', bird: 'Contracts' };
-    const trigger = alert({
-      labels: { ...bird, alertname: 'BirdTriggerFailing', severity: 'warning', error: 'x' },
-      status: 'resolved',
-      ending: 'superseded',
-      endsAtUs: NOW_US,
-    });
+    const labels = { ...bird, alertname: 'BirdTriggerFailing', severity: 'warning', error: 'x' };
+    const trigger = resolved({ labels, ending: 'superseded' });
     const deactivated = alert({ labels: { ...bird, alertname: 'BirdDeactivated', severity: 'critical' } });
-    expect(mailView(group({ alerts: [deactivated, trigger] }), URL)).toMatchObject({
+    expect(viewOf(deactivated, trigger)).toMatchObject({
       headline: `${WORDS.BirdDeactivated.firing}: Contracts`,
       context: 'EU · Nest 1 · since 2 Jul 2026, 11:56 UTC, for 4 min',
       clusters: [],
     });
-    expect(mailView(group({ alerts: [trigger] }), URL)).toMatchObject({
+    expect(viewOf(trigger)).toMatchObject({
       tone: 'neutral',
       headline: `${WORDS.BirdTriggerFailing.superseded}: Contracts`,
     });
@@ -274,39 +233,35 @@ describe('the body of a mail', () => {
 
   test('an alert that comes and goes says so, and why it counts as resolved only now', () => {
     const annotations = { flapping: 'it changed 4 times or more within 1 h' };
-    const flapping = mailView(group({ alerts: [alert({ annotations })] }), URL);
+    const flapping = viewOf(alert({ annotations }));
     expect(flapping.headline).toBe('Translate blog failed, on and off');
     expect(flapping.lead).toEqual(['It changed 4 times or more within 1 h.']);
-    const over = alert({ annotations, status: 'resolved', ending: 'over', endsAtUs: NOW_US });
-    expect(text(group({ alerts: [over] }))).toContain('The alert was flapping');
+    expect(text(about(resolved({ annotations, ending: 'over' })))).toContain('The alert was flapping');
   });
 
   test('says in the lead only what the first two lines do not say', () => {
     expect(mailView(group(), URL).lead).toEqual([]);
     const summary = '3 or more Flights of Translate blog failed in a row in Marketing (EU)';
-    expect(mailView(group({ alerts: [alert({ annotations: { summary } })] }), URL).lead).toEqual([
-      `${summary}.`,
-    ]);
+    expect(viewOf(alert({ annotations: { summary } })).lead).toEqual([`${summary}.`]);
   });
 
   test('shows how the last Flights ended, as marks and in words', () => {
     const history = ['succeeded', 'succeeded', 'failed', 'cancelled', 'failed'] as const;
-    const notification = group({ alerts: [alert({ history })] });
+    const notification = about(alert({ history }));
     expect(text(notification)).toContain(
       'Last Flights: ● ● ✕ ○ ✕ (2 succeeded, 2 failed, 1 cancelled; the last one failed)\n',
     );
     expect(html(notification).match(/[●✕○](?=<\/span>)/g)).toEqual(['●', '●', '✕', '○', '✕']);
     expect(html(notification)).toContain('2 succeeded, 2 failed, 1 cancelled; the last one failed');
-    const [words] = [group({ alerts: [alert({ history: history.slice(1, 3) })] })].map(text);
-    expect(words).toContain('Last Flights: ● ✕ (1 succeeded, then 1 failed)\n');
+    expect(text(about(alert({ history: history.slice(1, 3) })))).toContain(
+      'Last Flights: ● ✕ (1 succeeded, then 1 failed)\n',
+    );
     // A single Flight has no history worth showing.
-    expect(text(group({ alerts: [alert({ history: ['failed'] })] }))).not.toContain('Last Flights');
+    expect(text(about(alert({ history: ['failed'] })))).not.toContain('Last Flights');
   });
 
   test('links to one silence for all alerts if there are several, but not in a summary of many groups', () => {
-    const several = group({
-      alerts: [alert(), alert({ labels: { ...alert().labels, bird: 'b', bird_id: '2' } })],
-    });
+    const several = about(alert(), labelled({ bird: 'b', bird_id: '2' }));
     const matchers = 'alertname="FlightFailed"\nregion="eu"\nnest="Marketing"';
     const link = mailView(several, URL).links.find(({ text: words }) => words === 'Silence all of these');
     expect(new globalThis.URL(link!.url).searchParams.get('matchers')).toBe(matchers);
@@ -328,8 +283,7 @@ describe('the body of a mail', () => {
   });
 
   test('links a runbook only to the web', () => {
-    const withRunbook = (runbook_url: string) =>
-      html(group({ alerts: [alert({ annotations: { runbook_url } })] }));
+    const withRunbook = (runbook_url: string) => html(about(alert({ annotations: { runbook_url } })));
     expect(withRunbook('https://wiki.example.com/a?b=1&c=2')).toContain(
       'href="https://wiki.example.com/a?b=1&amp;c=2"',
     );
@@ -339,26 +293,15 @@ describe('the body of a mail', () => {
   const hostile = `<script>alert('x')</script>"&<!channel> @everyone \u202Egpj.exe\u0000\uD800\r\nBcc: all@example.com`;
 
   test('hostile names and messages stay text', () => {
-    const labels = {
-      alertname: hostile,
-      region: hostile,
-      nest: hostile,
-      bird: hostile,
-      severity: hostile,
-      [hostile]: hostile,
-    };
-    const event = failedFlight(1, {
-      message: hostile,
-      bird: hostile,
-      type: hostile,
-      attributes: { flight_id: hostile },
-    });
+    const names = ['alertname', 'region', 'nest', 'bird', 'severity', hostile];
+    const labels = Object.fromEntries(names.map((name) => [name, hostile]));
+    const words = { message: hostile, bird: hostile, type: hostile, attributes: { flight_id: hostile } };
     const one = alert({
       labels,
       annotations: { summary: hostile, [hostile]: hostile },
-      events: [event, failedFlight(2)],
+      events: [failedFlight(1, words), failedFlight(2)],
     });
-    for (const notification of [group({ alerts: [one] }), group({ alerts: [one, alert()] })]) {
+    for (const notification of [about(one), about(one, alert())]) {
       expect(html(notification)).not.toContain('<script>');
       for (const part of [html(notification), text(notification)]) {
         expect(part).not.toMatch(/\u202E/);

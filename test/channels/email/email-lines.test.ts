@@ -6,15 +6,25 @@ import { mailView } from '../../../src/channels/message/message-view.ts';
 import { slackBody } from '../../../src/channels/slack/slack-body.ts';
 import { teamsBody } from '../../../src/channels/teams/teams-channel.ts';
 import { type Event, shortId } from '../../../src/domain/alert/event.ts';
-import type { GroupNotification, NotifiedAlert } from '../../../src/domain/grouping/notification.ts';
+import type { NotifiedAlert } from '../../../src/domain/grouping/notification.ts';
 import { WORDS } from '../../domain/kinds/kind-words.ts';
-import { alert, failedFlight, group, MINUTE_US, NOW_US } from '../sample-notifications.ts';
+import {
+  about,
+  alert,
+  failedFlight,
+  group,
+  labelled,
+  MINUTE_US,
+  NOW_US,
+  resolved,
+} from '../sample-notifications.ts';
 
 const URL = 'https://nestwatch.example.com';
 /** The link to the list of a group's alerts. */
 const LIST = `${URL}/alerts?region=eu&nest=Marketing&name=FlightFailed`;
-const text = (notification: GroupNotification) => emailText(mailView(notification, URL));
-const html = (notification: GroupNotification) => emailHtml(mailView(notification, URL));
+const viewOf = (alerts: readonly NotifiedAlert[]) => mailView(about(...alerts), URL);
+const text = (alerts: readonly NotifiedAlert[]) => emailText(viewOf(alerts));
+const html = (alerts: readonly NotifiedAlert[]) => emailHtml(viewOf(alerts));
 const flightId = (number: number) => `5f0c9a52-0000-4000-8000-${String(number).padStart(12, '0')}`;
 /** The short id of 'failedFlight(number)' as it appears in lines. */
 const eventId = (number: number) => `event ${shortId(failedFlight(number))}`;
@@ -33,11 +43,8 @@ function failing(
   events: Event[],
 ) {
   const own = events.map((event) => ({ ...event, bird, birdId, nest, nestId }));
-  return alert({
-    labels: { ...alert().labels, bird, bird_id: birdId, nest, nest_id: nestId, error },
-    events: own,
-    eventsTotal: own.length,
-  });
+  const labels = { bird, bird_id: birdId, nest, nest_id: nestId, error };
+  return labelled(labels, { events: own, eventsTotal: own.length });
 }
 
 const ALPHA = { bird: 'Alpha', birdId: '896', error: 'a' };
@@ -54,7 +61,7 @@ describe('a mail about several alerts', () => {
     const alpha = failing(ALPHA, [withStep, failedFlight(7, { message: 'Alpha reason' })]);
     const beta = failing(BETA, [failedFlight(5, { message: 'Beta reason' })]);
     const page = `${URL}/alerts/${alpha.id}`;
-    expect(text(group({ alerts: [alpha, beta] }))).toBe(
+    expect(text([alpha, beta])).toBe(
       [
         '2 Birds failed, 2 causes',
         'EU · Marketing · since 2 Jul 2026, 11:56 UTC, for 4 min',
@@ -95,7 +102,7 @@ describe('a mail about several alerts', () => {
       failing({ ...ALPHA, error }, [refused(1, 11858)]),
       failing({ ...BETA, error }, [refused(2, 11859), refused(3, 11858), failedFlight(4, { message: '' })]),
     ];
-    const [cluster, ...others] = mailView(group({ alerts }), URL).clusters;
+    const [cluster, ...others] = viewOf(alerts).clusters;
     expect(others).toEqual([]);
     expect(cluster).toMatchObject({
       title: `2 × ${WORDS.FlightFailed.firing}`,
@@ -108,19 +115,17 @@ describe('a mail about several alerts', () => {
       ['Beta', '', `Flight 5f0c9a52 · ${eventId(3)}`],
       ['Beta', 'without a message', `Flight 5f0c9a52 · ${eventId(4)}`],
     ]);
-    const page = html(group({ alerts }));
+    const page = html(alerts);
     for (const said of ['TMS said no to job 11859', ...[1, 2, 3].map((one) => shortId(failedFlight(one)))])
       expect(page).toContain(said);
   });
 
   test('names the Nest at each failure if there are several, and a Bird that all share once', () => {
     const contracts = { bird: 'Contracts', birdId: '906', nest: 'Legal', nestId: '905' };
-    const two = mailView(
-      group({
-        alerts: [failing(ALPHA, [refused(1, 1)]), failing({ ...contracts, error: 'a' }, [refused(2, 1)])],
-      }),
-      URL,
-    );
+    const two = viewOf([
+      failing(ALPHA, [refused(1, 1)]),
+      failing({ ...contracts, error: 'a' }, [refused(2, 1)]),
+    ]);
     expect(two.clusters[0]!.lines.map(({ where, ids }) => [where, ids.join(' · ')])).toEqual([
       ['Marketing / Alpha', `Flight 5f0c9a52 · ${eventId(1)}`],
       ['Legal / Contracts', `Flight 5f0c9a52 · ${eventId(2)}`],
@@ -128,10 +133,7 @@ describe('a mail about several alerts', () => {
     expect(two.details).toEqual([]);
 
     // As with `for_each: flight`.
-    const one = mailView(
-      group({ alerts: [1, 2].map((number) => failing(ALPHA, [refused(number, number)])) }),
-      URL,
-    );
+    const one = viewOf([1, 2].map((number) => failing(ALPHA, [refused(number, number)])));
     expect(one.clusters[0]!.lines.map(({ where, ids }) => [where, ids.join(' · ')])).toEqual([
       ['', `Flight 5f0c9a52 · ${eventId(1)}`],
       ['', `Flight 5f0c9a52 · ${eventId(2)}`],
@@ -148,25 +150,20 @@ describe('a mail about several alerts', () => {
       { ...failing({ ...ALPHA, error: 'e' }, many), eventsOmitted: 4, eventsTotal: 24 },
       failing({ ...BETA, error: 'e' }, [refused(50, 1)]),
     ];
-    const [cluster] = mailView(group({ alerts }), URL).clusters;
+    const [cluster] = viewOf(alerts).clusters;
     expect(cluster!.lines).toHaveLength(5);
     expect(cluster!.lines.at(-1)).toMatchObject({ where: 'Beta' });
     expect(cluster!.linesMore).toBe(20);
-    expect(text(group({ alerts }))).toContain(`\n  … and 20 more: ${URL}/\n`);
-    expect(html(group({ alerts }))).toMatch(new RegExp(`<a [^>]*href="${URL}/"[^>]*>… and 20 more</a>`));
+    expect(text(alerts)).toContain(`\n  … and 20 more: ${URL}/\n`);
+    expect(html(alerts)).toMatch(new RegExp(`<a [^>]*href="${URL}/"[^>]*>… and 20 more</a>`));
   });
 
   test('says once for each place what other kinds of alerts report, with the newest time', () => {
     const lost = (entity_id: string, entity_name: string, minutes: readonly number[]): NotifiedAlert =>
       alert({
         labels: {
-          alertname: 'ConnectionDisconnected',
-          severity: 'warning',
-          region: 'eu',
-          entity_type: 'Connection',
-          entity_id,
-          entity_name,
-          error: 'y',
+          ...{ alertname: 'ConnectionDisconnected', severity: 'warning', region: 'eu', error: 'y' },
+          ...{ entity_type: 'Connection', entity_id, entity_name },
         },
         events: minutes.map((minute) =>
           failedFlight(minute, {
@@ -181,7 +178,7 @@ describe('a mail about several alerts', () => {
       });
     const alerts = [lost('118', 'Phrase TMS', [1, 3]), lost('119', 'DeepL', [2])];
     const newest = (at: number) => `event ${shortId(alerts[at]!.events[0]!)}`;
-    const body = text(group({ groupLabels: { region: 'eu' }, alerts }));
+    const body = emailText(mailView(group({ groupLabels: { region: 'eu' }, alerts }), URL));
     expect(body).toContain(
       [
         `* 2 × ${WORDS.ConnectionDisconnected.firing}: Phrase TMS, DeepL`,
@@ -199,26 +196,17 @@ describe('a mail about several alerts', () => {
     const deactivated = (bird: string, birdId: string, minutes: number, hasNotification: boolean) => {
       const event = (feed: 'notification' | 'bird_log', type: string, message: string) =>
         failedFlight(minutes, {
-          key: `eu/${feed}/${birdId}`,
-          feed,
-          type,
-          message,
-          bird,
-          birdId,
-          attributes: {},
+          ...{ key: `eu/${feed}/${birdId}`, feed, type, message, bird, birdId, attributes: {} },
         });
+      const description = 'The event has failed 5 times';
       const log = event('bird_log', 'bird_log.Deactivated', '');
-      const notification = event(
-        'notification',
-        'notification.FlowDeactivated',
-        'The event has failed 5 times',
-      );
-      const labels = { ...alert().labels, alertname: 'BirdDeactivated', bird, bird_id: birdId, error: 'z' };
-      const annotations = { description: 'The event has failed 5 times' };
-      return alert({ labels, annotations, events: hasNotification ? [log, notification] : [log] });
+      const notification = event('notification', 'notification.FlowDeactivated', description);
+      const events = hasNotification ? [log, notification] : [log];
+      const labels = { alertname: 'BirdDeactivated', bird, bird_id: birdId, error: 'z' };
+      return labelled(labels, { annotations: { description }, events });
     };
     const alerts = [deactivated('Alpha', '896', 2, true), deactivated('Beta', '897', 3, false)];
-    const [cluster] = mailView(group({ alerts }), URL).clusters;
+    const [cluster] = viewOf(alerts).clusters;
     expect(cluster!.lines.map(({ where, when, message }) => [where, when, message])).toEqual([
       ['Alpha', '2 Jul 2026, 11:58:00 UTC', ''],
       ['Beta', '2 Jul 2026, 11:57:00 UTC', 'Deactivated'],
@@ -235,7 +223,7 @@ describe('a mail about several alerts', () => {
         Array.from({ length: 12 }, (_, count) => long(at, at * 20 + count)),
       ),
     );
-    for (const part of [text(group({ alerts })), html(group({ alerts }))]) {
+    for (const part of [text(alerts), html(alerts)]) {
       expect(Buffer.byteLength(part)).toBeLessThan(30_000);
       for (const { labels } of alerts) expect(part).toContain(labels.bird);
       const listed = alerts.map(
@@ -254,7 +242,7 @@ describe('a mail about several alerts', () => {
 describe('the list in a mail about one alert', () => {
   test('has the date, the zone and the Flight id of every failure, even if they say the same', () => {
     const events = [refused(4, 1), refused(5, 1), refused(1_500, 2)];
-    expect(text(group({ alerts: [alert({ events, eventsTotal: 3 })] }))).toContain(
+    expect(text([alert({ events, eventsTotal: 3 })])).toContain(
       [
         'Before that:',
         '  - started 2 Jul 2026, 11:41:07 UTC, failed after 13 min',
@@ -273,14 +261,14 @@ describe('the list in a mail about one alert', () => {
       refused(4, 1),
       refused(5, 1, { attributes: unknown, occurredAtUs: NOW_US - 1_440 * MINUTE_US }),
     ];
-    expect(text(group({ alerts: [alert({ events, eventsTotal: 2 })] }))).toContain(
+    expect(text([alert({ events, eventsTotal: 2 })])).toContain(
       `  - failed 1 Jul 2026, 12:00:00 UTC\n    Flight 5f0c9a52 · event ${shortId(events[1]!)}\n`,
     );
   });
 
   test('the details are of the Flight whose message is shown', () => {
     const events = [refused(4, 1, { message: '' }), refused(5, 2)];
-    const body = text(group({ alerts: [alert({ events, eventsTotal: 2 })] }));
+    const body = text([alert({ events, eventsTotal: 2 })]);
     expect(body).toContain(`Flight: 5f0c9a52\nStarted: 2 Jul 2026, 11:41:07 UTC, failed after 13 min\n`);
     expect(body).toContain(`    without a message\n    Flight 5f0c9a52 · ${eventId(4)}\n`);
   });
@@ -295,21 +283,14 @@ describe('messages to Slack and Teams', () => {
     ];
     const line = `Beta · started 2 Jul 2026, 11:41:07 UTC, failed after 16 min · TMS said no to job 11859 · Flight 5f0c9a52 · ${eventId(2)}`;
     const style = { channel: '', username: '', iconEmoji: '', iconUrl: '' };
-    expect(JSON.stringify(slackBody(group({ alerts }), URL, style))).toContain(`• ${line}`);
-    expect(JSON.stringify(teamsBody(group({ alerts }), URL))).toContain(`• ${line}`);
+    expect(JSON.stringify(slackBody(about(...alerts), URL, style))).toContain(`• ${line}`);
+    expect(JSON.stringify(teamsBody(about(...alerts), URL))).toContain(`• ${line}`);
   });
 });
 
 describe('a mail about what several groups told before', () => {
-  const over = (labels: object, changes: Partial<NotifiedAlert> = {}) =>
-    alert({
-      status: 'resolved',
-      ending: 'over',
-      endsAtUs: NOW_US,
-      events: [],
-      ...changes,
-      labels: { ...alert().labels, ...labels },
-    });
+  const over = (labels: NotifiedAlert['labels'], changes: Partial<NotifiedAlert> = {}) =>
+    labelled(labels, resolved({ ending: 'over', events: [], ...changes }));
   const told = (...alerts: NotifiedAlert[]) =>
     group({
       ...{ groupSort: 'held_back', groupLabels: {}, reason: 'resolved', alerts },
@@ -320,15 +301,9 @@ describe('a mail about what several groups told before', () => {
   const landed = ['1', '2'].map((id) =>
     over({ bird: `Bird ${id}`, bird_id: id, nest: 'Legal', nest_id: '683' }),
   );
+  const connection = { alertname: 'ConnectionDisconnected', bird: '', bird_id: '', entity_name: 'TMS' };
   const mended = over(
-    {
-      alertname: 'ConnectionDisconnected',
-      bird: '',
-      bird_id: '',
-      entity_name: 'TMS',
-      nest_id: '684',
-      region: 'us',
-    },
+    { ...connection, nest_id: '684', region: 'us' },
     { ending: 'by_hand', annotations: { resolved_by: 'it was resolved by hand by ann: reconnected' } },
   );
 

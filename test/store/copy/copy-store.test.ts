@@ -9,12 +9,13 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { copyStore, openSource, openTarget, TableDigest } from '../../../src/store/copy/copy-store.ts';
 import type { Row, Sql } from '../../../src/store/sql/sql.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { fillStore } from '../../bench/pages-store.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { failure } from '../test-store.ts';
 import { rawContent } from './raw-content.ts';
 
@@ -42,8 +43,7 @@ function keeping(sql: Sql, kept: (rows: readonly Row[]) => readonly Row[]): Sql 
 
 /** A store with rows for several batches that nobody uses. */
 async function stored() {
-  const folder = mkdtempSync(join(tmpdir(), 'nestwatch-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder();
   const at = (name: string) => join(folder, name);
   copyFileSync(filled, at('a.db'));
 
@@ -163,24 +163,9 @@ test('digests depend on the meaning of rows, not on their order, and differ if t
     return String(digest);
   };
   expect(digestOf(['a', 1], ['b', null])).toBe(digestOf(['b', null], ['a', 1]));
-  const different: Row[][] = [
-    [],
-    [['a', 'b']],
-    [['ab', '']],
-    [['a', '1']],
-    [['a', 1]],
-    [['a', null]],
-    [['a', 'n;']],
-    [['a', '\ud800']],
-    [['a', '\udfff']],
-    [['a', '"\\ud800"']],
-    [['a', '\ufffd']],
-    [['a', Uint8Array.of(1)]],
-    [['a', 0.5]],
-    [
-      ['a', 'b'],
-      ['a', 'b'],
-    ],
-  ];
-  expect(new Set(different.map((rows) => digestOf(...rows))).size).toBe(different.length);
+  const texts = ['b', '1', 'n;', '\ud800', '\udfff', '"\\ud800"', '\ufffd'];
+  const different: Row[] = [...texts, 1, null, 0.5, Uint8Array.of(1)].map((value) => ['a', value]);
+  const digests = [...different, ['ab', '']].map((row) => digestOf(row));
+  digests.push(digestOf(), digestOf(['a', 'b'], ['a', 'b']));
+  expect(new Set(digests).size).toBe(14);
 });

@@ -1,15 +1,13 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, inject, onTestFinished, test } from 'vitest';
+import { existsSync } from 'node:fs';
+import { expect, inject, test } from 'vitest';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { systemClock } from '../../../src/time/clock.ts';
 import { copyThereAndBack } from '../copy/killed-copy.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { placeAt } from './postgres-server.ts';
 
 test('a store is copied to a server and back while each copy is killed twice, and stays the same', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'nestwatch-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder();
   const clock = systemClock();
   const url = inject('postgresUrl')!;
   const schema = 'killed_copy';

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
 import { migrateStoreFile } from '../../../src/store/sqlite/upkeep/store-file.ts';
 import { STEPS } from '../../../src/store/versions/steps.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 /** Holds the lock for writing for a moment. */
 const OTHER_PROGRAM = `
@@ -19,7 +19,7 @@ const OTHER_PROGRAM = `
 `;
 
 test('changing the tables waits for another program that has locked the file [long]', async () => {
-  const path = join(mkdtempSync(join(tmpdir(), 'nestwatch-')), 'store.db');
+  const path = join(temporaryFolder(), 'store.db');
   writeFileSync(path, '', { mode: 0o600 });
   migrateStoreFile(path);
   const other = new Worker(OTHER_PROGRAM, { eval: true, workerData: path });

@@ -4,7 +4,6 @@ import {
   chmodSync,
   closeSync,
   existsSync,
-  mkdtempSync,
   openSync,
   readFileSync,
   rmSync,
@@ -13,11 +12,10 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Event } from '../../../src/domain/alert/event.ts';
 import { exposedFiles, openStore } from '../../../src/store/open-store.ts';
 import { openConnection } from '../../../src/store/sqlite/connection.ts';
@@ -26,25 +24,24 @@ import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Transaction } from '../../../src/store/store.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { alert, delivery, event, groupNotification, insert, NOW_US } from '../contract/sample-records.ts';
-import { failure } from '../test-store.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { failure, type TestStore, testStore } from '../test-store.ts';
 
 const clock = createVirtualClock();
 let directory: string;
 let path: string;
-let children: ChildProcess[];
 
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'nestwatch-store-'));
+  directory = temporaryFolder();
   path = join(directory, 'store.db');
-  children = [];
 });
 
-afterEach(async () => {
-  for (const child of children) await kill(child);
-  rmSync(directory, { recursive: true });
-});
-
-const open = (file = path) => openSqliteStore({ path: file, clock });
+/** A store that closes with the test, if not before. */
+async function open(file = path): Promise<TestStore> {
+  const store = await openSqliteStore({ path: file, clock });
+  onTestFinished(() => store.close());
+  return testStore(store);
+}
 const refusal = (file = path) =>
   open(file).then(
     (store) => store.close().then(() => 'opened'),
@@ -69,7 +66,7 @@ function child(
   args: readonly string[],
 ): { process: ChildProcess; lines: AsyncIterator<string> } {
   const started = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] });
-  children.push(started);
+  onTestFinished(() => kill(started));
   return { process: started, lines: createInterface({ input: started.stdout })[Symbol.asyncIterator]() };
 }
 
@@ -86,9 +83,8 @@ async function kill(started: ChildProcess): Promise<void> {
 describe('opening a store', () => {
   test('creates the file and its directories', async () => {
     const deep = join(directory, 'a', 'b', 'store.db');
-    const store = await open(deep);
+    await open(deep);
     expect(existsSync(deep)).toBe(true);
-    await store.close();
   });
 
   test('gives nobody else a right to what it creates, whatever the umask, and leaves existing files as they are', async () => {
@@ -177,7 +173,6 @@ describe('opening a store', () => {
       await insert(tx, [event('c', { occurredAtUs: NOW_US + 9_000_000, type: 'flight.failed' })]);
       expect(await tx.digests.endedFlights(3, 100)).toHaveLength(1);
     });
-    await third.close();
   });
 
   test('keeps the texts of the newest malformed entries of each stream [long]', async () => {
@@ -296,7 +291,6 @@ describe('one process at a time', () => {
     });
     expect(read.get()).toEqual({ count: 11 });
     reader.close();
-    await store.close();
   });
 });
 
@@ -379,7 +373,6 @@ describe('another program that has locked the store', () => {
     release();
     await clock.advance(100);
     expect(await insert).toHaveLength(1);
-    await store.close();
   });
 });
 
@@ -411,7 +404,6 @@ describe('committed data', () => {
     await store.transaction((tx) => tx.outbox.claim('ops', 0, NOW_US, 10));
     await store.transaction((tx) => tx.upkeep.prune(0, 10));
     expect(walBytes()).toBe(before);
-    await store.close();
   });
 
   test('leaves no link to an event that retention deleted', async () => {
@@ -481,7 +473,6 @@ describe('committed data', () => {
       (await store.transaction((tx) => tx.inventory.nests('eu'))).map((nest) => Number(nest.nestId)),
     );
     for (const number of acknowledged) expect(done.has(number)).toBe(true);
-    await store.close();
   });
 
   /** How many events of each numbered transaction exist. */

@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -9,6 +7,7 @@ import {
   type TransactionQueue,
 } from '../../../src/store/sqlite/transaction-queue.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 /** Statements that the queue ran, such as `BEGIN`, `COMMIT`. */
 let log: string[];
@@ -21,7 +20,7 @@ const clock = createVirtualClock();
 beforeEach(() => {
   log = [];
   rolledBack = 0;
-  directory = mkdtempSync(join(tmpdir(), 'nestwatch-queue-'));
+  directory = temporaryFolder();
   const opened = openConnection(join(directory, 'queue.db'));
   opened.exec('PRAGMA journal_mode = WAL; CREATE TABLE kept (number INTEGER PRIMARY KEY, text TEXT) STRICT');
   connection = {
@@ -44,7 +43,6 @@ beforeEach(() => {
 afterEach(async () => {
   await queue.drain();
   connection.close();
-  rmSync(directory, { recursive: true });
 });
 
 const keep = (number: number, text = '') =>

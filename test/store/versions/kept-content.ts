@@ -2,8 +2,14 @@ import { expect } from 'vitest';
 import type { Store } from '../../../src/store/store.ts';
 import { TEST_START_US } from '../../virtual-clock.ts';
 
-/** What the life in `keep.ts` left behind. */
-export async function expectContent(store: Store): Promise<void> {
+/** A store that is being opened has what the life in `keep.ts` left behind; it is closed then. */
+export async function expectKept(opening: Promise<Store>): Promise<void> {
+  const store = await opening;
+  await expectContent(store);
+  await store.close();
+}
+
+async function expectContent(store: Store): Promise<void> {
   const seen = await store.transaction(async (tx) => ({
     streams: (await tx.streams.list('eu')).length + (await tx.streams.list('us')).length,
     alerts: (await tx.alerts.count()).map(({ alertname, state, count }) => `${alertname} ${state} ${count}`),

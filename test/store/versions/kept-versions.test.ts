@@ -1,16 +1,15 @@
 /** Stores as released versions left them, which every later version opens with all that they hold. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { digestOf, STEPS } from '../../../src/store/versions/steps.ts';
 import { TABLES_VERSION } from '../../../src/store/versions/table-changes.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { findServer, openDatabase, type PostgresDatabase, placeOn } from '../postgres/postgres-server.ts';
-import { expectContent } from './kept-content.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { expectKept } from './kept-content.ts';
 import { KEPT_VERSIONS, keptOnServer, writeKept } from './kept-store.ts';
 
 const bin = findServer();
@@ -22,15 +21,9 @@ test('each version says what it stores more than the one before', () => {
 
 describe.each(KEPT_VERSIONS)('a store of version %i', (version) => {
   test('is opened on SQLite with all that it holds, and once more', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'nestwatch-'));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
-    const path = join(folder, 'store.db');
+    const path = join(temporaryFolder(), 'store.db');
     writeKept(version, path);
-    for (const _ of ['first', 'again']) {
-      const store = await openSqliteStore({ path, clock });
-      await expectContent(store);
-      await store.close();
-    }
+    for (const _ of ['first', 'again']) await expectKept(openSqliteStore({ path, clock }));
   });
 
   describe.skipIf(bin === undefined)('on PostgreSQL', () => {
@@ -45,11 +38,9 @@ describe.each(KEPT_VERSIONS)('a store of version %i', (version) => {
       await admin.connect();
       await admin.query(keptOnServer(version));
       await admin.end();
-      for (const _ of ['first', 'again']) {
-        const { store } = await openPostgresStore({ place: placeOn(server, { schema: 'nestwatch' }), clock });
-        await expectContent(store);
-        await store.close();
-      }
+      const place = placeOn(server, { schema: 'nestwatch' });
+      for (const _ of ['first', 'again'])
+        await expectKept(openPostgresStore({ place, clock }).then(({ store }) => store));
     });
   });
 });

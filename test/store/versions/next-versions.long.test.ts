@@ -1,8 +1,7 @@
 /** What the next versions of the tables do to a store of this one, and what this one does with theirs. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
@@ -13,8 +12,9 @@ import { STEPS, type Step } from '../../../src/store/versions/steps.ts';
 import { VERSION } from '../../../src/version.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { findServer, openDatabase, type PostgresDatabase, placeAt } from '../postgres/postgres-server.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { failure } from '../test-store.ts';
-import { expectContent } from './kept-content.ts';
+import { expectKept } from './kept-content.ts';
 import { keptOnServer, writeKept } from './kept-store.ts';
 import { BROKEN_STEPS, NEXT_STEPS } from './next-steps.ts';
 
@@ -35,14 +35,11 @@ function migrate(where: string, version: 'next' | 'endless' = 'next') {
 const KILLS = 5;
 
 describe('a file', () => {
-  let folder: string;
   let path: string;
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'nestwatch-'));
-    path = join(folder, 'store.db');
+    path = join(temporaryFolder(), 'store.db');
     writeKept(NOW, path);
   });
-  afterEach(() => rmSync(folder, { recursive: true }));
 
   const open = (steps?: readonly Step[]) => openSqliteStore({ path, clock, steps });
   const inFile = (sql: string) => {
@@ -53,9 +50,7 @@ describe('a file', () => {
   };
 
   test('is brought to the newest version, after a copy of it was made [long]', async () => {
-    const store = await open(NEXT_STEPS);
-    await expectContent(store);
-    await store.close();
+    await expectKept(open(NEXT_STEPS));
     expect(inFile('SELECT step, version, oldest FROM schema_step')).toEqual(
       NEXT_STEPS.map(({ oldest }, index) => ({ step: index + 1, version: VERSION, oldest })),
     );
@@ -66,9 +61,7 @@ describe('a file', () => {
     await (await open(NEXT_STEPS)).close();
     renameSync(`${path}.version-${NOW}`, path);
     for (const steps of [STEPS, NEXT_STEPS]) {
-      const store = await open(steps);
-      await expectContent(store);
-      await store.close();
+      await expectKept(open(steps));
     }
   });
 
@@ -95,9 +88,7 @@ describe('a file', () => {
     }
     expect(killed).toBe(KILLS);
     expect(await migrate(path).ended).toEqual([0, null]);
-    const store = await open(NEXT_STEPS);
-    await expectContent(store);
-    await store.close();
+    await expectKept(open(NEXT_STEPS));
     expect(inFile('SELECT count(*) AS count FROM number')).toEqual([{ count: 400_000 }]);
     expect(inFile('PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
   });
@@ -105,9 +96,7 @@ describe('a file', () => {
   test('stays as it was if a step fails [long]', async () => {
     await (await open()).close();
     await expect(open(BROKEN_STEPS)).rejects.toThrow('nobody');
-    const store = await open();
-    await expectContent(store);
-    await store.close();
+    await expectKept(open());
   });
 
   test('is refused by an older version that cannot use it, which changes nothing and says why [long]', async () => {
@@ -125,12 +114,8 @@ describe('a file', () => {
   test('is opened by an older version that can use it, and then by the newer one', async () => {
     const compatible = NEXT_STEPS.slice(0, -1);
     await (await open(compatible)).close();
-    const older = await open();
-    await expectContent(older);
-    await older.close();
-    const newer = await open(compatible);
-    await expectContent(newer);
-    await newer.close();
+    await expectKept(open());
+    await expectKept(open(compatible));
   });
 
   test.each([
@@ -186,9 +171,7 @@ describe.skipIf(bin === undefined)('a schema', () => {
       expect(await next.ended).toEqual([null, 'SIGKILL']);
     }
     expect(await migrate(server.url).ended).toEqual([0, null]);
-    const store = await open(NEXT_STEPS);
-    await expectContent(store);
-    await store.close();
+    await expectKept(open(NEXT_STEPS));
     const { rows } = await admin.query('SELECT count(*)::integer AS count FROM nestwatch.number');
     expect(rows).toEqual([{ count: 400_000 }]);
   });
@@ -202,9 +185,7 @@ describe.skipIf(bin === undefined)('a schema', () => {
 
   test('stays as it was if a step fails [long]', async () => {
     await expect(open(BROKEN_STEPS)).rejects.toThrow('nobody');
-    const store = await open();
-    await expectContent(store);
-    await store.close();
+    await expectKept(open());
   });
 
   test('is refused by an older version that cannot use it, which says why [long]', async () => {

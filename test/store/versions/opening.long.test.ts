@@ -1,10 +1,9 @@
 /** A daemon whose store takes long to open, as separate processes: it answers, and it can be stopped. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import pg from 'pg';
@@ -13,8 +12,9 @@ import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { STEPS } from '../../../src/store/versions/steps.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { findServer, openDatabase } from '../postgres/postgres-server.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { failure } from '../test-store.ts';
-import { expectContent } from './kept-content.ts';
+import { expectKept } from './kept-content.ts';
 import { keptOnServer, writeKept } from './kept-store.ts';
 import { NEXT_STEPS } from './next-steps.ts';
 
@@ -32,8 +32,7 @@ async function freePort(): Promise<number> {
 
 /** A folder with a store of this version, and a daemon of a later one on it or on another store. */
 async function start(version: 'next' | 'endless' | 'broken', url?: string) {
-  const folder = mkdtempSync(join(tmpdir(), 'nestwatch-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder();
   const path = join(folder, 'store.db');
   writeKept(NOW, path);
   const port = await freePort();
@@ -85,21 +84,10 @@ test.each(ENGINES)(
     onTestFinished(async () => admin?.end());
 
     const { path, daemon, ended, log, ask } = await start('endless', server?.url);
-    await expect
-      .poll(() => ask('/-/healthy'))
-      .toMatchObject({
-        status: 200,
-        body: expect.stringMatching(OPENING),
-      });
-    expect(await ask('/-/ready')).toMatchObject({
-      status: 503,
-      body: expect.stringMatching(OPENING),
-    });
-    expect(await ask('/api/v1/alerts')).toMatchObject({
-      status: 503,
-      body: expect.stringMatching(OPENING),
-      again: '10',
-    });
+    const body = expect.stringMatching(OPENING);
+    await expect.poll(() => ask('/-/healthy')).toMatchObject({ status: 200, body });
+    expect(await ask('/-/ready')).toMatchObject({ status: 503, body });
+    expect(await ask('/api/v1/alerts')).toMatchObject({ status: 503, body, again: '10' });
     daemon.kill('SIGTERM');
     expect(await ended).toEqual([0, null]);
     expect(await log).toContain('nestwatch has stopped');
@@ -112,9 +100,7 @@ test.each(ENGINES)(
         );
       await expect.poll(async () => (await steps()).rowCount, { timeout: 30_000 }).toBe(0);
     } else {
-      const store = await openSqliteStore({ path, clock: createVirtualClock() });
-      await expectContent(store);
-      await store.close();
+      await expectKept(openSqliteStore({ path, clock: createVirtualClock() }));
     }
   },
 );
