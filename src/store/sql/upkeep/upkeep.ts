@@ -1,7 +1,7 @@
 import type { Alert } from '../../../domain/alert/alert.ts';
 import { rolledBackAlert, setAheadAlert } from '../../../domain/evaluate/decide.ts';
 import { type Group, rolledBackGroup } from '../../../domain/grouping/group.ts';
-import { type AlertRow, alertOf } from '../../alert-store.ts';
+import { alertOf } from '../../alert-store.ts';
 import type { DeliveryCounts } from '../queued/delivery-counts.ts';
 import type { RowStatement, Sql, Value } from '../sql.ts';
 import { Prune } from './prune.ts';
@@ -31,11 +31,14 @@ export function createUpkeep(sql: Sql, counts: DeliveryCounts) {
      * Moves instants after `nowUs` that alerts, groups and unsettled deliveries wait for `byUs` earlier, or later if it
      * is negative. Calls `pause` between steps; many alerts need many.
      */
-    rollBackClock: (byUs: number, nowUs: number, pause: () => Promise<void>): Promise<void> =>
-      rollBackRows(sql, byUs, nowUs, pause),
+    async rollBackClock(byUs: number, nowUs: number, pause: () => Promise<void>): Promise<void> {
+      for (const text of DELIVERIES) await sql.run(text, byUs, nowUs);
+      await move(sql, ALERTS, (alert) => rolledBackAlert(alert, byUs, nowUs), pause);
+      await move(sql, GROUPS, (group) => rolledBackGroup(group, byUs, nowUs), pause);
+    },
     /** Moves the instants since when something lasts for an alert's rule (`for`, `keep_firing_for`) `byUs` later. */
     setClockAhead: (byUs: number, pause: () => Promise<void>): Promise<void> =>
-      setRowsAhead(sql, byUs, pause),
+      move(sql, ALERTS, (alert) => setAheadAlert(alert, byUs), pause),
     /**
      * Deletes up to `limit` records that are past the retention: events, ended Flights, settled deliveries with their
      * notifications, links, quarantined entries, expired silences, suppressions, ended episodes; never what is open,
@@ -47,13 +50,6 @@ export function createUpkeep(sql: Sql, counts: DeliveryCounts) {
   };
 }
 
-interface Row {
-  readonly number: number;
-  readonly body: string;
-}
-
-type GroupRow = Row & WaitingGroupRow;
-
 /** Rows read and written before other work gets its turn. */
 const STEP = 500;
 
@@ -64,111 +60,69 @@ const DELIVERIES = [
   'UPDATE delivery SET fallback_us = fallback_us - $1 WHERE fallback_us > $2',
 ];
 
-const ALERTS = `SELECT alert AS number, body FROM alert WHERE alert > $1 ORDER BY alert LIMIT ${STEP}`;
-const WRITE_ALERTS: RowStatement = {
-  columns: 'alert bigint, due_us bigint, body text',
-  text: (given) =>
-    `UPDATE alert SET due_us = given.due_us, body = given.body FROM ${given} WHERE alert.alert = given.alert`,
-};
-
-const GROUPS = `SELECT alert_group AS number, body, next_flush_us FROM alert_group
-  WHERE alert_group > $1 ORDER BY alert_group LIMIT ${STEP}`;
-const WRITE_GROUPS: RowStatement = {
-  columns: 'alert_group bigint, next_flush_us bigint, body text',
-  text: (
-    given,
-  ) => `UPDATE alert_group SET next_flush_us = given.next_flush_us, body = given.body FROM ${given}
-    WHERE alert_group.alert_group = given.alert_group`,
-};
-
-/** Implements `UpkeepStore.rollBackClock`. */
-async function rollBackRows(
-  sql: Sql,
-  byUs: number,
-  nowUs: number,
-  pause: () => Promise<void>,
-): Promise<void> {
-  for (const text of DELIVERIES) await sql.run(text, byUs, nowUs);
-  await moveAlerts(sql, pause, (row) => rolledBackAlertRow(row, byUs, nowUs));
-  await inSteps<GroupRow>(sql, GROUPS, pause, async (rows) => {
-    const moved = rows.flatMap((row): Value[][] => {
-      const after = rolledBackGroupRow(row, byUs, nowUs);
-      return after ? [[row.number, after.nextFlushAtUs, JSON.stringify(after)]] : [];
-    });
-    await sql.write(WRITE_GROUPS, moved);
-  });
-}
-
-/** Implements `UpkeepStore.setClockAhead`. */
-function setRowsAhead(sql: Sql, byUs: number, pause: () => Promise<void>): Promise<void> {
-  return moveAlerts(sql, pause, (row) => setAheadAlertRow(row, byUs));
-}
-
-function moveAlerts(
-  sql: Sql,
-  pause: () => Promise<void>,
-  move: (row: Row) => Alert | undefined,
-): Promise<void> {
-  return inSteps<Row>(sql, ALERTS, pause, async (rows) => {
-    const moved = rows.flatMap((row): Value[][] => {
-      const after = move(row);
-      return after ? [[row.number, after.dueAtUs, JSON.stringify(after)]] : [];
-    });
-    await sql.write(WRITE_ALERTS, moved);
-  });
-}
-
-async function inSteps<R extends Row>(
-  sql: Sql,
-  page: string,
-  pause: () => Promise<void>,
-  each: (rows: readonly R[]) => Promise<void>,
-): Promise<void> {
-  let after = 0;
-  for (;;) {
-    const rows = await sql.rows<R>(page, after);
-    await each(rows);
-    if (rows.length < STEP) return;
-    after = rows.at(-1)!.number;
-    await pause();
-  }
-}
-
-interface WaitingGroupRow {
+interface Row {
+  readonly number: number;
   readonly body: string;
-  readonly next_flush_us: number;
 }
 
-/** Undefined if nothing needs to be moved. */
-function rolledBackAlertRow(row: AlertRow, byUs: number, nowUs: number): Alert | undefined {
-  return changed(
-    () => alertOf(row),
-    (alert) => rolledBackAlert(alert, byUs, nowUs),
-  );
+/** A table of what waits for an instant. */
+interface Waiting<Item, R extends Row = Row> {
+  /** The next `STEP` rows after number `$1`. */
+  readonly page: string;
+  /** Throws for a row that cannot be read. */
+  readonly read: (row: R) => Item;
+  readonly dueAtUs: (item: Item) => Value;
+  /** Takes the number, the instant and the body. */
+  readonly write: RowStatement;
 }
 
-/** Undefined if nothing needs to be moved. */
-function setAheadAlertRow(row: AlertRow, byUs: number): Alert | undefined {
-  return changed(
-    () => alertOf(row),
-    (alert) => setAheadAlert(alert, byUs),
-  );
-}
+const ALERTS: Waiting<Alert> = {
+  page: `SELECT alert AS number, body FROM alert WHERE alert > $1 ORDER BY alert LIMIT ${STEP}`,
+  read: alertOf,
+  dueAtUs: (alert) => alert.dueAtUs,
+  write: {
+    columns: 'alert bigint, due_us bigint, body text',
+    text: (given) =>
+      `UPDATE alert SET due_us = given.due_us, body = given.body FROM ${given} WHERE alert.alert = given.alert`,
+  },
+};
 
-/** Undefined if nothing needs to be moved. */
-function rolledBackGroupRow(row: WaitingGroupRow, byUs: number, nowUs: number): Group | undefined {
-  return changed(
-    () => ({ ...(JSON.parse(row.body) as Group), nextFlushAtUs: row.next_flush_us }),
-    (group) => rolledBackGroup(group, byUs, nowUs),
-  );
-}
+const GROUPS: Waiting<Group, Row & { readonly next_flush_us: number }> = {
+  page: `SELECT alert_group AS number, body, next_flush_us FROM alert_group
+    WHERE alert_group > $1 ORDER BY alert_group LIMIT ${STEP}`,
+  read: (row) => ({ ...(JSON.parse(row.body) as Group), nextFlushAtUs: row.next_flush_us }),
+  dueAtUs: (group) => group.nextFlushAtUs,
+  write: {
+    columns: 'alert_group bigint, next_flush_us bigint, body text',
+    text: (
+      given,
+    ) => `UPDATE alert_group SET next_flush_us = given.next_flush_us, body = given.body FROM ${given}
+      WHERE alert_group.alert_group = given.alert_group`,
+  },
+};
 
-function changed<T>(read: () => T, move: (before: T) => T): T | undefined {
-  try {
-    const before = read();
-    const after = move(before);
-    return after === before ? undefined : after;
-  } catch {
-    return undefined;
+/** Moves everything of a table. A row that cannot be read stays: whoever reads it next sets it aside. */
+async function move<Item, R extends Row>(
+  sql: Sql,
+  { page, read, dueAtUs, write }: Waiting<Item, R>,
+  moved: (before: Item) => Item,
+  pause: () => Promise<void>,
+): Promise<void> {
+  const movedRow = (row: R): Value[][] => {
+    try {
+      const before = read(row);
+      const after = moved(before);
+      return after === before ? [] : [[row.number, dueAtUs(after), JSON.stringify(after)]];
+    } catch {
+      return [];
+    }
+  };
+  let last = 0;
+  for (;;) {
+    const rows = await sql.rows<R>(page, last);
+    await sql.write(write, rows.flatMap(movedRow));
+    if (rows.length < STEP) return;
+    last = rows.at(-1)!.number;
+    await pause();
   }
 }
