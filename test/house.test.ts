@@ -102,7 +102,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'channels/message': [],
   // A channel uses what all messages share, and no other channel.
   'channels/*': ['channels/message'],
-  config: ['channels', 'document', 'domain', 'templates'],
+  config: ['channels', 'document', 'domain', 'store/postgres/postgres-client', 'templates'],
   'config/sections': [],
   document: ['domain', 'templates'],
   store: ['domain'],

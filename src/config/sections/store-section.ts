@@ -3,6 +3,7 @@ import type { Check } from '../../document/check.ts';
 import { duration, twins, words } from '../../document/value-shape.ts';
 import { formatHostPort, isEscaped, isLoopback, NOT_ESCAPED } from '../../http/web-address.ts';
 import type { Secret } from '../../secret.ts';
+import type { PostgresHost, PostgresPlace } from '../../store/postgres/postgres-client.ts';
 import type { PollConfig } from './poll-section.ts';
 
 export const storeShape = z.strictObject({
@@ -29,17 +30,10 @@ export const storeShape = z.strictObject({
     ),
 });
 
-/** A store on PostgreSQL. */
-interface PostgresConfig extends PostgresAddress {
-  readonly password: Secret | null;
-  readonly schema: string;
-  readonly statementTimeoutMs: number;
-}
-
 export interface StoreConfig {
   readonly url: string;
   /** The parsed `url`, if it is a PostgreSQL URL. */
-  readonly postgres?: PostgresConfig;
+  readonly postgres?: PostgresPlace;
   readonly retentionMs: number;
 }
 
@@ -57,8 +51,8 @@ export function readStore(check: Check, poll: PollConfig | undefined): StoreConf
     check.problem(['store', 'url'], 'must be sqlite:FILE, sqlite::memory: or postgres://user@host/database');
   }
   const store = check.read(storeShape.prefault({}), ['store']);
-  const postgres = address ? readPostgres(check, address, store) : undefined;
   if (!address) refusePostgresKeys(check);
+  const password = address ? check.secret(['store'], 'password', {}) : null;
   if (!store) return undefined;
   // An event that is deleted while a sweep still reads it would count as new, and people would be notified again.
   const neededMs = poll ? Math.max(poll.initialLookbackMs, poll.overlapMs) : 0;
@@ -68,17 +62,13 @@ export function readStore(check: Check, poll: PollConfig | undefined): StoreConf
       'must not be shorter than `poll.initial_lookback` and `poll.overlap`',
     );
   }
-  return { url: store.url, ...(postgres && { postgres }), retentionMs: store.retention };
-}
-
-function readPostgres(
-  check: Check,
-  address: PostgresAddress | string,
-  store: z.output<typeof storeShape> | undefined,
-): PostgresConfig | undefined {
-  const password = check.secret(['store'], 'password', {});
-  if (typeof address === 'string') return undefined;
-  return storeAt(address, { password, schema: store?.schema, statementTimeoutMs: store?.statement_timeout });
+  const { schema, statement_timeout: statementTimeoutMs } = store;
+  const isServer = typeof address === 'object';
+  return {
+    url: store.url,
+    ...(isServer && { postgres: storeAt(address, { password, schema, statementTimeoutMs }) }),
+    retentionMs: store.retention,
+  };
 }
 
 /** A store on PostgreSQL, with defaults for what is not given. */
@@ -89,7 +79,7 @@ export function storeAt(
     readonly schema: string | undefined;
     readonly statementTimeoutMs: number | undefined;
   },
-): PostgresConfig {
+): PostgresPlace {
   const { password, schema = DEFAULT_SCHEMA, statementTimeoutMs = DEFAULT_STATEMENT_TIMEOUT_MS } = given;
   return { ...address, password, schema, statementTimeoutMs };
 }
@@ -103,28 +93,10 @@ function refusePostgresKeys(check: Check): void {
 
 // Reads `store.url` of a store on PostgreSQL, as libpq does.
 
-const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
+const SSL_MODES: readonly PostgresPlace['sslmode'][] = ['disable', 'require', 'verify-ca', 'verify-full'];
 
-interface PostgresHost {
-  /** A name, an address, or the directory of the server's socket. */
-  readonly host: string;
-  readonly port: number;
-}
-
-interface PostgresAddress {
-  /** Of several, the first that answers and is no standby is used. */
-  readonly hosts: readonly PostgresHost[];
-  readonly user: string;
-  readonly database: string;
-  readonly sslmode: (typeof SSL_MODES)[number];
-  /** A file with trusted certificates; undefined means those of the system. */
-  readonly sslrootcert: string | undefined;
-  /** Files with a certificate of the user and its key; undefined for none. */
-  readonly sslcert: string | undefined;
-  readonly sslkey: string | undefined;
-  /** The address as shown to people. */
-  readonly shown: string;
-}
+/** What the address says of the place. */
+type PostgresAddress = Omit<PostgresPlace, 'password' | 'schema' | 'statementTimeoutMs'>;
 
 /** The query parameters that an address may have. */
 const PARAMETERS: readonly string[] = ['host', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey'];

@@ -16,7 +16,7 @@ const ANSWER_GRACE_MS = 5_000;
 /** How long closing a connection may take. */
 const GOODBYE_MS = 1_000;
 
-interface PostgresHost {
+export interface PostgresHost {
   /** A name, an address, or the directory of the server's socket. */
   readonly host: string;
   readonly port: number;
