@@ -30,7 +30,10 @@ interface SetAside {
   readonly counted: readonly object[];
 }
 
-/** `store` and `impairments` must not wait for requests. */
+/**
+ * `store` and `impairments` must be those before the gate (`bounded-work.ts`): a supervisor must be answered even while
+ * people's requests wait.
+ */
 export function keepHealth({ health, impairments, store, clock, report }: WebOptions): KeptHealth {
   return {
     health: kept(clock, KEPT_MS, async () => health()),

@@ -132,7 +132,7 @@ export function createApp(options: WebOptions, state: ServerState, push: Push): 
       options.report({ what: 'trouble', stage: 'store', error });
       c.header('retry-after', RETRY_AFTER_SECONDS);
       // What everybody may read does not say where the store is.
-      return answerRefusal(c, 503, isOpenToAll(c) ? NOTHING_ACCEPTED : storeSentence(error));
+      return answerRefusal(c, 503, isPublicPath(c) ? NOTHING_ACCEPTED : storeSentence(error));
     }
     options.report({ what: 'trouble', stage: 'web', error });
     return answerRefusal(c, 500, 'This could not be answered; the log says why.');
@@ -142,7 +142,7 @@ export function createApp(options: WebOptions, state: ServerState, push: Push): 
 
 const NOTHING_ACCEPTED = 'The store accepts nothing at present.';
 
-function isOpenToAll(c: Context): boolean {
+function isPublicPath(c: Context): boolean {
   return c.req.path.startsWith('/public/') || HEALTH_PATHS.has(c.req.path);
 }
 

@@ -1,4 +1,4 @@
-/** Collects what the links of a Bird, Flight or Nest into the service's own application need. */
+/** What is known of a Nest, Bird or Flight for the placeholders of `regions.*.links`, which have these names. */
 import type { BirdOverview, FlightOverview, NestOverview } from '../store/bird-store.ts';
 
 type Nest = Pick<NestOverview, 'region' | 'nestId' | 'nest'>;

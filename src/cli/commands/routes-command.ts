@@ -41,7 +41,7 @@ function readLabels(args: readonly string[]): Labels {
 /** Between two branches amtool uses non-breaking spaces. */
 const BAR = '│\u00a0\u00a0 ';
 
-/** The matchers are sorted, as in the route's key. */
+/** A route's key is `parent/{matchers}`, with the parent's key and the matchers sorted; so what is shown is its end. */
 function branch(route: Route, parentKey: string, indent: string, isLast: boolean): string {
   const { key, matchers, receiver, routes } = route;
   const what = matchers.length === 0 ? 'default-route' : key.slice(parentKey.length + 1);

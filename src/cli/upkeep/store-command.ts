@@ -140,8 +140,8 @@ function changeText({ from, to, copy }: TableChange): string {
 }
 
 function sizeText(bytes: number): string {
-  const [unit, size] = bytes >= 1024 ** 2 ? ['MiB', 1024 ** 2] : ['KiB', 1024];
-  return `${(bytes / Number(size)).toFixed(1)} ${unit}`;
+  const kibibytes = bytes / 1024;
+  return kibibytes < 1024 ? `${kibibytes.toFixed(1)} KiB` : `${(kibibytes / 1024).toFixed(1)} MiB`;
 }
 
 interface StoreCopyOptions extends ConfigOptions {
@@ -218,7 +218,7 @@ function sentenceOf(source: RowSource, target: RowTarget, tables: readonly Copie
   return `${source.shown} → ${target.shown}: ${howMany(rows, 'row')} of ${howMany(tables.length, 'table')}, the same on both sides`;
 }
 
-/** Different ways to name the same store give the same result. */
+/** The same for the same store, as far as that can be told without asking for it; the locks tell the rest. */
 function nameOf({ url, postgres }: StorePlace): string {
   if (postgres) return JSON.stringify([postgres.hosts, postgres.database, postgres.schema]);
   const path = filePath(url);
@@ -242,7 +242,7 @@ interface GivenStore {
 
 /**
  * Throws `usage` for an invalid address, and `ConfigError`. The configured password, schema and timeout of a server
- * are only used for the same user and database there.
+ * are only used for the same user, database and hosts: another server must not get the password.
  */
 function storePlace(edge: Edge, options: ConfigOptions, given: GivenStore): StorePlace {
   const { named } = given;
@@ -260,7 +260,6 @@ function storePlace(edge: Edge, options: ConfigOptions, given: GivenStore): Stor
     throw new NestwatchError('usage', `${named} ${mistake}`);
   }
   const own = config?.store.postgres;
-  // For the same user and database.
   const isSame = own?.shown === address.shown && isDeepStrictEqual(own?.hosts, address.hosts);
   const known = isSame ? own : undefined;
   const password =

@@ -120,7 +120,7 @@ export function readPostgresAddress(text: string): PostgresAddress | string {
   return {
     ...same,
     hosts,
-    // Connections that leave the machine are encrypted, and the server's identity is verified.
+    // Connections that leave the machine are encrypted, and the server's identity is verified: one such host is enough.
     sslmode: same.sslmode ?? (addresses.some((one) => one.isEncrypted) ? 'verify-full' : 'disable'),
     shown: `postgres://${same.user}@${named.join(',')}/${same.database}`,
   };
@@ -130,7 +130,7 @@ export function readPostgresAddress(text: string): PostgresAddress | string {
 interface OneAddress extends PostgresHost, Omit<PostgresAddress, 'hosts' | 'shown' | 'sslmode'> {
   /** Undefined if none is given. */
   readonly sslmode: PostgresAddress['sslmode'] | undefined;
-  /** By default. */
+  /** Whether connections are encrypted if no `sslmode` is given. */
   readonly isEncrypted: boolean;
 }
 

@@ -70,7 +70,10 @@ export interface WebConfig {
   readonly port: number;
   /** Without a trailing slash; links in messages begin with it. */
   readonly externalUrl: string;
-  /** True if the URL was not configured: then messages for people contain no links to the page. */
+  /**
+   * True if the URL was not configured. Then it is what a browser on this machine would open, and messages for people
+   * contain no links to the page.
+   */
   readonly hasDefaultUrl?: boolean;
   readonly bearerToken: Secret | null;
   readonly access?: AccessConfig;

@@ -95,6 +95,8 @@ export interface FlightLogRecord {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
+// By what entries and Flights are kept in order (`insert`, `remove`).
+
 export function createdAtOf(entry: EntryRecord): number {
   return entry.createdAtUs;
 }

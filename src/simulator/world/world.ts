@@ -38,7 +38,7 @@ export type World = ReturnType<typeof createWorld>;
 export function createWorld({ region, clock, random, token, behaviours: given }: WorldOptions) {
   const behaviours: Behaviours = { ...DEFAULT_BEHAVIOURS, ...given };
   const state = createState(region, clock, random, behaviours);
-  /** By operation; that of everything under ''. */
+  /** The outage of each operation; under '' that of all. */
   const outages = new Map<string, Outage>();
   let isTokenRefused = false;
   let total = 0;

@@ -78,8 +78,7 @@ export async function checkPostgresStore(place: PostgresPlace, clock: Clock): Pr
   const { bytes, schema } = await lookAtServer(place);
   const { sql, shown: path, close } = await openPostgresSource({ place, clock, alone: false });
   try {
-    const damages = await unreadableTables(sql);
-    // An unreadable row ends the transaction.
+    const damages = await firstUnreadable(sql);
     const count = async (what: string) =>
       damages.length > 0
         ? 0
@@ -95,8 +94,8 @@ export async function checkPostgresStore(place: PostgresPlace, clock: Clock): Pr
   }
 }
 
-/** The first table whose rows cannot all be read. */
-async function unreadableTables(sql: Sql): Promise<string[]> {
+/** The first table whose rows cannot all be read; the failure ends the transaction, so the rest cannot be read any more. */
+async function firstUnreadable(sql: Sql): Promise<string[]> {
   for (const table of allTables()) {
     try {
       for await (const _ of readRows(sql, table));

@@ -60,7 +60,8 @@ export async function endClient(client: pg.Client | undefined, clock: Clock): Pr
 /**
  * Connects to the first host that answers and is no standby. A lost connection is only known from `error` and `end`
  * of the client. `statementMs` is how long the server lets a statement take. A statement that takes even longer is
- * abandoned here, because a lost machine or network sends no error.
+ * abandoned here, because a lost machine or network sends no error. Throws what a file of the place or the last host
+ * fails with, for `connectFailure`.
  */
 export async function connectTo(
   place: PostgresPlace,

@@ -30,7 +30,8 @@ const FIRST: EventPlace = { us: Number.MIN_SAFE_INTEGER, stream: 0, event: 0 };
 /**
  * Whether a firing alert keeps an event: it is one of the alert's newest, for people to look at, or a group has not
  * notified of it yet. If the alert is about to be routed, or no group of the route tree contains it, all its events
- * are kept, because a new group notifies of all of them. An escalation that has notified keeps no further events,
+ * are kept, because a new group notifies of all of them: without a group of the route tree `HAVING` leaves no row, so 0,
+ * so all events are kept. An escalation that has notified keeps no further events,
  * and neither does what a fallback was notified of.
  * `OFFSET 0` makes a server look up each event through its index: planned while the tables were small, it would scan
  * all events of an alert.
@@ -77,8 +78,8 @@ const OF_EVENTS = [
 ];
 
 /**
- * Polls of Flights go by their start, which is not in their events. Rows beyond the cursor had an instant in the
- * future, which says nothing about other rows.
+ * Polls of Flights go by their start, which is not in their events. A row later than the cursor was dated in the future:
+ * up to its instant other rows may still come, so the cursor is the limit.
  */
 const PRUNED_UP_TO: RowStatement = {
   columns: 'stream bigint, us bigint, is_flight integer',
@@ -169,7 +170,7 @@ export class Prune {
     this.#counts = counts;
   }
 
-  /** Deletes up to `limit` rows older than that instant; returns how many were deleted. */
+  /** Deletes up to `limit` rows older than that instant. Returns how many were deleted, or `limit` if there may be more. */
   async step(beforeUs: number, limit: number): Promise<number> {
     const steps = [
       (left: number) => this.#pruneEvents(beforeUs, left),

@@ -68,7 +68,7 @@ import {
   undoForm,
 } from './alert-item.ts';
 
-/** Of one alert. */
+/** The most actions shown on the page of one alert. */
 const MOST_ACTIONS = 10;
 
 export function addAlert(pages: Hono, options: PagesOptions): void {
@@ -310,14 +310,14 @@ interface NoteForm extends WrittenNote {
 
 function noteForm({ root, words }: Page, id: string, note: NoteForm): Html {
   const { isOpen, author, text, isPublic, problem } = note;
-  const said = words.note;
-  return html`<details${problem === '' ? '' : html` open`}><summary>${said.title}</summary>
+  const own = words.note;
+  return html`<details${problem === '' ? '' : html` open`}><summary>${own.title}</summary>
 <form method="post" action="${root}note?${new URLSearchParams({ alert: id })}" class="sheet fields after">
 ${nameField(words, author)}
-<label for="text">${said.text}</label>
+<label for="text">${own.text}</label>
 <textarea id="text" name="text" rows="4" required maxlength="${MAX_NOTE_LENGTH}">${manyLines(text, MAX_NOTE_LENGTH)}</textarea>
-${isOpen ? html`<label class="choice"><input type="checkbox" name="public" value="true"${isPublic ? html` checked` : ''}>${said.isPublic}</label>` : ''}
-<div class="buttons"><button class="main">${said.button}</button></div>
+${isOpen ? html`<label class="choice"><input type="checkbox" name="public" value="true"${isPublic ? html` checked` : ''}>${own.isPublic}</label>` : ''}
+<div class="buttons"><button class="main">${own.button}</button></div>
 </form></details>`;
 }
 
@@ -343,7 +343,7 @@ interface Moment {
   readonly below?: Html;
 }
 
-/** Of a timeline. */
+/** The most rows of the timeline; events that say the same are one row. */
 const MOST_MOMENTS = 60;
 
 /** `message` stands above, so events with it do not repeat it. */
@@ -366,10 +366,10 @@ function timeline(
     const events = row.flatMap(({ event }) => event ?? []);
     const { shown, atUs, below } = row[0]!;
     if (events.length === 0) return lineItem(shown!, when(page, atUs), below);
-    const said = events[0]!.message;
+    const text = events[0]!.message;
     const place = record.alert.labels.bird_id === undefined ? placeName(events[0]!) : '';
     const where = place && html`<bdi>${place}</bdi>`;
-    return foldedItem(page, events, where, said === message ? '' : messageLine(said));
+    return foldedItem(page, events, where, text === message ? '' : messageLine(text));
   });
   const known = record.events.length + around.failures.length;
   const more = rows.slice(MOST_MOMENTS).flat().length + Math.max(0, record.alert.eventsTotal - known);
@@ -389,9 +389,9 @@ function momentsOf(
     atUs,
     shown: html`<span class="what">${what}</span> <span class="soft">${more}</span>`,
   });
-  const all = [...events.map(({ event }) => event), ...failures, ...changes];
+  const facts = [...events.map(({ event }) => event), ...failures, ...changes];
   return [
-    ...new Map(all.map((event) => [event.key, { atUs: event.occurredAtUs, event }])).values(),
+    ...new Map(facts.map((event) => [event.key, { atUs: event.occurredAtUs, event }])).values(),
     // Each integration of a receiver has a notification of its own.
     ...[
       ...Map.groupBy(notifications, (one) => `${one.createdAtUs} ${one.reason} ${one.receiver}`).values(),
@@ -406,8 +406,8 @@ function momentsOf(
       return moment(one.atUs, words.alert.notTold(name(one.receiver)), why);
     }),
     ...acknowledgements.map((one) => {
-      const said = silenceWords(words, one);
-      return moment(one.startsAtUs, `${said.charAt(0).toUpperCase()}${said.slice(1)}`);
+      const muted = silenceWords(words, one);
+      return moment(one.startsAtUs, `${muted.charAt(0).toUpperCase()}${muted.slice(1)}`);
     }),
     ...notes.map((one) => ({
       ...moment(
