@@ -17,7 +17,7 @@ import {
   type Cut,
   type Flight,
   type FlightLogEntry,
-  listIn,
+  isRecord,
   type Nest,
   type NotificationEntry,
   type Page,
@@ -29,7 +29,6 @@ import {
   readFlightLogEntry,
   readNest,
   readNotification,
-  readOne,
   readUser,
   type User,
 } from './resources.ts';
@@ -141,9 +140,10 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     parameters: Readonly<Record<string, string>>,
     read: (item: unknown, cut: Cut) => Parsed<T>,
   ): Promise<Answer<Parsed<T>>> {
-    return ask(id, parameters, async (response, where, cut) =>
-      readOne(await itemsOf(response, where, AS_IT_IS), (item) => read(item, cut)),
-    );
+    return ask(id, parameters, async (response, where, cut) => {
+      const value = await itemsOf(response, where, AS_IT_IS);
+      return isRecord(value) ? read(value, cut) : undefined;
+    });
   }
 
   /** Asks for a list that is not paged. */
@@ -153,9 +153,10 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     isWhole: boolean,
     read: (item: unknown, cut: Cut) => Parsed<T>,
   ): Promise<Answer<readonly Parsed<T>[]>> {
-    return ask(id, parameters, async (response, where, cut) =>
-      listIn<Parsed<T>>(await itemsOf(response, where, { isWhole, read: (item) => read(item, cut) })),
-    );
+    return ask(id, parameters, async (response, where, cut) => {
+      const items = await itemsOf(response, where, { isWhole, read: (item) => read(item, cut) });
+      return Array.isArray(items) ? (items as readonly Parsed<T>[]) : undefined;
+    });
   }
 
   function askPage<T>(

@@ -4,17 +4,20 @@
  * unauthorized, or be asked slowly, and everything that it does answer would come late.
  *
  * Whether one operation or the whole region fails shows only once other operations were called. So from its fourth
- * failure in a row on an operation is skipped for a few seconds, so that others have their turn; for up to a minute, or
- * what the service asked for, once it certainly fails alone, since thousands of streams may want it. But a request that
- * has not failed itself is still sent once: it may be one of a few that are answered. Requests about a Nest or a Bird
- * need not be skipped, since its own streams wait longer after each failure.
+ * failure in a row on an operation is skipped, so that others have their turn:
+ *
+ * - while it may be the region that fails, for a few seconds (`LONGEST_SKIP_MS.unsure`)
+ * - once it certainly fails alone, for up to a minute, or what the service asked for: thousands of streams may want it
+ * - but a request that has not failed itself is sent once: it may be one of a few that are answered
+ *
+ * Requests about a Nest or a Bird need not be skipped, since its own streams wait longer after each failure.
  */
 import { type ErrorFacts, NestwatchError } from '../errors.ts';
 import type { OperationId } from './operations.ts';
 
 /** Up to this many failures in a row may be the beginning of an outage. */
 const COUNTED = 3;
-/** How often something else must have been answered between failures. 429 and 503 come in bursts. */
+/** In how many pauses between its failures something else must have been answered. 429 and 503 come in bursts. */
 const ANSWERED_BETWEEN = { failure: 1, unauthorized: 1, refusal: 4 } as const;
 /** For this long after its last answer the region certainly answers. */
 const ANSWERED_LATELY_MS = 30_000;

@@ -95,6 +95,7 @@ export class Pace {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) return reject(this.#cancelled());
       const waiting: Waiting = { sort: 'request', go: () => resolve(this.#leave()), fail: reject };
+      // A turn that was offered to whoever waits to be `ready` is that of the first request after it.
       if (this.#isOffered) this.#queue.unshift(waiting);
       else this.#queue.push(waiting);
       this.#isOffered = false;
@@ -277,7 +278,7 @@ export class Pace {
     const nowMs = this.#clock.monotonicMs();
     switch (outcome.met) {
       case 'answer':
-        this.#rate.answered(nowMs - sentAtMs, nowMs);
+        this.#rate.answered(sentAtMs, nowMs);
         this.#breaker.answered(isProbe);
         break;
       case 'refusal': {

@@ -83,7 +83,7 @@ const LEAST_DEPTH = 0.05;
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_OWN_PAUSE_MS = 60_000;
 
-/** How often one request is sent in a pause that the service asked for. Longer pauses also teach no more. */
+/** How often one request is sent in a pause that the service asked for. What is learned counts a pause as no longer. */
 const PROBE_EVERY_MS = 300_000;
 
 const BUCKET_SECONDS = 0.5;
@@ -125,7 +125,7 @@ export class Rate {
   /** The highest level that was cut since a refusal was last attributed to chance. */
   #cutFrom = 0;
   /** The level that was accepted before the last refusals. */
-  #borne = 0;
+  #accepted = 0;
   /** When the last refusal, or the end of an outage, was. */
   #cleanSinceMs: number;
   #cleanRequests = 0;
@@ -185,17 +185,17 @@ export class Rate {
   }
 
   /** The service answered a request without asking to slow down. */
-  answered(latencyMs: number, nowMs: number): void {
+  answered(sentAtMs: number, nowMs: number): void {
     this.#refusalsInRow = 0;
     // Answers to requests that were sent before the refusal say nothing about the pause.
-    if (this.#isPaused(nowMs) && nowMs - latencyMs > this.#probedAtMs - 1) {
+    if (this.#isPaused(nowMs) && sentAtMs >= this.#probedAtMs) {
       this.#pausedUntilMs = nowMs;
       this.#filledAtMs = nowMs;
     }
     this.#shares.note(this.#level, false);
     this.#cleanRequests += 1;
-    if (this.#phase === 'holding' && this.#isClean(nowMs) && this.#borne * BELOW_REFUSED > this.#target) {
-      this.#hold(this.#level, this.#borne * BELOW_REFUSED);
+    if (this.#phase === 'holding' && this.#isClean(nowMs) && this.#accepted * BELOW_REFUSED > this.#target) {
+      this.#hold(this.#level, this.#accepted * BELOW_REFUSED);
       this.#plateauMs = RETURN_MS;
     }
   }
@@ -207,13 +207,13 @@ export class Rate {
    */
   refused(sentAtMs: number, retryAfterMs: number | undefined, nowMs: number): boolean {
     const isNew = sentAtMs > this.#cutAtMs;
-    const isByChance = isNew && this.#isByChance(retryAfterMs ?? 0);
+    const isByChance = isNew && this.#attribute(retryAfterMs ?? 0);
     if (isNew) this.#refusalsInRow += 1;
     if (isByChance) {
       this.#endure(retryAfterMs ?? 0, nowMs);
       return true;
     }
-    if (isNew) this.#rememberBorne(nowMs);
+    if (isNew) this.#rememberAccepted(nowMs);
     this.#beginClean(nowMs, Math.min(retryAfterMs ?? 0, PROBE_EVERY_MS));
     const pauseMs = this.#pause(Math.max(ownPauseMs(this.#refusalsInRow), retryAfterMs ?? 0), nowMs);
     if (!isNew) return false;
@@ -224,7 +224,7 @@ export class Rate {
 
   /** The region was down: starts low again, and at first goes no higher than what it accepted before. */
   restart(nowMs: number): void {
-    if (this.#level > this.#borne) this.#rememberBorne(nowMs);
+    if (this.#level > this.#accepted) this.#rememberAccepted(nowMs);
     this.#beginClean(nowMs, 0);
     if (this.#phase === 'holding') this.#target = Math.max(this.#target, this.#level);
     this.#phase = 'rising';
@@ -239,7 +239,7 @@ export class Rate {
   bearable(nowMs: number): number {
     const learned =
       this.#target < Number.POSITIVE_INFINITY ? Math.max(this.#level, this.#target) : this.#level;
-    return this.#isClean(nowMs) ? learned : Math.max(learned, this.#borne);
+    return this.#isClean(nowMs) ? learned : Math.max(learned, this.#accepted);
   }
 
   /**
@@ -247,14 +247,14 @@ export class Rate {
    * level before trying anything beyond it. To be called before the first request.
    */
   remember(level: number, ageMs: number): void {
-    const borne = Math.max(LEAST_LEVEL, Math.min(level, this.#ceiling));
-    this.#borne = borne;
-    const near = borne * CUT.late;
+    const accepted = Math.max(LEAST_LEVEL, Math.min(level, this.#ceiling));
+    this.#accepted = accepted;
+    const near = accepted * CUT.late;
     const gentle = Math.min(this.#level, near);
     this.#level = Math.max(this.#level, gentle + (near - gentle) * Math.exp(-ageMs / TRUSTED_MS));
     if (level < this.#ceiling) {
       this.#level = Math.min(this.#level, near);
-      this.#target = borne;
+      this.#target = accepted;
     }
   }
 
@@ -269,8 +269,8 @@ export class Rate {
     return pauseMs;
   }
 
-  /** Whether a request was refused by chance: for other reasons than the level. */
-  #isByChance(retryAfterMs: number): boolean {
+  /** Notes a refusal. Returns whether it was by chance: for other reasons than the level. */
+  #attribute(retryAfterMs: number): boolean {
     this.#shares.note(this.#level, true);
     const isLikely = retryAfterMs <= LONGEST_CASUAL_PAUSE_MS && this.#shares.isAsUsual(this.#level);
     this.#byChance = isLikely ? this.#byChance + 1 : 0;
@@ -285,7 +285,7 @@ export class Rate {
     const pauseMs = Math.max(ownMs, retryAfterMs);
     if (pauseMs > 0) this.#pause(pauseMs, nowMs);
     // The recent cuts may have been for nothing, so the level may return to where they began.
-    this.#borne = Math.max(this.#borne, this.#cutFrom);
+    this.#accepted = Math.max(this.#accepted, this.#cutFrom);
     this.#cutFrom = 0;
   }
 
@@ -352,10 +352,10 @@ export class Rate {
   }
 
   /** Remembers the level if answers were clean; if the return to the remembered level failed, at least half of that. */
-  #rememberBorne(nowMs: number): void {
+  #rememberAccepted(nowMs: number): void {
     if (this.#isClean(nowMs))
-      this.#borne =
-        this.#level < this.#borne ? Math.max(this.#level, this.#borne * TRUSTED_AGAIN) : this.#level;
+      this.#accepted =
+        this.#level < this.#accepted ? Math.max(this.#level, this.#accepted * TRUSTED_AGAIN) : this.#level;
   }
 
   /** Starts the time of clean answers again; after a longer pause it must be longer. */

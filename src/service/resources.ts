@@ -161,14 +161,16 @@ export function readNest(value: unknown, within: Within = {}): Parsed<Nest> {
   if (!isRecord(value)) return malformed(value, 'not an object');
   const nestId = id(value.id);
   if (nestId === '') return malformed(value, 'no usable id');
-  const members = Array.isArray(value.members) ? value.members.map((member) => readUser(member, within)) : [];
+  const members = Array.isArray(value.members)
+    ? value.members.map((member) => readUser(member, within))
+    : undefined;
   return {
     ok: true,
     entry: {
       id: nestId,
       name: name(value.name, within),
-      members: members.flatMap((member) => (member.ok ? [member.entry] : [])),
-      ...(!(Array.isArray(value.members) && members.every(({ ok }) => ok)) && { lacksMembers: true }),
+      members: (members ?? []).flatMap((member) => (member.ok ? [member.entry] : [])),
+      ...(!members?.every(({ ok }) => ok) && { lacksMembers: true }),
     },
   };
 }
@@ -277,16 +279,6 @@ export function readNotification(value: unknown, within: Within = {}): Parsed<No
     eventType: word(fields.eventType, within),
     message: message(fields.message, within),
   }));
-}
-
-/** Reads one resource; undefined if it is not even an object. */
-export function readOne<T>(value: unknown, read: (item: unknown) => Parsed<T>): Parsed<T> | undefined {
-  return isRecord(value) ? read(value) : undefined;
-}
-
-/** A list whose items were read already; undefined if it is something else. */
-export function listIn<T>(value: unknown): readonly T[] | undefined {
-  return Array.isArray(value) ? value : undefined;
 }
 
 /**

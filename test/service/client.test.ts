@@ -148,6 +148,11 @@ describe('answers', () => {
     expect(new Set(outcomes())).toEqual(new Set([code]));
   });
 
+  test('a resource must be an object', async () => {
+    const { client, ends } = openRegion(() => json([]));
+    await expect(ends(client.getUser('7'))).rejects.toEqual(failsWith('unexpected_shape'));
+  });
+
   test.each([
     [
       'https://user:pw@eu-2.example/api-rest/nests?token=x',

@@ -29,7 +29,7 @@ function start({ ceiling = 50, startPerSecond = 2, chance = 0 } = {}) {
         nowMs += waitMs;
         if (waitMs > 0) continue;
         rate.take(nowMs);
-        rate.answered(50, nowMs);
+        rate.answered(nowMs - 50, nowMs);
         sent += 1;
       }
       nowMs = endMs;
@@ -47,7 +47,7 @@ function start({ ceiling = 50, startPerSecond = 2, chance = 0 } = {}) {
         rate.take(nowMs);
         tokens = Math.min(perSecond, tokens + ((nowMs - filledAtMs) * perSecond) / 1000);
         filledAtMs = nowMs;
-        if (tokens >= 1) rate.answered(50, nowMs);
+        if (tokens >= 1) rate.answered(nowMs - 50, nowMs);
         else refuse();
         tokens = Math.max(0, tokens - 1);
       }
@@ -81,7 +81,7 @@ describe('while rising', () => {
       passes(1000);
       expect(rate.waitMs(now())).toBe(0);
       rate.take(now());
-      rate.answered(50, now());
+      rate.answered(now() - 50, now());
     }
     expect(rate.level()).toBe(before);
   });
@@ -118,7 +118,7 @@ describe('a refusal', () => {
     one.saturated(60_000);
     const before = one.rate.level();
     one.refused(30_000_000);
-    one.rate.answered(10, one.now());
+    one.rate.answered(one.now() - 10, one.now());
     // What was sent before was answered since, which says nothing.
     expect(one.rate.waitMs(one.now())).toBe(300_000);
     for (let probes = 0; probes < 3; probes += 1) {
@@ -130,7 +130,7 @@ describe('a refusal', () => {
       if (probes < 2) one.refused(30_000_000, one.now() - 50);
     }
     expect(one.rate.pausedMs(one.now())).toBeGreaterThan(1_000_000);
-    one.rate.answered(50, one.now());
+    one.rate.answered(one.now() - 50, one.now());
     expect(one.rate.pausedMs(one.now())).toBe(0);
     expect(one.saturated(60_000)).toBeGreaterThan(30);
     one.saturated(2 * 3_600_000);
@@ -159,7 +159,7 @@ describe('a refusal', () => {
       passes(waitMs + 1);
     }
     expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
-    rate.answered(50, now());
+    rate.answered(now() - 50, now());
     refused();
     expect(Math.round(rate.waitMs(now()) / 1000)).toBeLessThanOrEqual(20);
   });

@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest';
 import { parseJson } from '../../src/service/answer.ts';
 import {
   ERROR_TYPES,
-  listIn,
   type Parsed,
   pageIn,
   readBird,
@@ -12,7 +11,6 @@ import {
   readFlightLogEntry,
   readNest,
   readNotification,
-  readOne,
   readUser,
 } from '../../src/service/resources.ts';
 import { countProcessorMs } from '../processor-time.ts';
@@ -335,14 +333,6 @@ describe('pages and lists', () => {
     [{ type: 'about:blank', title: 'Not found', status: 404 }],
   ])('%j is not a page', (value) => {
     expect(pageIn(value)).toBeUndefined();
-  });
-
-  test('a list is an array, a resource is an object, and nothing else is either', () => {
-    expect(listIn([readUser({ id: '1' })])).toHaveLength(1);
-    expect(listIn({ items: [] })).toBeUndefined();
-    expect(listIn(null)).toBeUndefined();
-    expect(readOne({ id: '1' }, readUser)?.ok).toBe(true);
-    expect(readOne([], readUser)).toBeUndefined();
   });
 });
 

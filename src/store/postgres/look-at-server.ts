@@ -94,7 +94,7 @@ export async function checkPostgresStore(place: PostgresPlace, clock: Clock): Pr
   }
 }
 
-/** The first table whose rows cannot all be read; the failure ends the transaction, so the rest cannot be read any more. */
+/** The first table whose rows cannot all be read. The failure ends the transaction, so the rest cannot be read. */
 async function firstUnreadable(sql: Sql): Promise<string[]> {
   for (const table of allTables()) {
     try {

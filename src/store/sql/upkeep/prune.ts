@@ -170,7 +170,7 @@ export class Prune {
     this.#counts = counts;
   }
 
-  /** Deletes up to `limit` rows older than that instant. Returns how many were deleted, or `limit` if there may be more. */
+  /** Deletes up to `limit` rows older than that instant. Returns how many, or `limit` if there may be more. */
   async step(beforeUs: number, limit: number): Promise<number> {
     const steps = [
       (left: number) => this.#pruneEvents(beforeUs, left),
