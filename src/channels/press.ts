@@ -2,6 +2,9 @@
 import type { Outcome } from './channel.ts';
 import type { LinkAction } from './message/frame/links.ts';
 
+/** For how long a button silences. */
+export const SILENCE_MS = 2 * 3_600_000;
+
 /** What pressing a button asks for. */
 export interface Wish {
   readonly action: LinkAction;

@@ -4,7 +4,7 @@
  * Bird is started once for each Flight that failed.
  */
 import type { Context } from 'hono';
-import type { Press, Presses } from '../channels/press.ts';
+import { type Press, type Presses, SILENCE_MS } from '../channels/press.ts';
 import { sayAction } from '../domain/action/action.ts';
 import { formatMatcher } from '../domain/matchers/matcher.ts';
 import { codeOf, NestwatchError } from '../errors.ts';
@@ -23,8 +23,6 @@ interface PressOptions extends Pick<WebOptions, 'store' | 'alerting' | 'changed'
   readonly silenceEditor: SilenceEditor;
   readonly note: Admission['note'];
 }
-
-const SILENCE_MS = 2 * 3_600_000;
 
 export async function answerPress(c: Context, options: PressOptions): Promise<Response> {
   const { presses, clock, report, note } = options;

@@ -20,12 +20,20 @@ import {
 import type { Readable } from '../message/digest-view.ts';
 import { type EmailIntegration, emailGlobalShape, emailReader, emailShape } from './email-config.ts';
 import { mailMessage } from './mail-message.ts';
-import { askForSmtpUtf8, createPools, type Mail, NO_SMTPUTF8, needsSmtpUtf8, probeServer } from './smtp.ts';
+import {
+  askForSmtpUtf8,
+  createPools,
+  MAILS_IN_FLIGHT,
+  type Mail,
+  NO_SMTPUTF8,
+  needsSmtpUtf8,
+  probeServer,
+} from './smtp.ts';
 
 export const emailChannel: Channel<EmailIntegration> = {
   kind: 'email',
   audience: 'people',
-  pace: { inFlight: 5, claimed: 40 },
+  pace: { inFlight: MAILS_IN_FLIGHT, claimed: 40 },
   shape: emailShape,
   globalShape: emailGlobalShape,
   reader: emailReader,

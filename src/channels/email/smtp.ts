@@ -15,8 +15,9 @@ const nodemailer = () => require('nodemailer') as typeof import('nodemailer');
 const smtpConnection = () =>
   require('nodemailer/lib/smtp-connection') as typeof import('nodemailer/lib/smtp-connection').default;
 
+export const MAILS_IN_FLIGHT = 5;
 /** One more than an integration has mails in flight, so that none takes all of them. */
-const CONNECTIONS = 6;
+const CONNECTIONS = MAILS_IN_FLIGHT + 1;
 /** The most logins that are kept connected. */
 const MAX_POOLS = 32;
 const CONNECT_TIMEOUT_MS = 10_000;

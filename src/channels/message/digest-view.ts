@@ -44,7 +44,7 @@ export function viewOf(notification: Readable, externalUrl: string, zone?: strin
 export function digestSubject({ digest }: DigestNotification): string {
   if ('report' in digest)
     return plainText(`[nestwatch] Report ${name(digest.name)}: ${reportTitle(digest)}`, 200);
-  return plainText(`[nestwatch] Digest ${named(digest)}: ${digestTitle(digest)}`, 200);
+  return plainText(`[nestwatch] Digest ${name(digest.name)}: ${digestTitle(digest)}`, 200);
 }
 
 export function digestView(notification: DigestNotification, externalUrl: string): MailView {
@@ -55,8 +55,8 @@ export function digestView(notification: DigestNotification, externalUrl: string
   return {
     tone: toneOf(digest),
     headline: title.charAt(0).toUpperCase() + title.slice(1),
-    subject: `Digest ${named(digest)}: ${title}`,
-    context: `Digest ${named(digest)} · ${dayAndTime(digest.fromUs)} to ${dayAndTime(digest.toUs)}`,
+    subject: `Digest ${name(digest.name)}: ${title}`,
+    context: `Digest ${name(digest.name)} · ${dayAndTime(digest.fromUs)} to ${dayAndTime(digest.toUs)}`,
     ...NO_ALERTS,
     sections: sectionsOf(digest, externalUrl).filter(({ rows }) => rows.length > 0),
     links: linkableOf([
@@ -216,7 +216,7 @@ function actedRows({ acted: { flown, withheld } = { flown: 0, healed: 0, withhel
 function comparison(failed: number, before: number): string {
   if (failed === before) return 'as many failures';
   const difference = Math.abs(failed - before);
-  return `${howMany(difference, failed > before ? 'more failure' : 'fewer failure')}`;
+  return howMany(difference, failed > before ? 'more failure' : 'fewer failure');
 }
 
 /** Reasons for which something was suppressed, in words. */
@@ -274,10 +274,6 @@ function wherePlain({ region, nest, bird }: Place): string {
   return placeOf({ region, nest, ...(bird && { bird }) }, undefined);
 }
 
-function named({ name: own }: Digest): string {
-  return name(own);
-}
-
 function name(text: string): string {
   return plainText(text, NAME_CODE_POINTS);
 }
@@ -320,7 +316,7 @@ function viewInZone(view: MailView, zone: string | undefined): MailView {
 const SHOWN_ROWS = 10;
 const SHOWN_CAUSES = 3;
 const TEXT_CODE_POINTS = 160;
-/** The strip of the page is too long for a list. */
+/** `days` is drawn as a strip on the page; `month` is the figures above. */
 const NOT_LISTED = new Set(['month', 'days']);
 
 /** `Customer 4: 97.5 % of 400 Flights succeeded in November 2026` */
@@ -330,12 +326,12 @@ function reportTitle({ report: { month, nest, tables } }: SentReport): string {
     flights === 0
       ? 'no Flights'
       : `${figureText('success', success)} of ${howMany(flights, 'Flight')} succeeded`;
-  const place = plainText(nest.nest ?? '', NAME_CODE_POINTS);
+  const place = name(nest.nest ?? '');
   return `${place && `${place}: `}${of} in ${monthName(month)}`;
 }
 
 function reportView(notification: DigestNotification, sent: SentReport, externalUrl: string): MailView {
-  const { name, fromUs, toUs, report } = sent;
+  const { fromUs, toUs, report } = sent;
   const { nest, month, tables } = report;
   const title = reportTitle(sent);
   const own = new URLSearchParams({
@@ -357,8 +353,8 @@ function reportView(notification: DigestNotification, sent: SentReport, external
   return {
     tone: 'neutral',
     headline: title.charAt(0).toUpperCase() + title.slice(1),
-    subject: `Report ${plainText(name, NAME_CODE_POINTS)}: ${title}`,
-    context: `Report ${plainText(name, NAME_CODE_POINTS)} · ${dayAndTime(fromUs)} to ${dayAndTime(toUs)}`,
+    subject: `Report ${name(sent.name)}: ${title}`,
+    context: `Report ${name(sent.name)} · ${dayAndTime(fromUs)} to ${dayAndTime(toUs)}`,
     ...NO_ALERTS,
     sections: sections.filter(({ rows }) => rows.length > 0),
     links: report.isForOthers
@@ -381,7 +377,7 @@ function rowOf({ labels, text = '', figures }: ReportRow): Row {
   const about = [labels ? placeOf(labels, undefined) : '', plainText(text, TEXT_CODE_POINTS)];
   const words = [figureText(first, value), figureName(first).toLowerCase()];
   return {
-    // The only figure that is no number: objective met.
+    // A number stands before its name (`12 failed`), a word behind it (`objective met`).
     lead: (first === 'objective' ? words.toReversed() : words).join(' '),
     what: about.filter(Boolean).join(': ') || 'without a message',
     note: note.filter((one) => !one.endsWith(' ')).join(', '),

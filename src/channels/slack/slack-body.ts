@@ -3,6 +3,7 @@
  * `verbatim` keeps Slack from looking for names and addresses in them. Limits:
  * https://docs.slack.dev/reference/block-kit/blocks and /messaging.
  */
+import { durationWords } from '../../text/instant-words.ts';
 import type { Tone } from '../message/alert-clusters.ts';
 import { escapedWithin, listWithin, MAX_CLUSTERS, MAX_EVENTS, within } from '../message/bounded.ts';
 import { type Readable, viewOf } from '../message/digest-view.ts';
@@ -10,6 +11,7 @@ import { eventWords, historyLine } from '../message/event-line.ts';
 import type { LinkAction } from '../message/frame/links.ts';
 import type { MailView } from '../message/message-view.ts';
 import { sectionText } from '../message/section.ts';
+import { SILENCE_MS } from '../press.ts';
 
 export const SLACK_LIMITS = {
   blocks: 50,
@@ -248,7 +250,7 @@ function buttonsOf(
     const style = index === 0 && ({ style: 'primary' } as const);
     if (!action || value === undefined)
       return { type: 'button', text: plainTextOf(text, SLACK_LIMITS.button), url, ...style };
-    const words = action === 'silence' ? `${text} for 2 h` : text;
+    const words = action === 'silence' ? `${text} for ${durationWords(SILENCE_MS, 'two units')}` : text;
     return {
       ...{ type: 'button', text: plainTextOf(words, SLACK_LIMITS.button), action_id: action, value },
       ...style,
