@@ -5,6 +5,9 @@ import { Option } from 'commander';
 import type { Edge, SignalName } from '../process-io.ts';
 import { jsonText } from './terminal-text.ts';
 
+/** The exit codes beside 0, as the README lists them. */
+export const EXIT = { failed: 1, wrongUsage: 2, warned: 3, upstream: 4 } as const;
+
 /** What a command prints on stdout, or with `--json` as JSON; and the process's exit code, 0 by default. */
 export interface Answer {
   readonly json: unknown;

@@ -3,15 +3,13 @@ import { ConfigError } from '../document/problem.ts';
 import { DaemonError, ERRORS, NestwatchError } from '../errors.ts';
 import type { Edge } from '../process-io.ts';
 import { ALERT_COMMANDS, ALERT_GROUPS } from './alert-commands.ts';
-import { addCommands } from './command-rows.ts';
+import { addCommands, EXIT } from './command-rows.ts';
 import { CONFIG_COMMANDS, CONFIG_GROUPS } from './config-commands.ts';
 import { LIST_COMMANDS, LIST_GROUPS } from './list-commands.ts';
 import { SERVICE_COMMANDS, versionLines } from './service-commands.ts';
 import { STORE_COMMANDS, STORE_GROUPS } from './store-commands.ts';
 import { shownLines } from './terminal-text.ts';
 
-const FAILED = 1;
-const WRONG_USAGE = 2;
 /** Used if the width of the terminal is unknown. */
 const HELP_WIDTH = 100;
 
@@ -33,7 +31,7 @@ export async function runCommandLine(edge: Edge, args: readonly string[]): Promi
     if (error.exitCode === 0) return 0;
     // Commander has printed the message already.
     edge.stderr.write(`${help}\n`);
-    return WRONG_USAGE;
+    return EXIT.wrongUsage;
   }
 }
 
@@ -87,13 +85,13 @@ function sayFailure(edge: Edge, error: unknown, args: readonly string[], usage: 
     const { exit, help } = ERRORS[error.code];
     const place = error instanceof ConfigError ? '' : 'nestwatch: ';
     edge.stderr.write(steerless(`${place}${error.message}\n${error.code === 'usage' ? usage : help}\n`));
-    return error instanceof DaemonError ? FAILED : exit;
+    return error instanceof DaemonError ? EXIT.failed : exit;
   }
   const message = error instanceof Error ? error.message : String(error);
   const wantsStack = /--log\.level[= ]debug\b/.test(args.join(' '));
   const details = wantsStack && error instanceof Error ? `${error.stack}\n` : '';
   edge.stderr.write(steerless(`nestwatch: this should not happen, please report it: ${message}\n${details}`));
-  return FAILED;
+  return EXIT.failed;
 }
 
 /** Makes a message safe for the terminal, since it may quote an argument or what was read. */

@@ -9,6 +9,7 @@ import { OPERATIONS, type Operation, operationOf, targetOf } from '../../service
 import { pageIn } from '../../service/resources.ts';
 import { isConfirmed } from '../at-terminal.ts';
 import { wrongUsage } from '../command-arguments.ts';
+import { EXIT } from '../command-rows.ts';
 import { type ConfigOptions, secretInFile } from '../config-file.ts';
 import { configOf } from '../read-config.ts';
 import { jsonText, shownLines } from '../terminal-text.ts';
@@ -48,7 +49,7 @@ export async function api(edge: Edge, command: Command, given: ApiOptions): Prom
     !(await isConfirmed(edge, questionOf(operation, parameters, given.body, region), does))
   ) {
     edge.stderr.write('nothing was sent\n');
-    return 1;
+    return EXIT.failed;
   }
   try {
     const text = await withClient(edge, region, async (client) =>

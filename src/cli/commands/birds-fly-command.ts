@@ -4,7 +4,7 @@ import type { Edge } from '../../process-io.ts';
 import { sleep } from '../../time/clock.ts';
 import type { actionJson } from '../../web/api/alert-json.ts';
 import { authorOf, isConfirmed } from '../at-terminal.ts';
-import type { Answer } from '../command-rows.ts';
+import { type Answer, EXIT } from '../command-rows.ts';
 import { daemonJson, type PrintOptions } from '../daemon-client.ts';
 import { shown, shownSentence } from '../terminal-text.ts';
 import { findBird } from './show-one.ts';
@@ -18,8 +18,6 @@ interface FlyOptions extends PrintOptions {
 
 type Taken = { readonly action: ReturnType<typeof actionJson> };
 
-/** The exit code of what the service, or the daemon on its behalf, does not do. */
-const UPSTREAM = 4;
 const LOOK_MS = 500;
 /** The service's answer and the new Flight are usually there within seconds. */
 const PATIENCE_MS = 60_000;
@@ -31,7 +29,7 @@ export async function birdsFly(edge: Edge, bird: string, options: FlyOptions): P
   const found = await findBird(edge, bird, region === undefined ? [] : [`region=${region}`], options);
   const name = shown(found.bird || found.bird_id);
   const question = `This starts a new Flight of ${name} from its beginning.`;
-  if (!options.yes && !(await isConfirmed(edge, question, 'this starts a Flight'))) return 1;
+  if (!options.yes && !(await isConfirmed(edge, question, 'this starts a Flight'))) return EXIT.failed;
   const path = `/api/v1/birds/${encodeURIComponent(found.region)}/${encodeURIComponent(found.bird_id)}/fly`;
   const body = { author, comment: options.comment ?? '', id: randomUUID() };
   const request = { method: 'POST', path, body, scope: 'fly', alsoAnswers: 409 } as const;
@@ -44,13 +42,13 @@ export async function birdsFly(edge: Edge, bird: string, options: FlyOptions): P
   }
   if ('error' in answer) {
     edge.stderr.write(`nestwatch: ${name}: ${shownSentence(answer.error)}\n`);
-    return UPSTREAM;
+    return EXIT.upstream;
   }
   const { summary, state } = answer.action;
   return {
     json: answer,
     text: `${name}: ${shownSentence(summary)}\n`,
-    exit: state === 'done' ? 0 : UPSTREAM,
+    exit: state === 'done' ? 0 : EXIT.upstream,
   };
 }
 

@@ -2,6 +2,7 @@ import type { Config } from '../../config/config.ts';
 import { ConfigError, formatProblem } from '../../document/problem.ts';
 import { ERRORS } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
+import { EXIT } from '../command-rows.ts';
 import { findConfigFile, readGiven } from '../config-file.ts';
 import { readConfig, readWarnings } from '../read-config.ts';
 import { jsonText, shownLines } from '../terminal-text.ts';
@@ -14,8 +15,6 @@ interface CheckConfigOptions {
   readonly strict: boolean;
   readonly json: boolean;
 }
-
-const WARNED = 3;
 
 /**
  * Prints every mistake of every file, then the warnings of the valid ones, and, with `online`, whether what they name
@@ -60,7 +59,7 @@ export async function checkConfig(
     }
   }
   if (options.json) edge.stdout.write(jsonText(found));
-  return exit || (options.strict && isWarned ? WARNED : 0);
+  return exit || (options.strict && isWarned ? EXIT.warned : 0);
 }
 
 function read(edge: Edge, file: string): Config | ConfigError {

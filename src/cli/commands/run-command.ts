@@ -10,6 +10,7 @@ import { createStormHeap } from '../../storm-heap.ts';
 import { howMany } from '../../text/instant-words.ts';
 import { sleep } from '../../time/clock.ts';
 import { VERSION } from '../../version.ts';
+import { EXIT } from '../command-rows.ts';
 import { type ConfigOptions, findConfigFile, readFile } from '../config-file.ts';
 import { migrateElsewhere } from '../migrate-elsewhere.ts';
 import { type ConfigFile, openConfigFile, readWarnings } from '../read-config.ts';
@@ -22,9 +23,6 @@ const STOP_GRACE_MS = 8_000;
 
 /** How long a stop whose work has not ended then waits until its duties are given back. */
 const GIVE_BACK_MS = 2_000;
-
-/** The exit code if the service or a receiver failed. */
-const NOT_ALL_DONE = 4;
 
 interface RunOptions extends ConfigOptions {
   readonly once: boolean;
@@ -198,7 +196,7 @@ async function watch(edge: Edge, { daemon, log, fatal, close }: App, stop: Stop)
     } catch (error) {
       stop.abort();
       log.error('nestwatch ends because of an error', { error });
-      return 1;
+      return EXIT.failed;
     }
   })();
   return Promise.race([ended, stop.killed]);
@@ -220,7 +218,7 @@ async function readOnce(edge: Edge, { daemon, fatal, close }: App, stop: Stop): 
   if (troubles === '') return 0;
   // Printed here, since there may be several causes and the help text of a single error would mislead.
   edge.stderr.write(`nestwatch: ${troubles}; the log says why\n`);
-  return NOT_ALL_DONE;
+  return EXIT.upstream;
 }
 
 /** Empty if everything was read and sent. */

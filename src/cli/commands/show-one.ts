@@ -4,7 +4,7 @@ import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { durationWords, howMany } from '../../text/instant-words.ts';
 import type { birdReportJson, flightLogJson, flightReportJson } from '../../web/api/bird-json.ts';
-import type { Answer } from '../command-rows.ts';
+import { type Answer, EXIT } from '../command-rows.ts';
 import { daemonJson, type PrintOptions } from '../daemon-client.ts';
 import {
   layoutOf,
@@ -248,8 +248,6 @@ function logLines(log: FlightReport['log']): string[] {
   ];
 }
 
-const FAILED = 1;
-
 interface ShownDelivery extends Delivery {
   readonly alerts: readonly string[];
   readonly events: readonly string[];
@@ -289,5 +287,5 @@ export async function deliveriesRetry(
   const answer = await daemonJson<{ retried: readonly string[] }>(edge, options, request, 'retried');
   const missing = ids.filter((id) => !answer.retried.includes(id));
   for (const id of missing) edge.stderr.write(`nestwatch: ${shown(id)} is no delivery that was given up\n`);
-  return { json: answer, text: linesOfIds(answer.retried), exit: missing.length === 0 ? 0 : FAILED };
+  return { json: answer, text: linesOfIds(answer.retried), exit: missing.length === 0 ? 0 : EXIT.failed };
 }

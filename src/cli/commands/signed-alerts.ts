@@ -3,7 +3,7 @@ import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { authorOf } from '../at-terminal.ts';
 import { filterParameters, readMatcherArguments } from '../command-arguments.ts';
-import type { Answer } from '../command-rows.ts';
+import { type Answer, EXIT } from '../command-rows.ts';
 import { daemonJson, type PrintOptions } from '../daemon-client.ts';
 import { linesOfIds, shown } from '../terminal-text.ts';
 
@@ -12,7 +12,6 @@ interface SignedOptions extends PrintOptions {
   readonly comment: string | undefined;
 }
 
-const FAILED = 1;
 /** The most alerts that the daemon accepts at once. */
 const MOST = 1000;
 
@@ -96,7 +95,7 @@ async function actOnFiring(
   const ids = firing.map(({ id }) => id);
   if (ids.length === 0) {
     edge.stderr.write('nestwatch: no alert fires that matches\n');
-    return FAILED;
+    return EXIT.failed;
   }
   const done: Done[] = [];
   const refused: Refused[] = [];
@@ -116,6 +115,6 @@ async function actOnFiring(
     done.push(...answer[act.sign]);
     refused.push(...answer.refused);
   }
-  const exit = refused.length === 0 ? 0 : FAILED;
+  const exit = refused.length === 0 ? 0 : EXIT.failed;
   return options.json ? { json: { [act.sign]: done, refused }, text: '', exit } : exit;
 }

@@ -8,7 +8,7 @@ import type { Clock } from '../../time/clock.ts';
 import { parseInstant } from '../../time/instant.ts';
 import type { healthJson } from '../../web/api/alert-json.ts';
 import type { configurationJson, regionJson, replicaJson } from '../../web/api/api-v1.ts';
-import type { Answer } from '../command-rows.ts';
+import { type Answer, EXIT } from '../command-rows.ts';
 import { askAnyDaemon, daemonJson, type PrintOptions } from '../daemon-client.ts';
 import { type Layout, layoutOf, shown, shownSentence, table } from '../terminal-text.ts';
 
@@ -28,10 +28,8 @@ type Region = ReturnType<typeof regionJson>;
 export async function status(edge: Edge, options: PrintOptions): Promise<Answer> {
   const view = await daemonJson<Status>(edge, options, { path: '/api/v1/status' }, 'regions');
   const text = statusText(view, edge.clock, layoutOf(edge, {}));
-  return { json: view, text, exit: view.health.impairments.length > 0 ? IMPAIRED : 0 };
+  return { json: view, text, exit: view.health.impairments.length > 0 ? EXIT.failed : 0 };
 }
-
-const IMPAIRED = 1;
 
 function healthText({ health }: Status, since: (text: string | null) => string): string {
   if (health.quiet) return 'All quiet.\n';
@@ -150,8 +148,6 @@ function age(text: string | null, clock: Clock): string {
 }
 
 const HEALTH_TIMEOUT_MS = 3000;
-const HEALTHY = 0;
-const UNHEALTHY = 1;
 
 interface Health {
   readonly healthy: boolean;
@@ -167,7 +163,7 @@ interface Health {
 export async function healthcheck(edge: Edge, options: PrintOptions): Promise<Answer> {
   const answer = (isHealthy: boolean, ready: boolean, reasons: readonly string[]): Answer => {
     if (!isHealthy) edge.stderr.write(`nestwatch: not healthy: ${plainText(reasons.join(' '), 300)}\n`);
-    return { json: { healthy: isHealthy, ready, reasons }, text: '', exit: isHealthy ? HEALTHY : UNHEALTHY };
+    return { json: { healthy: isHealthy, ready, reasons }, text: '', exit: isHealthy ? 0 : EXIT.failed };
   };
   try {
     const request = { path: '/-/ready', headers: { accept: 'application/json' } };

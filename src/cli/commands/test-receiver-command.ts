@@ -7,13 +7,13 @@ import { channelOf, closeChannels, openChannels } from '../../channels/registry.
 import { sampleNotification } from '../../channels/sample.ts';
 import type { Config } from '../../config/config.ts';
 import { leftOutWords } from '../../domain/grouping/member-recipients.ts';
-import { ERRORS, NestwatchError } from '../../errors.ts';
+import { NestwatchError } from '../../errors.ts';
 import { openAuthorizedTransport } from '../../http/authorized-transport.ts';
 import type { Edge } from '../../process-io.ts';
 import { compileTemplate, TemplateError, type TemplateUse } from '../../templates/liquid.ts';
 import { SAMPLE_OF_SEVERAL, SAMPLE_VARIABLES } from '../../templates/variables.ts';
 import { VERSION } from '../../version.ts';
-import type { Answer } from '../command-rows.ts';
+import { type Answer, EXIT } from '../command-rows.ts';
 import { type ConfigOptions, textOfFile } from '../config-file.ts';
 import { configOf } from '../read-config.ts';
 import { jsonText } from '../terminal-text.ts';
@@ -50,7 +50,7 @@ export async function testReceiver(edge: Edge, name: string, options: TestReceiv
   });
   if (options.json) edge.stdout.write(jsonText(all));
   const isFine = all.every(({ outcome }) => outcome === 'accepted' || outcome === 'left_out');
-  return isFine ? 0 : ERRORS.rejected.exit;
+  return isFine ? 0 : EXIT.upstream;
 }
 
 /** Sends a sample through every integration of a receiver, one after another. */
@@ -117,7 +117,7 @@ async function printSamples(
     if (templateError !== undefined) edge.stderr.write(`${templateError}\n`);
   }
   const isFine = samples.every(({ templateError }) => templateError === undefined);
-  return isFine ? 0 : ERRORS.config_invalid.exit;
+  return isFine ? 0 : EXIT.wrongUsage;
 }
 
 interface RenderOptions extends ConfigOptions {

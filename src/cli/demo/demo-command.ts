@@ -2,6 +2,7 @@
  * Runs the complete system on one machine: the simulated service in two regions, catchers for mail and webhooks, the
  * daemon.
  */
+
 import { type App, openApp } from '../../app.ts';
 import { loadConfig } from '../../config/load-config.ts';
 import { codeOf, NestwatchError } from '../../errors.ts';
@@ -17,6 +18,7 @@ import { regionName } from '../../text/plain-text.ts';
 import { type Clock, sleep } from '../../time/clock.ts';
 import { parseDuration } from '../../time/duration.ts';
 import { untilStopped } from '../at-terminal.ts';
+import { EXIT } from '../command-rows.ts';
 import { type CaughtMail, openCatcher } from './demo-catcher.ts';
 
 const REGIONS = ['eu', 'us'] as const;
@@ -114,7 +116,7 @@ export async function demo(edge: Edge, options: DemoOptions): Promise<number> {
   });
   print(`\n${summary.text}`);
   if (wasInterrupted) return 0;
-  return summary.lost + summary.repeated + summary.invented === 0 ? 0 : 1;
+  return summary.lost + summary.repeated + summary.invented === 0 ? 0 : EXIT.failed;
 }
 
 /** Uses the page's usual port if it is free, so that the address is always the same. */

@@ -12,7 +12,7 @@ import {
 import { DaemonError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { matchesGlob } from '../../text/glob.ts';
-import type { Answer } from '../command-rows.ts';
+import { type Answer, EXIT } from '../command-rows.ts';
 import { readGiven } from '../config-file.ts';
 import { type DaemonOptions, daemonJson, type PrintOptions } from '../daemon-client.ts';
 import { jsonText, shown, shownSentence, shownTime } from '../terminal-text.ts';
@@ -70,7 +70,7 @@ export async function birdsCheck(edge: Edge, file: string, options: PrintOptions
     const off = await switchedOff(edge, options, drift);
     found.push({ what: drift.what, region, nest, bird, id, clauses: drift.clauses, ...off });
   }
-  const exit = found.length > 0 ? 1 : 0;
+  const exit = found.length > 0 ? EXIT.failed : 0;
   return { json: { drifts: found }, text: found.map(lineOf).join(''), exit };
 }
 

@@ -1,4 +1,5 @@
 /** Tests everything that a configuration names. Prints what it found, what nestwatch assumes, and what to set. */
+
 import { existsSync } from 'node:fs';
 import { traitsOf } from '../../channels/integration-identity.ts';
 import type { Config } from '../../config/config.ts';
@@ -11,6 +12,7 @@ import { findObstacle } from '../../store/sqlite/private-files.ts';
 import { checkStoreFile } from '../../store/sqlite/upkeep/store-file.ts';
 import { durationWords, howMany } from '../../text/instant-words.ts';
 import { parseDuration } from '../../time/duration.ts';
+import { EXIT } from '../command-rows.ts';
 import { checkOnline } from '../commands/check-online.ts';
 import type { ConfigOptions } from '../config-file.ts';
 import { configOf } from '../read-config.ts';
@@ -23,10 +25,6 @@ interface DoctorOptions extends ConfigOptions {
   /** How long to wait for late entries. */
   readonly watch: string;
 }
-
-/** The exit code if a region or a receiver cannot be used as configured. */
-const TEST_FAILED = 4;
-const FAILED = 1;
 
 const MARKS = { good: 'ok', note: 'note', bad: 'BAD', unknown: '?' } as const;
 
@@ -63,8 +61,8 @@ export async function doctor(edge: Edge, options: DoctorOptions): Promise<number
   }
   if (options.json) edge.stdout.write(jsonText({ findings: all }));
   const failing = all.filter(({ state }) => state === 'bad');
-  if (failing.some(({ of }) => of !== 'store')) return TEST_FAILED;
-  return failing.length > 0 ? FAILED : 0;
+  if (failing.some(({ of }) => of !== 'store')) return EXIT.upstream;
+  return failing.length > 0 ? EXIT.failed : 0;
 }
 
 function linesOf({ state, about, found, assumed, advice }: Finding): string {

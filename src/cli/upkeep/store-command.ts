@@ -23,7 +23,7 @@ import type { Step, TableChange } from '../../store/versions/steps.ts';
 import { tableChanges } from '../../store/versions/table-changes.ts';
 import { howMany } from '../../text/instant-words.ts';
 import { abortAtSignal } from '../at-terminal.ts';
-import type { Answer } from '../command-rows.ts';
+import { type Answer, EXIT } from '../command-rows.ts';
 import { type ConfigOptions, findConfigFile, secretInFile } from '../config-file.ts';
 import { configOf } from '../read-config.ts';
 import { shown, shownSentence } from '../terminal-text.ts';
@@ -101,7 +101,7 @@ export async function storeCheck(
   const text = whole
     ? `${shown(path)} is whole: ${parts.join(', ')}\n`
     : `${shown(path)} is damaged; restore a backup:\n${damages.map((one) => `  ${shown(one)}\n`).join('')}`;
-  return { json: { ...report, whole }, text, exit: whole ? 0 : 1 };
+  return { json: { ...report, whole }, text, exit: whole ? 0 : EXIT.failed };
 }
 
 async function examine(edge: Edge, store: string | undefined, options: StoreOptions): Promise<StoreReport> {
