@@ -105,7 +105,7 @@ function readOauth2(check: Check, mail: Path): MailOauth2 | undefined {
   const accessToken = check.secret(path, 'access_token', {});
   if ('access_token' in given || 'access_token_file' in given) {
     for (const key of Object.keys(mailOauth2Shape.shape)) {
-      if (key.startsWith('access_token') || !(key in given)) continue;
+      if (key.startsWith('access_token') || check.raw([...path, key]) === undefined) continue;
       check.problem([...path, key], 'is of no use beside `access_token`: give one or the other');
     }
     return accessToken ? { accessToken } : undefined;
