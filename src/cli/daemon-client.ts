@@ -29,7 +29,7 @@ export interface PrintOptions extends DaemonOptions {
 
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
-interface DaemonRequest {
+export interface DaemonRequest {
   /** `GET` by default. */
   readonly method?: 'GET' | 'POST' | 'DELETE';
   /** Including the query. */

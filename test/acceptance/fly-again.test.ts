@@ -286,6 +286,30 @@ test('the command starts a Bird and says what came of it; for others it exits wi
   expect(posts).toHaveLength(1);
 });
 
+test('the command exits with 4 if nestwatch ends before it has said what came of it', async () => {
+  const { stage, birds, web } = await openAgain();
+  const token = tempFile('token', 'token of flyer');
+  const running = nestwatch(
+    ['birds', 'fly', 'By manual', '--url', web.web.url, '--token-file', token, '--author', 'Ann', '--yes'],
+    { clock: stage.clock },
+  );
+  const wanted = () => stage.store.transaction((tx) => tx.actions.ofBird('eu', birds.manual!, 1));
+  while ((await wanted()).length === 0) await new Promise((resolve) => setImmediate(resolve));
+  await web.web.close();
+  let done: Awaited<typeof running> | undefined;
+  running.then((end) => {
+    done = end;
+  });
+  while (!done) {
+    await new Promise((resolve) => setImmediate(resolve));
+    await stage.secondsPass(0.5);
+  }
+  expect(done).toMatchObject({ exit: 4, stdout: '' });
+  expect(done.stderr).toMatch(
+    /^nestwatch: By manual: it is not known whether it was started, so look at its Flights first: /,
+  );
+});
+
 test('rules are paused by whoever may write, and resumed by whoever may fly', async () => {
   const { web, stage } = await openAgain();
   const send = (what: string, by: string) =>

@@ -1,11 +1,12 @@
 /** Starts a Flight of a manual Bird again, and waits until it is known what came of that. */
 import { randomUUID } from 'node:crypto';
+import { DaemonError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { sleep } from '../../time/clock.ts';
 import type { actionJson } from '../../web/api/alert-json.ts';
 import { authorOf, isConfirmed } from '../at-terminal.ts';
 import { type Answer, EXIT } from '../command-rows.ts';
-import { daemonJson, type PrintOptions } from '../daemon-client.ts';
+import { type DaemonRequest, daemonJson, type PrintOptions } from '../daemon-client.ts';
 import { shown, shownSentence } from '../terminal-text.ts';
 import { findBird } from './show-one.ts';
 
@@ -33,13 +34,7 @@ export async function birdsFly(edge: Edge, bird: string, options: FlyOptions): P
   const path = `/api/v1/birds/${encodeURIComponent(found.region)}/${encodeURIComponent(found.bird_id)}/fly`;
   const body = { author, comment: options.comment ?? '', id: randomUUID() };
   const request = { method: 'POST', path, body, scope: 'fly', alsoAnswers: 409 } as const;
-  let answer = await daemonJson<Taken | { readonly error: string }>(edge, options, request, 'action');
-  const untilMs = edge.clock.monotonicMs() + PATIENCE_MS;
-  while ('action' in answer && !isSettled(answer.action) && edge.clock.monotonicMs() < untilMs) {
-    await sleep(edge.clock, LOOK_MS);
-    const asked = { path: `/api/v1/actions/${answer.action.id}` };
-    answer = await daemonJson<Taken>(edge, options, asked, 'action');
-  }
+  const answer = await outcomeOf(edge, options, request);
   if ('error' in answer) {
     edge.stderr.write(`nestwatch: ${name}: ${shownSentence(answer.error)}\n`);
     return EXIT.upstream;
@@ -50,6 +45,29 @@ export async function birdsFly(edge: Edge, bird: string, options: FlyOptions): P
     text: `${name}: ${shownSentence(summary)}\n`,
     exit: state === 'done' ? 0 : EXIT.upstream,
   };
+}
+
+/** Asks for it, then what came of it. */
+async function outcomeOf(
+  edge: Edge,
+  options: FlyOptions,
+  request: DaemonRequest,
+): Promise<Taken | { readonly error: string }> {
+  try {
+    let answer = await daemonJson<Taken | { readonly error: string }>(edge, options, request, 'action');
+    const untilMs = edge.clock.monotonicMs() + PATIENCE_MS;
+    while ('action' in answer && !isSettled(answer.action) && edge.clock.monotonicMs() < untilMs) {
+      await sleep(edge.clock, LOOK_MS);
+      const asked = { path: `/api/v1/actions/${answer.action.id}` };
+      answer = await daemonJson<Taken>(edge, options, asked, 'action');
+    }
+    return answer;
+  } catch (error) {
+    if (!(error instanceof DaemonError) || error.code === 'unauthorized') throw error;
+    return {
+      error: `it is not known whether it was started, so look at its Flights first: ${error.message}`,
+    };
+  }
 }
 
 function isSettled({ state, is_new_flight_looked_for: isLooking }: Taken['action']): boolean {
