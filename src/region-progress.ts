@@ -15,7 +15,7 @@ export interface RegionProgress {
   readonly birds: number;
   /** True once the inventory was read since the start. */
   readonly started: boolean;
-  /** Why it was not read although the region answers; `address` is the service's. Absent if there is no such reason. */
+  /** Why it cannot be read although the region answers; `address` is the service's. Absent if there is no such reason. */
   readonly unlisted?: (Unlisted & { readonly address: string }) | undefined;
   /** How late the audits are; 0 if they keep their interval. */
   readonly auditsBehindMs: number;
@@ -78,10 +78,13 @@ export interface InventoryRead {
   readonly unread: readonly string[];
 }
 
-/** Why a region's Nests and Birds could not be listed since the start, although it answers. */
+/** Why a region's Nests and Birds cannot be listed, although it answers. */
 export interface Unlisted {
   /** What failed last: the list of Nests, or the lists of their Birds. */
   readonly what: 'Nests' | 'Birds';
   /** The error, in a sentence. */
   readonly said: string;
+  readonly sinceUs: number;
+  /** Whether nothing else of the region can be read either. */
+  readonly isAll: boolean;
 }

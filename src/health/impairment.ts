@@ -38,8 +38,8 @@ export const IMPAIRMENTS = {
   },
   inventory_failing: {
     means:
-      'a region answers, but its Nests and Birds could not be listed since the start, for example because of a wrong path in `base_url`',
-    stopsHeartbeat: 'yes',
+      'a region answers, but its Nests and Birds cannot be listed, three times in a row at the start and five times later: because of a wrong path in `base_url`, say, or of a gateway that answers in its place',
+    stopsHeartbeat: 'unless all else of the region can be read',
     alert: 'WatchImpaired',
   },
   no_birds: {

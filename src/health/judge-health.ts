@@ -289,25 +289,25 @@ function unreachable({ region, health }: RegionSnapshot, { nowUs }: Bounds): Imp
 
 /** Replaces `first_pass`, since it explains why the first reading has not finished. */
 function unlisted(
-  { region, birds, beganUs }: RegionSnapshot,
-  { what, said, address }: NonNullable<RegionSnapshot['unlisted']>,
+  { region, birds, started }: RegionSnapshot,
+  { what, said, address, sinceUs, isAll }: NonNullable<RegionSnapshot['unlisted']>,
 ): Impairment {
   const facts = {
     region,
     what,
     said: plainText(said, MAX_REASON_LENGTH),
     address: plainText(address, MAX_REASON_LENGTH),
-    known: birds,
+    known: isAll && started ? 0 : birds,
   };
   const rest = {
     region,
     path: `regions.${region}.base_url`,
-    severity: 'critical',
-    sinceUs: beganUs,
+    severity: isAll ? 'critical' : 'warning',
+    sinceUs,
   } as const;
   return impairment(
     { sort: 'unlisted', facts },
-    { reason: 'inventory_failing', ...rest, stopsHeartbeat: true },
+    { reason: 'inventory_failing', ...rest, stopsHeartbeat: isAll },
   );
 }
 

@@ -45,11 +45,26 @@ interface Failures {
   readonly missingMs: number | undefined;
 }
 
+/** Consecutive readings that failed to get the lists. */
+interface WrongLists {
+  readonly count: number;
+  /** When the first of them failed. */
+  readonly sinceUs: number;
+  /** Since when the region was up at that time. */
+  readonly upSinceUs: number | undefined;
+}
+
 /** The first backoff, which doubles with each further failure. */
 const FIRST_RETRY_MS = 5_000;
 
-/** Fewer failures may be temporary. */
-const UNLISTED_AFTER = 3;
+/**
+ * Fewer failures in a row may be temporary: at first, and once the lists were read, when a fifth comes within two minutes
+ * of the first.
+ */
+const UNLISTED_AFTER = { atFirst: 3, later: 5 } as const;
+
+/** So many failed polls in a row, of whichever streams, are no chance: the region as a whole could not be read. */
+const ALL_FAIL = 10;
 
 /**
  * Errors that say nothing about the lists, unless only these requests fail. They mean that the service is down or
@@ -67,6 +82,12 @@ const NOT_OF_LISTS: ReadonlySet<string> = new Set([
   'lease_lost',
 ]);
 
+/** Errors after which other streams are not read either, for a reason of their own. */
+const NOT_OF_STREAMS: ReadonlySet<string> = new Set(['rate_limited', 'cancelled', 'lease_lost']);
+
+/** As of a region that is down: one request shows that the region can be read again. */
+const LONGEST_PROBE_MS = 60_000;
+
 /** Bird log entries after which a Bird has Flights. */
 const STARTING_LOGS: ReadonlySet<string> = new Set(['bird_log.Published', 'bird_log.Activated']);
 
@@ -78,11 +99,11 @@ export class Polls {
   #isInventoryRead = false;
   #wasInventoryTried = false;
   #areNestsListed = false;
-  /** How many consecutive readings failed to get the lists, and since when the region was up at that time. */
-  #wrongLists: { readonly count: number; readonly upSinceUs: number | undefined } = {
-    count: 0,
-    upSinceUs: undefined,
-  };
+  /** Whether the present reading of the inventory, or the last one, got the list of Nests. */
+  #hasListedNests = false;
+  #wrongLists: WrongLists = { count: 0, sinceUs: 0, upSinceUs: undefined };
+  /** Failed polls since the last one that succeeded. */
+  #failedInRow = 0;
 
   constructor(options: PollsOptions) {
     this.#options = options;
@@ -93,13 +114,15 @@ export class Polls {
     return this.#isInventoryRead;
   }
 
-  /** Undefined if they were listed, before three consecutive failures, and if the region was down in between. */
+  /** Undefined if they were listed, before some consecutive failures, and if the region was down in between. */
   unlisted(): Unlisted | undefined {
-    const { count, upSinceUs } = this.#wrongLists;
+    const { count, sinceUs, upSinceUs } = this.#wrongLists;
     const said = this.failureOf(INVENTORY);
-    if (this.#isInventoryRead || said === undefined || count < UNLISTED_AFTER) return undefined;
+    if (said === undefined || count < UNLISTED_AFTER[this.#isInventoryRead ? 'later' : 'atFirst'])
+      return undefined;
     if (upSinceUs !== this.#options.health.upSinceUs()) return undefined;
-    return { what: this.#areNestsListed ? 'Birds' : 'Nests', said };
+    const isAll = !this.#isInventoryRead || this.#failedInRow >= ALL_FAIL;
+    return { what: this.#hasListedNests ? 'Birds' : 'Nests', said, sinceUs, isAll };
   }
 
   /** What the last poll of a stream failed with; undefined if it succeeded. */
@@ -107,9 +130,11 @@ export class Polls {
     return this.#failures.get(name)?.said;
   }
 
-  /** The names of the streams whose last poll failed. */
-  failing(): Iterable<string> {
-    return this.#failures.keys();
+  /** To be called when the region answers again: the streams whose retry waits since then need not wait any longer. */
+  retryFailing(): void {
+    const { schedule, clock, bell } = this.#options;
+    for (const name of this.#failures.keys()) schedule.hint(name, clock.monotonicMs());
+    bell.ring();
   }
 
   failingCount(): number {
@@ -157,6 +182,7 @@ export class Polls {
 
   /** To be called when the service has listed its Nests. After the first time notifications may be read. */
   nestsListed(): void {
+    this.#hasListedNests = true;
     if (this.#areNestsListed) return;
     this.#areNestsListed = true;
     this.followInventory();
@@ -187,6 +213,7 @@ export class Polls {
   async #readInventory(once: boolean): Promise<Reading> {
     const { inventory, hints } = this.#options;
     hints.inventoryBegins();
+    this.#hasListedNests = false;
     await inventory.poll();
     // No later reading would confirm whether the missing Birds are gone.
     if (once && inventory.hasMissed()) await inventory.poll();
@@ -201,6 +228,8 @@ export class Polls {
   async #succeeded({ name, feed, birdId, beganMs, once }: Poll, { fresh }: Reading): Promise<void> {
     const { region, streams, hints, health, clock, report } = this.#options;
     this.#failures.delete(name);
+    if (this.#failedInRow >= ALL_FAIL) this.retryFailing();
+    this.#failedInRow = 0;
     if (feed !== 'inventory') this.#lastSuccessUs.set(feed, clock.nowUs());
     const durationMs = clock.monotonicMs() - beganMs;
     report({ what: 'poll', region, feed, birdId, durationMs, atUs: clock.nowUs() });
@@ -219,6 +248,7 @@ export class Polls {
     const said = error instanceof Error ? error.message : String(error);
     const failures = { count: (before?.count ?? 0) + 1, said, missingMs };
     if (name === INVENTORY) this.#countWrongLists(error);
+    if (!NOT_OF_STREAMS.has(codeOf(error))) this.#failedInRow += 1;
     // A stream that was removed during its poll is not tracked any more.
     if (schedule.has(name)) this.#failures.set(name, failures);
     // The Bird or its Nest may be gone, which the inventory will show. One reading is enough.
@@ -230,18 +260,24 @@ export class Polls {
     const upSinceUs = this.#options.health.upSinceUs();
     const isAlone = error instanceof NestwatchError && error.facts.isAlone === true;
     const isOfLists = isAlone || !NOT_OF_LISTS.has(codeOf(error));
-    const isWrong = isOfLists && !isStoreFailure(error) && upSinceUs !== undefined;
-    const before = this.#wrongLists.upSinceUs === upSinceUs ? this.#wrongLists.count : 0;
-    this.#wrongLists = { count: isWrong ? before + 1 : 0, upSinceUs };
+    const isWhole = error !== this.#options.inventory.trouble();
+    const isWrong = isOfLists && isWhole && !isStoreFailure(error) && upSinceUs !== undefined;
+    const { count, sinceUs } = this.#wrongLists;
+    const before = isWrong && this.#wrongLists.upSinceUs === upSinceUs ? count : 0;
+    this.#wrongLists = {
+      count: isWrong ? before + 1 : 0,
+      sinceUs: before > 0 ? sinceUs : this.#options.clock.nowUs(),
+      upSinceUs,
+    };
   }
 
   /** When the stream is polled again. */
-  #retryOf({ birdId }: Poll, error: unknown, { count, missingMs }: Failures): Polled {
+  #retryOf({ name, birdId }: Poll, error: unknown, { count, missingMs }: Failures): Polled {
     const { inventory } = this.#options;
     const isGone = isBirdMissing(birdId, error) && !inventory.isListedSince(birdId, missingMs!);
     // A reading that left Nests out took as many requests as a complete one.
     const spent = error === inventory.trouble() ? { requests: inventory.cost(), isPartial: true } : {};
-    return { delayMs: this.#retryDelayMs(count, error), isGone, ...spent };
+    return { delayMs: this.#retryDelayMs(name, count, error), isGone, ...spent };
   }
 
   #reportFailure({ feed, birdId, beganMs }: Poll, error: unknown): void {
@@ -252,16 +288,17 @@ export class Polls {
     report({ what: 'poll', region, feed, birdId, durationMs, atUs: clock.nowUs(), failure, error });
   }
 
-  #retryDelayMs(failuresInRow: number, error: unknown): number {
+  #retryDelayMs(name: string, failuresInRow: number, error: unknown): number {
     const ceilingMs = Math.min(
-      this.#mostRetryDelayMs(error),
+      this.#mostRetryDelayMs(name, error),
       FIRST_RETRY_MS * 2 ** Math.min(failuresInRow - 1, 20),
     );
     return ceilingMs * (0.5 + this.#options.random() / 2);
   }
 
-  #mostRetryDelayMs(error: unknown): number {
+  #mostRetryDelayMs(name: string, error: unknown): number {
     const { poll, inventory } = this.#options;
+    if (name === INVENTORY && !this.#hasListedNests) return LONGEST_PROBE_MS;
     // A Nest that can never be read must not make the inventory be read more often than configured.
     if (error === inventory.trouble()) return poll.inventoryIntervalMs;
     // The region's pace already slows down after a refusal, and the stream is not at fault. A poll of several

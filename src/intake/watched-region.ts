@@ -182,7 +182,7 @@ class PolledRegion implements WatchedRegion {
 
   probe(): void {
     this.#client.probeNow();
-    this.#hintFailing();
+    this.#polls.retryFailing();
   }
 
   flightsReadUs(birdId: string): number | undefined {
@@ -373,14 +373,8 @@ class PolledRegion implements WatchedRegion {
 
   #healthChanged({ health }: RegionHealth): void {
     // Streams whose retry waits since the outage need not wait any longer.
-    if (health === 'up') this.#hintFailing();
+    if (health === 'up') this.#polls.retryFailing();
     this.#health.changed().catch((error) => this.#reportTrouble(error));
-  }
-
-  #hintFailing(): void {
-    const nowMs = this.#options.clock.monotonicMs();
-    for (const name of this.#polls.failing()) this.#schedule.hint(name, nowMs);
-    this.#bell.ring();
   }
 
   /** Commits what may change with time alone, and what the store has refused so far. */

@@ -232,7 +232,7 @@ export function createOwnedRegion(options: OwnedRegionOptions): WatchedRegion {
     const now = shown()?.snapshot;
     if (!now || !owned || owned.owner === 0 || ownership.owns(duty)) return undefined;
     if (now.health.health === 'up' && !now.unlisted) return undefined;
-    const sinceUs = Math.max(now.health.health === 'up' ? now.beganUs : now.health.sinceUs, owned.sinceUs);
+    const sinceUs = Math.max(now.unlisted?.sinceUs ?? now.health.sinceUs, owned.sinceUs);
     if (nowUs - sinceUs < LASTS_US || nowUs - shownUs > SHOWN_WITHIN_US) return undefined;
     return { shownUs, nowUs, epoch: owned.epoch };
   }

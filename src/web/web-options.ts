@@ -151,14 +151,15 @@ export interface ConfigurationView {
 }
 
 /**
- * `starting` until the region was read once, unless it is known to be in trouble; `unlisted` if it answers, but not
- * with its Nests and Birds.
+ * `unlisted` if the region answers, but not with its Nests and Birds; otherwise `starting` until it was read once, unless it
+ * is known to be in trouble.
  */
 export type RegionState = 'starting' | 'unlisted' | RegionProgress['health']['health'];
 
 export function stateOf({ health, started, unlisted }: RegionProgress): RegionState {
-  if (health.health !== 'up' || started) return health.health;
-  return unlisted ? 'unlisted' : 'starting';
+  if (health.health !== 'up') return health.health;
+  if (unlisted) return 'unlisted';
+  return started ? 'up' : 'starting';
 }
 
 /** Why the region is in that state, in a sentence by the service or by nestwatch. */

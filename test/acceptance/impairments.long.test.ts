@@ -468,6 +468,35 @@ describe('a region that answers, but not with its Nests and Birds', () => {
     expect(mailed('WatchImpaired', 'resolved', 0)).toHaveLength(1);
   });
 
+  // `down` and `unauthorized` are probed each minute as well.
+  test('is mailed within two minutes if a gateway answers 404 to all from then on; what was missed is told within two of its end [long]', async () => {
+    await open();
+    await stage.minutesPass(20);
+    breakOnly({ instead: () => answer(404) });
+    await stage.minutesPass(2);
+    expect(await look()).toMatchObject({ reasons: ['inventory_failing'], isBeating: false });
+    expect(mailed('WatchImpaired', 'firing', 0)).toHaveLength(1);
+    await stage.minutesPass(18);
+    expect((await look()).reasons).toContain('inventory_failing');
+
+    eu().startFlight(birdOf(eu()), { endsAs: 'failed', fliesForMs: 1_000 });
+    await stage.secondsPass(10);
+    mendAll();
+    await stage.minutesPass(2);
+    expect(await look()).toMatchObject({ reasons: [], isBeating: true });
+    expect(mailed('FlightFailed', 'firing', 0)).toHaveLength(1);
+  });
+
+  test('is not reported if a gateway answers 404 to all for half a minute [long]', async () => {
+    await open();
+    await stage.minutesPass(20);
+    breakOnly({ instead: () => answer(404) });
+    await stage.secondsPass(30);
+    mendAll();
+    await stage.minutesPass(10);
+    expect([stage.mails, (await look()).headline]).toEqual([[], 'All quiet']);
+  });
+
   test('is down if a page of HTML replaces its Nests', async () => {
     const page = { status: 200, headers: { 'content-type': 'text/html' }, body: '<!doctype html><p>Welcome' };
     await open({

@@ -26,6 +26,8 @@ const notFound = {
   what: 'Nests',
   said: 'searchNests of eu: the service answered 404',
   address: 'https://eu.example/wrong',
+  sinceUs: NOW_US - MINUTE_US,
+  isAll: true,
 } as const;
 const late = { feed: 'flight', streams: 12, overdue: 2, oldestReadUs: NOW_US - 14 * MINUTE_US } as const;
 
@@ -106,6 +108,14 @@ const CASES: Readonly<Record<ImpairmentReason, readonly ReturnType<typeof critic
     critical(
       inRegion({ started: false, unlisted: { ...notFound, what: 'Birds', said: 'Birds of 1 of 1 Nests …' } }),
       'The Birds of EU cannot be listed, so only previously known Birds are watched: Birds of 1 of 1 Nests …',
+    ),
+    critical(
+      inRegion({ unlisted: notFound }),
+      'The Nests of EU cannot be listed, so nothing of it is watched: searchNests of eu: the service answered 404.',
+    ),
+    warning(
+      inRegion({ unlisted: { ...notFound, isAll: false } }),
+      'The Nests of EU cannot be listed, so only previously known Birds are watched: searchNests of eu: the service answered 404.',
     ),
   ],
   no_birds: [
