@@ -25,15 +25,12 @@ const MINUTE = 60_000_000;
 
 async function daemon(options: ServeOptions = {}) {
   const served = await serve(options);
-  await putAlert(served.store, anAlert({ id: 'a' }));
-  await putAlert(
-    served.store,
-    anAlert({
-      id: 'b',
-      labels: { alertname: 'BirdTriggerFailing', severity: 'warning', region: 'us', bird: 'Post news' },
-      annotations: { summary: 'Trigger of Post news fails' },
-    }),
-  );
+  await putAlert(served.store, { id: 'a' });
+  await putAlert(served.store, {
+    id: 'b',
+    labels: { alertname: 'BirdTriggerFailing', severity: 'warning', region: 'us', bird: 'Post news' },
+    annotations: { summary: 'Trigger of Post news fails' },
+  });
   /** Runs a command against this daemon. */
   const run = (...args: string[]) =>
     nestwatch([...args, '--url', served.web.url], { clock: served.clock, environment: { USER: 'ben' } });
@@ -87,7 +84,7 @@ describe('alerts', () => {
 
   test('text from the service cannot steer the terminal', async () => {
     const { run, store } = await daemon();
-    await putAlert(store, anAlert({ id: 'c', annotations: { summary: '\u001b[2Jgone\n\u202Eevil' } }));
+    await putAlert(store, { id: 'c', annotations: { summary: '\u001b[2Jgone\n\u202Eevil' } });
     const { stdout } = await run('alerts');
     expect(stdout).not.toContain('\u001b');
     expect(stdout).not.toContain('\u202E');
@@ -119,7 +116,7 @@ describe('alerts resolve', () => {
   test('says why it does not end what would fire again, ends the rest, and fails', async () => {
     const { run, store } = await daemon();
     const labels = { alertname: 'FeedIncomplete', severity: 'warning', region: 'us', feed: 'flight' };
-    await putAlert(store, anAlert({ id: 'gap', labels }));
+    await putAlert(store, { id: 'gap', labels });
     expect(await run('alerts', 'resolve', 'region=us')).toEqual({
       exit: 1,
       stdout: 'b\n',
@@ -140,7 +137,7 @@ describe('alerts resolve', () => {
       ),
     );
     const connection = { alertname: 'ConnectionDisconnected', severity: 'critical', region: 'eu' };
-    await putAlert(store, anAlert({ id: 'old', labels: connection, startsAtUs: NOW_US - MINUTE }));
+    await putAlert(store, { id: 'old', labels: connection, startsAtUs: NOW_US - MINUTE });
     expect(await run('alerts', 'resolve', 'ConnectionDisconnected')).toEqual(done('old\n'));
     const { exit, stdout } = await run('alerts', 'resolve', 'bird=~"Bird .*"', '--json');
     const { resolved, refused } = JSON.parse(stdout);
@@ -458,15 +455,9 @@ describe('deliveries', () => {
   async function withDeliveries() {
     const served = await daemon();
     await putDeliveries(served.store, [
-      aDelivery({ id: 'd1', state: 'delivered', attempts: 1, settledAtUs: NOW_US }),
-      aDelivery({
-        id: 'd2',
-        state: 'dead',
-        attempts: 3,
-        settledAtUs: NOW_US,
-        lastError: '410 \u001b[2J Gone',
-      }),
-      aDelivery({ id: 'd3', receiver: 'pager', integration: 'webhook' }),
+      { id: 'd1', state: 'delivered', attempts: 1, settledAtUs: NOW_US },
+      { id: 'd2', state: 'dead', attempts: 3, settledAtUs: NOW_US, lastError: '410 \u001b[2J Gone' },
+      { id: 'd3', receiver: 'pager', integration: 'webhook' },
     ]);
     return served;
   }
@@ -513,7 +504,7 @@ describe('deliveries', () => {
 describe('explain', () => {
   test('tells the steps from top to bottom', async () => {
     const { run, store, ask } = await daemon();
-    await putAlert(store, anAlert({ id: 'c' }), [anEvent({ id: 'f1/failed' })]);
+    await putAlert(store, { id: 'c' }, [{ id: 'f1/failed' }]);
     const { exit, stdout } = await run('explain', 'eu/flight/f1/failed');
     expect(exit).toBe(0);
     expect(stdout.split('\n')).toEqual([
@@ -539,7 +530,7 @@ describe('explain', () => {
   test('names the rule that decides, besides its number', async () => {
     const rules = [rule('FlightFailed', { id: 'mine' }), ...DEFAULT_RULES];
     const { run, store } = await daemon({ alerting: { ...anAlertingConfig(), rules } });
-    await putAlert(store, anAlert({ id: 'c' }), [anEvent({ id: 'f1/failed' })]);
+    await putAlert(store, { id: 'c' }, [{ id: 'f1/failed' }]);
     const { stdout } = await run('explain', 'eu/flight/f1/failed');
     expect(stdout).toContain('\nrule       FlightFailed: mine, number 1 of the rules decides now\n');
   });
@@ -547,7 +538,7 @@ describe('explain', () => {
   test('names the refused recipients of a mail, and what was postponed and sent later', async () => {
     const { run, store } = await daemon();
     const event = anEvent({ id: 'f1/failed' });
-    await putAlert(store, anAlert({ id: 'c' }), [event]);
+    await putAlert(store, { id: 'c' }, [event]);
     const key = 'eu/flight/f1/failed';
     const suppression = {
       alertId: 'c',
@@ -585,7 +576,7 @@ describe('explain', () => {
     const { run, store } = await daemon({
       alerting: { ...alerting, route: { ...alerting.route, escalation } },
     });
-    await putAlert(store, anAlert({ id: 'c' }), [anEvent({ id: 'f1/failed' })]);
+    await putAlert(store, { id: 'c' }, [{ id: 'f1/failed' }]);
     const groupKey = 'escalation:1:{}:{}';
     await store.transaction(async (tx) => {
       await tx.groups.put([
@@ -609,7 +600,7 @@ describe('explain', () => {
 
   test('takes a key with a hash in it', async () => {
     const { run, store } = await daemon();
-    await putAlert(store, anAlert({ id: 'c' }), [anEvent({ id: 'f1/failed#2' })]);
+    await putAlert(store, { id: 'c' }, [{ id: 'f1/failed#2' }]);
     expect((await run('explain', 'eu/flight/f1/failed#2')).stdout).toContain(
       'eu/flight/f1/failed#2: flight.failed',
     );
@@ -617,7 +608,7 @@ describe('explain', () => {
 
   test('without an event, it shows all that is known about an alert of the watch or an active Flight [long]', async () => {
     const { run, store } = await daemon();
-    await putDeliveries(store, [aDelivery({ id: 'd1' })]);
+    await putDeliveries(store, [{ id: 'd1' }]);
     const place = { region: 'eu', nestId: '682' };
     const silent = { ...place, birdId: '99', name: 'Silent one', present: true, triggerType: 'event' };
     await store.transaction((tx) =>
@@ -757,7 +748,7 @@ describe('events, alerts and deliveries', () => {
 
   test('events are listed with the short id that explain takes', async () => {
     const { run, store } = await daemon();
-    await putAlert(store, anAlert({ id: 'FlightFailed/x' }), [event, anEvent({ id: 'f2/failed' })]);
+    await putAlert(store, { id: 'FlightFailed/x' }, [event, { id: 'f2/failed' }]);
     const { exit, stdout } = await run('events', 'quota', 'since=1h');
     expect([exit, stdout.split('\n').length]).toEqual([0, 3]);
     expect(stdout).toContain(`${shortId(event)}  flight.failed`);
@@ -784,7 +775,7 @@ describe('events, alerts and deliveries', () => {
 
   test('an alert is shown with its events, also by JSON', async () => {
     const { run, store } = await daemon();
-    await putAlert(store, anAlert({ id: 'FlightFailed/x' }), [event]);
+    await putAlert(store, { id: 'FlightFailed/x' }, [event]);
     const { exit, stdout } = await run('alerts', 'show', 'FlightFailed/x');
     expect(exit).toBe(0);
     expect(stdout).toContain('FlightFailed/x: firing since 2026-07-02 11:48:00 UTC');
@@ -801,7 +792,7 @@ describe('events, alerts and deliveries', () => {
     const hostile = anEvent({ id: 'hostile', message: '<img src=x> | [a](http://evil.example) *quota*' });
     const resolved = { state: 'resolved', endsAtUs: NOW_US, ending: 'over' } as const;
     const annotations = { summary: 'Flight of # Translate blog failed', resolved_by: 'a Flight succeeded' };
-    await putAlert(store, anAlert({ id: 'FlightFailed/x', ...resolved, annotations }), [hostile]);
+    await putAlert(store, { id: 'FlightFailed/x', ...resolved, annotations }, [hostile]);
     const { exit, stdout } = await run('alerts', 'show', 'FlightFailed/x', '--format', 'markdown');
     expect(exit).toBe(0);
     expect(stdout).toContain('# Flight of \\# Translate blog failed\n');
@@ -816,9 +807,7 @@ describe('events, alerts and deliveries', () => {
 
   test('a delivery is shown with what it is about', async () => {
     const { run, store } = await daemon();
-    await putDeliveries(store, [
-      aDelivery({ id: 'd-1', lastError: 'HTTP 503', state: 'retry', attempts: 2 }),
-    ]);
+    await putDeliveries(store, [{ id: 'd-1', lastError: 'HTTP 503', state: 'retry', attempts: 2 }]);
     const { exit, stdout } = await run('deliveries', 'show', 'd-1');
     expect(exit).toBe(0);
     expect(stdout).toContain('d-1: retry to ops by email');

@@ -6,7 +6,7 @@ import { secret } from '../../src/secret.ts';
 import { makeAuthority, makeCertificate } from '../http/certificates.ts';
 import { listenInTest, tempFolder } from '../http/servers.ts';
 import { RENEWAL } from '../store/contract/sample-records.ts';
-import { aDelivery, anAlert, anImpairment, aStatus, putAlert, putDeliveries } from '../web/sample.ts';
+import { anImpairment, aStatus, putAlert, putDeliveries } from '../web/sample.ts';
 import { serve } from '../web/served.ts';
 import { containing, done, failed, matching, nestwatch, refused, tempFile } from './test-io.ts';
 
@@ -21,8 +21,8 @@ async function answering(status: number, body: string): Promise<string> {
 describe('status', () => {
   test('shows regions, feeds, alerts and deliveries in columns', async () => {
     const { web, store, clock } = await serve();
-    await putAlert(store, anAlert({ id: 'a' }));
-    await putDeliveries(store, [aDelivery({ id: '1' }), aDelivery({ id: '2', state: 'dead' })]);
+    await putAlert(store, { id: 'a' });
+    await putDeliveries(store, [{ id: '1' }, { id: '2', state: 'dead' }]);
     const { exit, stdout, stderr } = await nestwatch(['status', '--url', web.url], { clock });
     expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
     expect(stdout).toMatch(/^nestwatch 0\.1\.0, started 26 h ago\n/);
@@ -40,7 +40,7 @@ describe('status', () => {
   test('says first what impairs the watch and what to do, and exits 1', async () => {
     const impairments = async () => ({ impairments: [anImpairment()], space: undefined });
     const { web, store, clock } = await serve({ impairments });
-    await putAlert(store, anAlert({ id: 'a' }));
+    await putAlert(store, { id: 'a' });
     const { exit, stdout, stderr } = await nestwatch(['status', '--url', web.url], { clock });
     expect({ exit, stderr }).toEqual({ exit: 1, stderr: '' });
     expect(stdout.split('\n').slice(1, 6)).toEqual([

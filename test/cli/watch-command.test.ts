@@ -11,7 +11,7 @@ test('watch lists what fires, and then says what begins and ends', async () => {
   const { edge, stdout, signal } = createTestEdge();
   const exit = runCommandLine(edge, ['watch', '--url', web.url]);
   await expect.poll(stdout).toMatch(/critical .*Flight of Translate blog failed/);
-  await putAlert(store, anAlert({ id: 'b', annotations: { summary: 'Another one' } }));
+  await putAlert(store, { id: 'b', annotations: { summary: 'Another one' } });
   await expect.poll(stdout).toMatch(/UTC {2}critical {2}Another one\n/);
   await putAlert(store, { ...first, state: 'resolved', endsAtUs: NOW_US });
   await expect.poll(stdout).toMatch(/UTC {2}ended {5}Flight of Translate blog failed/);

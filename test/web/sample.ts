@@ -125,20 +125,29 @@ export function aDelivery(change: Partial<Delivery> & { readonly id: string }): 
   };
 }
 
-export async function putEvents(store: Store, events: readonly Event[]): Promise<void> {
+/** An event, or what is special about it. */
+type SomeEvent = Event | Parameters<typeof anEvent>[0];
+const whole = (event: SomeEvent): Event => ('id' in event ? anEvent(event) : event);
+
+export async function putEvents(store: Store, events: readonly SomeEvent[]): Promise<void> {
   await store.transaction(async (tx) => {
-    for (const event of events) {
+    for (const event of events.map(whole)) {
       const { stream } = await tx.streams.open(event.region, event.feed, event.birdId);
       await tx.events.insert(stream, [event]);
     }
   });
 }
 
-/** Stores alerts with the events that raised them, the oldest first. */
-export async function putAlert(store: Store, alert: Alert, events: readonly Event[] = []): Promise<void> {
+/** Stores such an alert with the events that raised it, the oldest first. */
+export async function putAlert(
+  store: Store,
+  alert: Parameters<typeof anAlert>[0],
+  some: readonly SomeEvent[] = [],
+): Promise<void> {
+  const events = some.map(whole);
   await putEvents(store, events);
   await store.transaction(async (tx) => {
-    await tx.alerts.put([{ ...alert, eventsTotal: events.length, lastSeq: events.length }]);
+    await tx.alerts.put([{ ...anAlert(alert), eventsTotal: events.length, lastSeq: events.length }]);
     await tx.alerts.linkEvents(events.map((event, index) => ({ alertId: alert.id, seq: index + 1, event })));
   });
 }
@@ -150,13 +159,16 @@ export async function putAlertsOf(
   labels: Readonly<Record<string, string>> = {},
 ): Promise<void> {
   for (const bird_id of birdIds)
-    await putAlert(store, anAlert({ id: `c/${bird_id}`, labels: { ...LABELS, bird_id, ...labels } }));
+    await putAlert(store, { id: `c/${bird_id}`, labels: { ...LABELS, bird_id, ...labels } });
 }
 
 /** Stores deliveries in the state that they name. */
-export async function putDeliveries(store: Store, deliveries: readonly Delivery[]): Promise<void> {
+export async function putDeliveries(
+  store: Store,
+  deliveries: readonly Parameters<typeof aDelivery>[0][],
+): Promise<void> {
   await store.transaction(async (tx) => {
-    for (const delivery of deliveries) {
+    for (const delivery of deliveries.map(aDelivery)) {
       const { id, receiver, createdAtUs } = delivery;
       const notification = { kind: 'forward', id: `n-${id}`, receiver, createdAtUs, events: [] } as const;
       await tx.outbox.enqueue(notification, [delivery]);
@@ -182,37 +194,26 @@ export function aStatus(change: Partial<StatusView> = {}): StatusView {
         { feed: 'flight', streams: 12 },
       ] as const
     ).map((feed) => ({ ...feed, overdue: 0, oldestReadUs }));
+  const begunUs = NOW_US - 26 * 60 * MINUTE;
+  const region = (name: string, readUs: number, oldestUs: number) => ({
+    region: name,
+    health: { health: 'up', reason: 'answered', sinceUs: begunUs } as const,
+    started: true,
+    feeds: feeds(NOW_US - readUs),
+    reads: reads(NOW_US - oldestUs),
+  });
   return {
     version: '0.1.0',
-    startedAtUs: NOW_US - 26 * 60 * MINUTE,
-    configuration: {
-      readAtUs: NOW_US - 26 * 60 * MINUTE,
-      triedAtUs: 0,
-      mistakes: [],
-      needsRestart: [],
-    },
+    startedAtUs: begunUs,
+    configuration: { readAtUs: begunUs, triedAtUs: 0, mistakes: [], needsRestart: [] },
     regions: [
       {
-        region: 'eu',
-        health: { health: 'up', reason: 'answered', sinceUs: NOW_US - 26 * 60 * MINUTE },
-        started: true,
-        requestsPerSecond: 5,
-        nests: 3,
-        birds: 12,
-        auditsBehindMs: 0,
-        feeds: feeds(NOW_US - 3 * SECOND),
-        reads: reads(NOW_US - 40 * SECOND),
+        ...region('eu', 3 * SECOND, 40 * SECOND),
+        ...{ requestsPerSecond: 5, nests: 3, birds: 12, auditsBehindMs: 0 },
       },
       {
-        region: 'us',
-        health: { health: 'up', reason: 'answered', sinceUs: NOW_US - 26 * 60 * MINUTE },
-        started: true,
-        requestsPerSecond: 2.5,
-        nests: 2,
-        birds: 7,
-        auditsBehindMs: 90_000,
-        feeds: feeds(NOW_US - 7 * SECOND),
-        reads: reads(NOW_US - 50 * SECOND),
+        ...region('us', 7 * SECOND, 50 * SECOND),
+        ...{ requestsPerSecond: 2.5, nests: 2, birds: 7, auditsBehindMs: 90_000 },
       },
     ],
     ...change,

@@ -10,7 +10,7 @@ import { STEPS } from '../../../src/store/versions/steps.ts';
 import { tempFolder } from '../../http/servers.ts';
 import { NEXT_STEPS } from '../../store/versions/next-steps.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
-import { anAlert, anEvent, putAlert, putEvents } from '../../web/sample.ts';
+import { putAlert, putEvents } from '../../web/sample.ts';
 import { containing, createTestEdge, done, failed, matching, nestwatch, refused } from '../test-io.ts';
 
 /** The version of the tables. */
@@ -25,8 +25,8 @@ async function stored() {
   );
   const open = (name = 's.db') => openSqliteStore({ path: at(name), clock: createVirtualClock() });
   const store = await open();
-  await putAlert(store, anAlert({ id: 'a' }));
-  await putEvents(store, [anEvent({ id: '1' })]);
+  await putAlert(store, { id: 'a' });
+  await putEvents(store, [{ id: '1' }]);
   let isOpen = true;
   const stop = async () => {
     if (isOpen) await store.close();
@@ -42,7 +42,7 @@ test('a backup is taken while the daemon runs, is complete and private, and cont
   expect(await run('backup', at('b.db'))).toEqual(done(matching(/s\.db → .*b\.db, \d+\.\d KiB\n$/)));
   expect(statSync(at('b.db')).mode & 0o777).toBe(0o600);
   // What is stored afterwards is not in it.
-  await putEvents(store, [anEvent({ id: '2' })]);
+  await putEvents(store, [{ id: '2' }]);
   const check = await run('check', at('b.db'));
   expect(check.stdout).toMatch(/ is whole: .* 1 event, 1 alert firing, 0 deliveries to be sent\n$/);
   expect((await run('check')).stdout).toMatch(/ is whole: .* 2 events, /);

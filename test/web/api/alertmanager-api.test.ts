@@ -3,7 +3,7 @@ import { parse } from 'yaml';
 import { createTimeInterval } from '../../../src/domain/muting/muting.ts';
 import type { AlertGroupJson, GettableAlert } from '../../../src/web/api/alertmanager-json.ts';
 import { load, REGION } from '../../config/load.ts';
-import { anAlert, anAlertingConfig, anEvent, NOW_US, putAlert } from '../sample.ts';
+import { anAlertingConfig, NOW_US, putAlert } from '../sample.ts';
 import { type ServeOptions, serve } from '../served.ts';
 
 interface Added {
@@ -21,13 +21,15 @@ const DOWN = { alertname: 'RegionDown', severity: 'critical', region: 'us' };
 /** Two firing alerts of one region and one of another, and one that is resolved. */
 async function watched(options: ServeOptions = {}) {
   const served = await serve(options);
-  await putAlert(served.store, anAlert({ id: 'a', labels: BIRD }));
-  await putAlert(served.store, anAlert({ id: 'b', labels: TRIGGER }));
-  await putAlert(served.store, anAlert({ id: 'c', labels: DOWN }));
-  await putAlert(
-    served.store,
-    anAlert({ id: 'd', labels: { ...BIRD, region: 'us' }, state: 'resolved', endsAtUs: NOW_US }),
-  );
+  await putAlert(served.store, { id: 'a', labels: BIRD });
+  await putAlert(served.store, { id: 'b', labels: TRIGGER });
+  await putAlert(served.store, { id: 'c', labels: DOWN });
+  await putAlert(served.store, {
+    id: 'd',
+    labels: { ...BIRD, region: 'us' },
+    state: 'resolved',
+    endsAtUs: NOW_US,
+  });
   const birds = async (query: string) => {
     const { status, json } = await served.ask<readonly GettableAlert[]>(`/api/v2/alerts${query}`);
     return status === 200 ? json.map(({ id }) => id).toSorted() : [status, json];
@@ -104,7 +106,7 @@ describe('alerts', () => {
   test('that are silenced or inhibited say by what, and are left out if asked for', async () => {
     const { ask, post, birds, store } = await watched();
     const { json: added } = await post<Added>('/api/v2/silences', aSilence());
-    await putAlert(store, anAlert({ id: 'e', labels: { ...DOWN, region: 'eu' } }));
+    await putAlert(store, { id: 'e', labels: { ...DOWN, region: 'eu' } });
     const { json } = await ask<GettableAlert[]>(`/api/v2/alerts${filter('bird="Translate blog"')}`);
     expect(json[0]?.status).toEqual({
       state: 'suppressed',
@@ -170,7 +172,7 @@ describe('groups', () => {
         timeIntervals: new Map([['nights', [always]]]),
       },
     });
-    await putAlert(store, anAlert({ id: 'a', labels: BIRD }));
+    await putAlert(store, { id: 'a', labels: BIRD });
     const { json } = await ask<AlertGroupJson[]>('/api/v2/alerts/groups?receiver=pager');
     expect(json[0]?.alerts[0]?.status).toMatchObject({ state: 'suppressed', mutedBy: ['nights'] });
     expect((await ask('/api/v2/alerts/groups?receiver=pager&muted=false')).json).toEqual([]);
@@ -243,7 +245,7 @@ describe('silences', () => {
 
     async function asked(query: string) {
       const { ask, post, store } = await serve();
-      await putAlert(store, anAlert({ id: 'a' }), [anEvent({ id: 'f1/failed' })]);
+      await putAlert(store, { id: 'a' }, [{ id: 'f1/failed' }]);
       await store.transaction(async (tx) => {
         const { stream } = await tx.streams.open('eu', 'flight', '148890');
         const startedAtUs = NOW_US - HOUR;
@@ -468,7 +470,7 @@ test('receivers are listed, with their labels, and filtered by them', async () =
 
 test('a silence of the 500 Birds of a group is accepted', async () => {
   const { post, birds, store } = await watched();
-  await putAlert(store, anAlert({ id: 'e', labels: { ...BIRD, bird_id: '148890' } }));
+  await putAlert(store, { id: 'e', labels: { ...BIRD, bird_id: '148890' } });
   const value = Array.from({ length: 500 }, (_, index) => `${148_500 + index}`).join('|');
   const silence = {
     matchers: [{ name: 'bird_id', value, isRegex: true }],

@@ -7,7 +7,7 @@
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import * as z from 'zod';
-import { anAlert, NOW_US, putAlert } from '../sample.ts';
+import { NOW_US, putAlert } from '../sample.ts';
 import { serve } from '../served.ts';
 
 const HOUR_US = 3_600_000_000;
@@ -16,8 +16,8 @@ const LABELS = { alertname: 'FlightFailed', severity: 'critical', region: 'eu', 
 
 async function watched() {
   const served = await serve();
-  await putAlert(served.store, anAlert({ id: 'a', labels: LABELS }));
-  await putAlert(served.store, anAlert({ id: 'b', labels: { ...LABELS, bird: 'say "hi"', region: 'us' } }));
+  await putAlert(served.store, { id: 'a', labels: LABELS });
+  await putAlert(served.store, { id: 'b', labels: { ...LABELS, bird: 'say "hi"', region: 'us' } });
   return served;
 }
 

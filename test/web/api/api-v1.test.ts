@@ -2,17 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { fingerprint } from '../../../src/domain/alert/alert.ts';
 import type { EventJson } from '../../../src/domain/alert/event.ts';
 import type { alertJson, deliveryJson } from '../../../src/web/api/alert-json.ts';
-import {
-  aDelivery,
-  anAlert,
-  anEvent,
-  aStatus,
-  LABELS,
-  NOW_US,
-  putAlert,
-  putDeliveries,
-  putEvents,
-} from '../sample.ts';
+import { anAlert, anEvent, aStatus, LABELS, NOW_US, putAlert, putDeliveries, putEvents } from '../sample.ts';
 import { serve } from '../served.ts';
 
 const MINUTE = 60_000_000;
@@ -31,12 +21,8 @@ interface Deliveries {
 describe('GET /api/v1/status', () => {
   test('has the state of each region and feed, with counts of alerts and deliveries [long]', async () => {
     const { ask, store } = await serve();
-    await putAlert(store, anAlert({ id: 'a' }));
-    await putDeliveries(store, [
-      aDelivery({ id: '1' }),
-      aDelivery({ id: '2', state: 'dead' }),
-      aDelivery({ id: '3', receiver: 'pager' }),
-    ]);
+    await putAlert(store, { id: 'a' });
+    await putDeliveries(store, [{ id: '1' }, { id: '2', state: 'dead' }, { id: '3', receiver: 'pager' }]);
     const { json } = await ask<{ regions: unknown[] }>('/api/v1/status');
     expect(json).toMatchObject({
       version: '0.1.0',
@@ -89,15 +75,9 @@ describe('GET /api/v1/events', () => {
   async function withEvents() {
     const served = await serve();
     await putEvents(served.store, [
-      anEvent({ id: 'a/failed', occurredAtUs: NOW_US - 3 * MINUTE }),
-      anEvent({ id: 'b/succeeded', type: 'flight.succeeded', occurredAtUs: NOW_US - 2 * MINUTE }),
-      anEvent({
-        id: 'c',
-        region: 'us',
-        feed: 'notification',
-        birdId: '',
-        type: 'notification.FlowDeactivated',
-      }),
+      { id: 'a/failed', occurredAtUs: NOW_US - 3 * MINUTE },
+      { id: 'b/succeeded', type: 'flight.succeeded', occurredAtUs: NOW_US - 2 * MINUTE },
+      { id: 'c', region: 'us', feed: 'notification', birdId: '', type: 'notification.FlowDeactivated' },
     ]);
     const keys = async (query: string): Promise<string[]> =>
       (await served.ask<Events>(`/api/v1/events${query}`)).json.events.map(({ key }) => key);
@@ -196,7 +176,7 @@ describe('bad parameters cause a 400 that says what is wrong', () => {
 describe('GET /api/v1/alerts', () => {
   test("returns Alertmanager's shape with the state and the count of events", async () => {
     const { ask, store } = await serve();
-    await putAlert(store, anAlert({ id: 'a' }), [anEvent({ id: '1' }), anEvent({ id: '2' })]);
+    await putAlert(store, { id: 'a' }, [{ id: '1' }, { id: '2' }]);
     const { alerts } = (await ask<Alerts>('/api/v1/alerts')).json;
     expect(alerts).toEqual([
       {
@@ -225,7 +205,7 @@ describe('GET /api/v1/alerts', () => {
   test('returns the newest 20 events of the episode, fewer of each if there are many alerts', async () => {
     const { ask, store } = await serve();
     const events = Array.from({ length: 25 }, (_, index) => anEvent({ id: String(index + 1) }));
-    await putAlert(store, anAlert({ id: 'a' }), events);
+    await putAlert(store, { id: 'a' }, events);
     // Three belong to the previous episode.
     await store.transaction((tx) => tx.alerts.put([anAlert({ id: 'a', eventsTotal: 22, lastSeq: 25 })]));
     type Listed = readonly { events: EventJson[]; events_total: number; events_omitted: number }[];
@@ -240,7 +220,7 @@ describe('GET /api/v1/alerts', () => {
     );
     expect(one).toMatchObject({ events_total: 22, events_omitted: 2 });
     expect((await ask('/api/v1/alerts/a')).json).toMatchObject({ events_total: 22, events_omitted: 0 });
-    for (let index = 0; index < 250; index += 1) await putAlert(store, anAlert({ id: `b${index}` }));
+    for (let index = 0; index < 250; index += 1) await putAlert(store, { id: `b${index}` });
     const counts = async (query: string) =>
       (await alerts(query)).filter(({ events_total }) => events_total === 22).map((a) => a.events.length);
     expect(await counts('1000')).toEqual([0]);
@@ -249,9 +229,9 @@ describe('GET /api/v1/alerts', () => {
 
   test('omits pending ones unless they are requested', async () => {
     const { ask, store } = await serve();
-    await putAlert(store, anAlert({ id: 'p', state: 'pending', startsAtUs: 0 }));
-    await putAlert(store, anAlert({ id: 'r', state: 'resolved', endsAtUs: NOW_US - MINUTE }));
-    await putAlert(store, anAlert({ id: 'f' }));
+    await putAlert(store, { id: 'p', state: 'pending', startsAtUs: 0 });
+    await putAlert(store, { id: 'r', state: 'resolved', endsAtUs: NOW_US - MINUTE });
+    await putAlert(store, { id: 'f' });
     const ids = async (query: string) =>
       (await ask<Alerts>(`/api/v1/alerts${query}`)).json.alerts.map(({ id }) => id);
     expect((await ids('')).toSorted()).toEqual(['f', 'r']);
@@ -271,7 +251,7 @@ describe('GET /api/v1/alerts with filters', () => {
     const { ask, store } = await serve();
     for (const id of ['a', 'b', 'c']) {
       const labels = { ...LABELS, severity: id === 'c' ? 'warning' : 'critical' };
-      await putAlert(store, anAlert({ id, labels }));
+      await putAlert(store, { id, labels });
     }
     expect(ids(await ask('/api/v1/alerts?severity=warning'))).toEqual(['c']);
     expect(ids(await ask('/api/v1/alerts?nest=market&bird=148890&name=flightfailed'))).toHaveLength(3);
@@ -283,8 +263,8 @@ describe('GET /api/v1/alerts with filters', () => {
 
   test('says who acknowledged one', async () => {
     const { ask, post, store } = await serve();
-    await putAlert(store, anAlert({ id: 'a' }));
-    await putAlert(store, anAlert({ id: 'b' }));
+    await putAlert(store, { id: 'a' });
+    await putAlert(store, { id: 'b' });
     await post('/api/v1/alerts/acknowledge', { ids: ['a'], author: 'Ben' });
     expect(ids(await ask('/api/v1/alerts?acknowledged=true'))).toEqual(['a']);
     expect(ids(await ask('/api/v1/alerts?acknowledged=false'))).toEqual(['b']);
@@ -297,7 +277,7 @@ describe('GET /api/v1/alerts/{id}', () => {
   test('returns all that is known about it, at an address with slashes or without', async () => {
     const { ask, store } = await serve();
     const id = 'FlightFailed/1d9a/eu/bird/148890';
-    await putAlert(store, anAlert({ id }), [anEvent({ id: 'f1/failed' })]);
+    await putAlert(store, { id }, [{ id: 'f1/failed' }]);
     for (const path of [id, encodeURIComponent(id)]) {
       expect((await ask(`/api/v1/alerts/${path}`)).json).toMatchObject({
         id,
@@ -362,15 +342,15 @@ test('GET /api/v1/birds returns names that every JSON reader accepts', async () 
 test('GET /api/v1/deliveries returns what was sent, to whom, when and why not', async () => {
   const { ask, store } = await serve();
   await putDeliveries(store, [
-    aDelivery({ id: 'd1', state: 'delivered', attempts: 1, settledAtUs: NOW_US }),
-    aDelivery({
+    { id: 'd1', state: 'delivered', attempts: 1, settledAtUs: NOW_US },
+    {
       id: 'd2',
       receiver: 'pager',
       integration: 'webhook',
       state: 'retry',
       attempts: 2,
       lastError: 'HTTP 503',
-    }),
+    },
   ]);
   const { deliveries } = (await ask<Deliveries>('/api/v1/deliveries')).json;
   expect(deliveries.map(({ id }) => id)).toEqual(['d2', 'd1']);
@@ -400,7 +380,7 @@ test('GET /api/v1/deliveries returns what was sent, to whom, when and why not', 
 describe('/api/v1/deliveries/retry', () => {
   test('queues dead deliveries again, and wakes up the stages', async () => {
     const { post, store, changes } = await serve();
-    await putDeliveries(store, [aDelivery({ id: '1', state: 'dead' }), aDelivery({ id: '2' })]);
+    await putDeliveries(store, [{ id: '1', state: 'dead' }, { id: '2' }]);
     const { status, json } = await post('/api/v1/deliveries/retry', { ids: ['1', '2', 'none'] });
     expect([status, json]).toEqual([200, { retried: ['1'] }]);
     expect(changes).toHaveLength(1);
@@ -418,8 +398,8 @@ describe('/api/v1/deliveries/retry', () => {
 describe('/api/v1/alerts/acknowledge', () => {
   test('silences what fires until it is resolved, and says why it did not silence the rest', async () => {
     const { post, store, changes } = await serve();
-    await putAlert(store, anAlert({ id: 'a/1' }));
-    await putAlert(store, anAlert({ id: 'b', state: 'resolved' }));
+    await putAlert(store, { id: 'a/1' });
+    await putAlert(store, { id: 'b', state: 'resolved' });
     const body = { ids: ['a/1', 'b', 'c', 'a/1'], author: ' Ben ', comment: 'half \ud800 a pair' };
     const { status, json } = await post('/api/v1/alerts/acknowledge', body);
     const [silence, ...others] = await store.transaction((tx) => tx.silences.list());
@@ -442,7 +422,7 @@ describe('/api/v1/alerts/acknowledge', () => {
     '%j is refused',
     async (body) => {
       const { post, store } = await serve();
-      await putAlert(store, anAlert({ id: 'a/1' }));
+      await putAlert(store, { id: 'a/1' });
       const { status, json } = await post<{ error: string }>('/api/v1/alerts/acknowledge', body);
       expect([status, json.error]).toEqual([400, expect.stringContaining('"author": "…"')]);
       expect(await store.transaction((tx) => tx.silences.list())).toEqual([]);
@@ -462,10 +442,10 @@ test.each([
 describe('/api/v1/alerts/resolve', () => {
   test('ends what fires and says who did, and says why it did not end the rest', async () => {
     const { post, store, changes, probes, reported } = await serve();
-    await putAlert(store, anAlert({ id: 'a/1' }));
-    await putAlert(store, anAlert({ id: 'b', state: 'resolved' }));
+    await putAlert(store, { id: 'a/1' });
+    await putAlert(store, { id: 'b', state: 'resolved' });
     const labels = { alertname: 'RegionDown', severity: 'critical', region: 'eu' };
-    await putAlert(store, anAlert({ id: 'down', labels }));
+    await putAlert(store, { id: 'down', labels });
     const body = { ids: ['a/1', 'b', 'c', 'down', 'a/1'], author: ' Ben ', comment: 'mended' };
     const { status, json } = await post('/api/v1/alerts/resolve', body);
     expect([status, json]).toEqual([
@@ -497,7 +477,7 @@ describe('/api/v1/alerts/resolve', () => {
 
   test('without a name is refused', async () => {
     const { post, store } = await serve();
-    await putAlert(store, anAlert({ id: 'a/1' }));
+    await putAlert(store, { id: 'a/1' });
     const { status, json } = await post<{ error: string }>('/api/v1/alerts/resolve', { ids: ['a/1'] });
     expect([status, json.error]).toEqual([400, expect.stringContaining('"author": "…"')]);
     expect((await store.transaction((tx) => tx.alerts.find('a/1')))?.state).toBe('firing');
@@ -511,9 +491,9 @@ describe('/api/v1/alerts/note', () => {
 
   test('stands with the alert, newest first, whether it fires or is over, and in the record of writes', async () => {
     const world = await serve();
-    await putAlert(world.store, anAlert({ id: 'a/1' }));
+    await putAlert(world.store, { id: 'a/1' });
     const over = { state: 'resolved', endsAtUs: NOW_US } as const;
-    await putAlert(world.store, anAlert({ id: 'b', ...over }));
+    await putAlert(world.store, { id: 'b', ...over });
     const first = await world.post('/api/v1/alerts/note', { id: 'a/1', author: ' Ben ', text: ' A\r\nB ' });
     const note = { id: '00000000-0000-4000-8000-000000000001', author: 'Ben', text: 'A\nB', public: false };
     const at = '2026-07-02T12:00:00.000000Z';
@@ -549,7 +529,7 @@ describe('/api/v1/alerts/note', () => {
     [{ text: undefined }, 400, expect.stringContaining('the body must be {"id"')],
   ])('%j is refused', async (change, status, error) => {
     const { post, store, ask } = await serve();
-    await putAlert(store, anAlert({ id: 'a' }));
+    await putAlert(store, { id: 'a' });
     const body = { id: 'a', author: 'Ben', text: 'x', ...change };
     expect(await post('/api/v1/alerts/note', body)).toMatchObject({ status, json: { error } });
     expect((await ask<{ notes: unknown[] }>('/api/v1/alerts/a')).json.notes).toEqual([]);
@@ -557,7 +537,7 @@ describe('/api/v1/alerts/note', () => {
 
   test('is refused once the alert has 100 [long]', async () => {
     const { post, store } = await serve();
-    await putAlert(store, anAlert({ id: 'a' }));
+    await putAlert(store, { id: 'a' });
     const add = () => post('/api/v1/alerts/note', { id: 'a', author: 'Ben', text: 'x' });
     for (let at = 0; at < 100; at += 1) expect((await add()).status).toBe(200);
     expect(await add()).toMatchObject({

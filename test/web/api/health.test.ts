@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type ErrorCode, NestwatchError } from '../../../src/errors.ts';
 import { secret } from '../../../src/secret.ts';
-import { anAlert, anImpairment, putAlert } from '../sample.ts';
+import { anImpairment, putAlert } from '../sample.ts';
 import { serve } from '../served.ts';
 
 const JSON_ANSWER = { accept: 'application/json' };
@@ -63,12 +63,12 @@ describe('GET /api/v1/health', () => {
 
   test('is not quiet while something fires that nobody has acknowledged', async () => {
     const { ask, post, store } = await serve();
-    await putAlert(store, anAlert({ id: 'a' }));
+    await putAlert(store, { id: 'a' });
     const read = async () => (await ask<HealthJson>('/api/v1/health')).json;
     expect(await read()).toMatchObject({ quiet: false, alerts: { firing: 1, unacknowledged: 1 } });
     await post('/api/v1/alerts/acknowledge', { ids: ['a'], author: 'Anna' });
     expect(await read()).toMatchObject({ quiet: true, alerts: { firing: 1, unacknowledged: 0 } });
-    await putAlert(store, anAlert({ id: 'b', labels: { alertname: 'FlightFailed', region: 'us' } }));
+    await putAlert(store, { id: 'b', labels: { alertname: 'FlightFailed', region: 'us' } });
     expect(await read()).toMatchObject({ quiet: false, alerts: { firing: 2, unacknowledged: 1 } });
   });
 

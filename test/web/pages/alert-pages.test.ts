@@ -245,7 +245,7 @@ describe('the page of an alert', () => {
     };
     const annotations = { title: 'Changed <b>in</b> production', summary: 'said' };
     for (const alertname of ['EventMatched', 'FlightFailed']) {
-      await putAlert(store, anAlert({ id: alertname, labels: { ...labels, alertname }, annotations }));
+      await putAlert(store, { id: alertname, labels: { ...labels, alertname }, annotations });
     }
     const shown = async (path: string) => read((await ask(path)).body);
     expect(await shown('/alerts/EventMatched')).toContain(
@@ -317,7 +317,7 @@ describe('the page of an alert', () => {
       ...{ occurredAtUs: NOW_US - 20 * MINUTE, attributes: { initiator: 'ann@example.com' } },
     });
     await putEvents(store, [published]);
-    await putAlert(store, anAlert({ id }), [failed(12), failed(6), failed(3)]);
+    await putAlert(store, { id }, [failed(12), failed(6), failed(3)]);
     const members = { region: 'eu', nestId: '682', addresses: ['ben@example.com'] };
     await store.transaction((tx) => tx.inventory.putNestMembers([members]));
     await submit(`/acknowledge?alert=${encodeURIComponent(id)}`, { author: 'Ben', comment: 'on it' });
@@ -340,7 +340,7 @@ describe('the page of an alert', () => {
 
   test('is the same at an address with encoded slashes', async () => {
     const { ask, store } = await serve();
-    await putAlert(store, anAlert({ id }));
+    await putAlert(store, { id });
     const { status, body } = await ask(`/alerts/${encodeURIComponent(id)}`);
     expect(status).toBe(200);
     expect(links(body)).toContain('../alerts');
@@ -350,8 +350,8 @@ describe('the page of an alert', () => {
     const { ask, store } = await serve();
     const over = { state: 'resolved', ending: 'by_hand' } as const;
     const startsAtUs = NOW_US - 60 * MINUTE;
-    await putAlert(store, anAlert({ id, ...over, startsAtUs, endsAtUs: startsAtUs + 5 * MINUTE }));
-    await putAlert(store, anAlert({ id }));
+    await putAlert(store, { id, ...over, startsAtUs, endsAtUs: startsAtUs + 5 * MINUTE });
+    await putAlert(store, { id });
     const text = read((await ask(`/alerts/${id}`)).body);
     expect(text).toContain('Earlier episodes');
     expect(text).toContain('2026-07-02 11:00:00 UTC 5 min resolved by hand');
@@ -369,7 +369,7 @@ describe('the page of an alert', () => {
     const { ask, store } = await serve();
     const own = { summary: hostile, runbook_url: 'javascript:alert(1)', [hostile]: hostile };
     const alert = anAlert({ id, labels: labels({ bird: hostile, [hostile]: hostile }), annotations: own });
-    await putAlert(store, alert, [anEvent({ id: hostile, message: hostile })]);
+    await putAlert(store, alert, [{ id: hostile, message: hostile }]);
     for (const path of [`/alerts/${id}`, '/alerts', '/alerts?cause=x', `/acknowledge?alert=${id}`]) {
       const { body } = await ask(path);
       expect(body).not.toContain('<script>alert');

@@ -37,8 +37,8 @@ describe('the page of deliveries', () => {
   test('lists them with the result of each, and filters', async () => {
     const { ask, store } = await serve(configured());
     await putDeliveries(store, [
-      aDelivery({ id: 'd-1', state: 'delivered', attempts: 1, settledAtUs: NOW_US }),
-      aDelivery({ id: 'd-2', receiver: 'pager', state: 'dead', attempts: 9, lastError: 'HTTP 404' }),
+      { id: 'd-1', state: 'delivered', attempts: 1, settledAtUs: NOW_US },
+      { id: 'd-2', receiver: 'pager', state: 'dead', attempts: 9, lastError: 'HTTP 404' },
     ]);
     const { body } = await ask('/deliveries');
     expect(read(body)).toContain('pager Events email Given up 2 min ago 9 HTTP 404');
@@ -145,7 +145,7 @@ describe('the page of a delivery', () => {
 
   test('retries a dead one', async () => {
     const { ask, submit, store, changes } = await serve(configured());
-    await putDeliveries(store, [aDelivery({ id: 'd-1', state: 'dead', settledAtUs: NOW_US })]);
+    await putDeliveries(store, [{ id: 'd-1', state: 'dead', settledAtUs: NOW_US }]);
     const dead = await ask('/deliveries/d-1');
     expect(dead.body).toContain('Send it again');
     expect(read(dead.body)).toContain('If nobody needs it any more, acknowledge the alert');

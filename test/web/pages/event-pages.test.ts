@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { shortId } from '../../../src/domain/alert/event.ts';
 import { deliveryPath, eventPath } from '../../../src/http/page-path.ts';
-import { aDelivery, anAlert, anEvent, NOW_US, putAlert, putDeliveries, putEvents } from '../sample.ts';
+import { anEvent, NOW_US, putAlert, putDeliveries, putEvents } from '../sample.ts';
 import { serve } from '../served.ts';
 import { links, read } from './read.ts';
 
@@ -25,7 +25,7 @@ describe('the page of events', () => {
   test('says who did it, if the service does, as text', async () => {
     const { ask, store } = await serve();
     const attributes = { initiator: '<b>anna@example.com' };
-    await putEvents(store, [anEvent({ id: 'l1', feed: 'bird_log', type: 'bird_log.Published', attributes })]);
+    await putEvents(store, [{ id: 'l1', feed: 'bird_log', type: 'bird_log.Published', attributes }]);
     expect((await ask('/events')).body).toMatch(/by (?:<[a-z]+>)*&lt;b&gt;anna@example\.com/);
   });
 
@@ -34,7 +34,7 @@ describe('the page of events', () => {
     const events = Array.from({ length: 103 }, (_, id) =>
       anEvent({ id: `f${id}/failed`, occurredAtUs: NOW_US - id * SECOND, message: 'Quota' }),
     );
-    await putEvents(store, [...events, anEvent({ id: 'other', feed: 'bird_log', message: 'Paris' })]);
+    await putEvents(store, [...events, { id: 'other', feed: 'bird_log', message: 'Paris' }]);
     const first = await ask('/events?text=quota&feed=flight');
     expect(first.body).not.toContain('Paris');
     const next = /rel="next" href="([^"]+)"/.exec(first.body)![1]!.replaceAll('&amp;', '&');
@@ -51,7 +51,7 @@ describe('the page of an event', () => {
 
   test('shows its path, with links to each step', async () => {
     const { ask, store } = await serve();
-    await putAlert(store, anAlert({ id: 'FlightFailed/x' }), [event]);
+    await putAlert(store, { id: 'FlightFailed/x' }, [event]);
     const { body } = await ask(`/${eventPath(event.key)}`);
     const text = read(body);
     expect(text).toContain('Flight failed: Marketing / Translate blog');
@@ -64,7 +64,7 @@ describe('the page of an event', () => {
 
   test('is found by the short id in a printed mail, and by the id of what it belongs to', async () => {
     const { ask, store } = await serve();
-    await putAlert(store, anAlert({ id: 'FlightFailed/x' }), [event]);
+    await putAlert(store, { id: 'FlightFailed/x' }, [event]);
     for (const id of [shortId(event), shortId(event).toUpperCase().replace('-', ''), 'FlightFailed/x']) {
       const { status, body } = await ask(`/events/${id}`);
       expect(status).toBe(200);
@@ -87,7 +87,7 @@ describe('the page of an event', () => {
 
   test('a delivery links to its event, unless it has none', async () => {
     const { ask, store } = await serve();
-    await putDeliveries(store, [aDelivery({ id: 'd-1' })]);
+    await putDeliveries(store, [{ id: 'd-1' }]);
     const path = `/api/v1/events/${deliveryPath('d-1').split('/')[1]}/explain`;
     expect(await ask(path)).toMatchObject({
       status: 404,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { anAlert, anEvent, LABELS, NOW_US, putAlert, putAlertsOf, putEvents } from '../sample.ts';
+import { anEvent, LABELS, NOW_US, putAlert, putAlertsOf, putEvents } from '../sample.ts';
 import { putBirds } from '../sample-birds.ts';
 import { serve } from '../served.ts';
 import { links, read } from './read.ts';
@@ -29,11 +29,11 @@ test('the strip of a day marks publishes, and when a region could not be read', 
   const atUs = NOW_US - DAY_US / 24;
   const published = { type: 'bird_log.Published', feed: 'bird_log', birdId: '148890' } as const;
   await putEvents(store, [
-    anEvent({ id: 'p', occurredAtUs: atUs, ...published }),
-    anEvent({ id: 'before', occurredAtUs: NOW_US - 2 * DAY_US, ...published }),
+    { id: 'p', occurredAtUs: atUs, ...published },
+    { id: 'before', occurredAtUs: NOW_US - 2 * DAY_US, ...published },
   ]);
   const down = { alertname: 'RegionDown', scope: 'eu', labels: { alertname: 'RegionDown', region: 'eu' } };
-  await putAlert(store, anAlert({ id: 'd', ...down, startsAtUs: atUs }));
+  await putAlert(store, { id: 'd', ...down, startsAtUs: atUs });
   expect((await marks()).slice(0, 2)).toEqual([3, 1]);
   expect((await marks()).at(-1)).toMatch(/; 1 publish; not all could be read \(shaded\)$/);
 });
@@ -42,7 +42,7 @@ test('tiles and problems have a strip of the last day, whatever the number of al
   const { ask, store } = await nests();
   await putAlertsOf(store, ['148890', '2', '3'], { error: 'Quota' });
   const down = { alertname: 'RegionDown', scope: 'eu', labels: { alertname: 'RegionDown', region: 'eu' } };
-  await putAlert(store, anAlert({ id: 'd', ...down }));
+  await putAlert(store, { id: 'd', ...down });
   const { body } = await ask('/');
   // Of the cause, and of the alert that the Birds began with; a region has none. A bar that failed is drawn twice.
   const said = '24 h there: 14 Flights, 4 failed';
@@ -59,22 +59,19 @@ test('what happened to many Birds by one cause is one entry, which says if older
     Array.from({ length: count }, (_, index) =>
       anEvent({ id: `s${index}/failed`, birdId: `s${index % 7}`, message: `No answer in ${index} s` }),
     );
-  await putEvents(store, [...failures(5), anEvent({ id: 'q/failed', message: 'Quota' })]);
+  await putEvents(store, [...failures(5), { id: 'q/failed', message: 'Quota' }]);
   const happened = async () => /What happened .*? Nests/.exec(read((await ask('/')).body))?.[0];
   expect(await happened()).toContain('Flight failed ×5 EU · Marketing / Translate blog and 4 other Birds');
   await putEvents(store, failures(330).slice(5));
   expect(await happened()).toMatch(/Flight failed ×\d+ or more EU · .* and 6 other Birds/);
   const failed = (error: string) =>
-    putAlert(
-      store,
-      anAlert({
-        id: error,
-        labels: { ...LABELS, bird_id: error, error: `${error > 'bz'}` },
-      }),
-    );
+    putAlert(store, {
+      id: error,
+      labels: { ...LABELS, bird_id: error, error: `${error > 'bz'}` },
+    });
   for (const error of ['a', 'b', 'c']) await failed(error);
-  await putAlert(store, anAlert({ id: 'd', labels: { alertname: 'BirdStale', bird_id: 'd', error: 'e' } }));
-  await putAlert(store, anAlert({ id: 'e', labels: { alertname: 'BirdStale', bird_id: 'f', error: 'e' } }));
+  await putAlert(store, { id: 'd', labels: { alertname: 'BirdStale', bird_id: 'd', error: 'e' } });
+  await putAlert(store, { id: 'e', labels: { alertname: 'BirdStale', bird_id: 'f', error: 'e' } });
   expect(read((await ask('/')).body)).not.toContain('Most have one cause');
   for (const error of ['b1', 'b2']) await failed(error);
   expect(read((await ask('/')).body)).toContain('Most have one cause: 4 × Flight failed.');
@@ -82,7 +79,7 @@ test('what happened to many Birds by one cause is one entry, which says if older
 
 test('the page for a wall says how all stands, with nothing to press', async () => {
   const { ask, store } = await nests();
-  await putAlert(store, anAlert({ id: 'a' }));
+  await putAlert(store, { id: 'a' });
   const { body } = await ask('/wall');
   expect(body).toContain('<body class="wall"');
   expect(read(body)).toMatch(/1 new alert .* 14 Flights, 4 failed.* Translate blog .* Marketing EU · /);
@@ -102,7 +99,7 @@ describe('the page of a Nest', () => {
   test('shows how its Flights ended, what fires, its Birds, and what happened', async () => {
     const { ask, store } = await nests();
     await store.transaction((tx) => tx.inventory.regionSince('eu', NOW_US - 2 * DAY_US));
-    await putAlert(store, anAlert({ id: 'a', labels: { ...LABELS, nest_id: '682' } }));
+    await putAlert(store, { id: 'a', labels: { ...LABELS, nest_id: '682' } });
     const { body, status } = await ask('/nests/eu/682');
     expect(status).toBe(200);
     const text = read(body);
@@ -125,7 +122,7 @@ describe('the page of a Nest', () => {
 
 test('the overview shows a day by half hours, each leading to its events, and the worst Nests', async () => {
   const { ask, store } = await nests();
-  await putEvents(store, [anEvent({ id: 'x/failed', message: 'boom' })]);
+  await putEvents(store, [{ id: 'x/failed', message: 'boom' }]);
   const { body } = await ask('/');
   const day = links(body).filter((href) => href.startsWith('events?since='));
   expect(day).toHaveLength(48);

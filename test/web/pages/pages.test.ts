@@ -6,7 +6,6 @@ import type { Impairment } from '../../../src/health/impairment.ts';
 import type { RegionProgress } from '../../../src/region-progress.ts';
 import { WORDS } from '../../domain/kinds/kind-words.ts';
 import {
-  aDelivery,
   anAlert,
   anEvent,
   anImpairment,
@@ -80,7 +79,7 @@ describe('the time zone of the reader', () => {
   test('applies to what alerts say', async () => {
     const { ask, store } = await serve();
     const annotations = { summary: 'Down since 2 Jul 2026, 23:30 UTC', description: '' };
-    await putAlert(store, anAlert({ id: 'a', annotations }));
+    await putAlert(store, { id: 'a', annotations });
     for (const path of ['/', '/alerts', '/alerts/a']) {
       const { body } = await ask(path, { cookie: 'nestwatch_zone=Europe/Amsterdam' });
       expect(read(body)).toContain('Down since 3 Jul 2026, 01:30 CEST');
@@ -89,7 +88,7 @@ describe('the time zone of the reader', () => {
 
   test('applies to since and until of lists, and stays in their addresses', async () => {
     const { ask, store } = await serve();
-    await putEvents(store, [anEvent({ id: '1', occurredAtUs: Date.parse('2026-07-01T22:30:00Z') * 1000 })]);
+    await putEvents(store, [{ id: '1', occurredAtUs: Date.parse('2026-07-01T22:30:00Z') * 1000 }]);
     const cookie = 'nestwatch_zone=Europe/Amsterdam';
     const empty = (await ask('/events', { cookie })).body;
     expect(read(empty)).toContain('Since (Europe/Amsterdam)');
@@ -152,21 +151,21 @@ describe('the headline', () => {
 
   test('counts the waiting alerts, after what is grave and before the rest [long]', async () => {
     const grave = await serve(impaired(down));
-    await putAlert(grave.store, anAlert({ id: 'a' }));
+    await putAlert(grave.store, { id: 'a' });
     const { body } = await grave.ask('/');
     expect(headline(body)).toBe('EU is down, 1 new alert');
     expect(body).toContain('<title>(1) nestwatch: EU is down, 1 new alert</title>');
     const passing = await serve(impaired(reading));
-    await putAlert(passing.store, anAlert({ id: 'a' }));
+    await putAlert(passing.store, { id: 'a' });
     expect(headline((await passing.ask('/')).body)).toBe('1 new alert');
     const small = await serve(impaired(behind));
-    await putAlert(small.store, anAlert({ id: 'a' }));
+    await putAlert(small.store, { id: 'a' });
     expect(headline((await small.ask('/')).body)).toBe('1 new alert, EU is behind');
   });
 
   test('is amber about an alert that somebody has acknowledged, and says who', async () => {
     const { ask, post, store } = await serve();
-    await putAlert(store, anAlert({ id: 'a' }));
+    await putAlert(store, { id: 'a' });
     expect(iconOf((await ask('/')).body)).toBe(BAD);
     await post('/api/v1/alerts/acknowledge', { ids: ['a'], author: 'Anna' });
     const { body } = await ask('/');
@@ -178,17 +177,17 @@ describe('the headline', () => {
   test('is red about a new warning, and amber about what impairs the watch once somebody has acknowledged it [long]', async () => {
     const { ask, post, store } = await serve(impaired(down));
     const warning = { ...LABELS, severity: 'warning' };
-    await putAlert(store, anAlert({ id: 'w', labels: warning }));
+    await putAlert(store, { id: 'w', labels: warning });
     const labels = { alertname: 'RegionDown', severity: 'critical', region: 'eu' };
     await post('/api/v1/alerts/acknowledge', { ids: ['w'], author: 'Anna' });
     expect(iconOf((await ask('/')).body)).toBe(BAD);
-    await putAlert(store, anAlert({ id: 'd', alertname: 'RegionDown', labels }));
+    await putAlert(store, { id: 'd', alertname: 'RegionDown', labels });
     await post('/api/v1/alerts/acknowledge', { ids: ['d'], author: 'Anna' });
     expect(iconOf((await ask('/')).body)).toBe(WARN);
     const calm = await serve();
-    await putAlert(calm.store, anAlert({ id: 'w', labels: warning }));
+    await putAlert(calm.store, { id: 'w', labels: warning });
     expect(iconOf((await calm.ask('/')).body)).toBe(BAD);
-    await putAlert(calm.store, anAlert({ id: 'w', labels: { ...warning, severity: 'info' } }));
+    await putAlert(calm.store, { id: 'w', labels: { ...warning, severity: 'info' } });
     expect(iconOf((await calm.ask('/')).body)).toBe(WARN);
   });
 
@@ -276,9 +275,9 @@ describe('the headline', () => {
 describe('alerts', () => {
   test('show what, where, since when, how often, and what came last', async () => {
     const { ask, store } = await serve();
-    await putAlert(store, anAlert({ id: 'a' }), [
-      anEvent({ id: '1', occurredAtUs: NOW_US - 12 * MINUTE, message: 'first message' }),
-      anEvent({ id: '2', occurredAtUs: NOW_US - 2 * MINUTE, message: 'last message' }),
+    await putAlert(store, { id: 'a' }, [
+      { id: '1', occurredAtUs: NOW_US - 12 * MINUTE, message: 'first message' },
+      { id: '2', occurredAtUs: NOW_US - 2 * MINUTE, message: 'last message' },
     ]);
     const text = read((await ask('/')).body);
     expect(text).toContain(
@@ -289,7 +288,7 @@ describe('alerts', () => {
   test('do not show what only waited with them and was over before its time', async () => {
     const { ask, store } = await serve();
     const [told, over] = [1, 2].map((id) => anEvent({ id: String(id), message: `message ${id}` }));
-    await putAlert(store, anAlert({ id: 'a' }), [told!]);
+    await putAlert(store, { id: 'a' }, [told!]);
     await putEvents(store, [over!]);
     await store.transaction((tx) => tx.alerts.linkEvents([{ alertId: 'a', seq: 2, event: over! }]));
     for (const path of ['/', '/acknowledge?alert=a']) {
@@ -309,9 +308,9 @@ describe('alerts', () => {
   test('are listed with the severest first, and say how many more there are', async () => {
     const { ask, store } = await serve();
     const labels = (severity: string) => ({ alertname: 'RegionDown', severity, region: 'eu' });
-    await putAlert(store, anAlert({ id: 'w', labels: labels('warning'), startsAtUs: NOW_US - SECOND }));
+    await putAlert(store, { id: 'w', labels: labels('warning'), startsAtUs: NOW_US - SECOND });
     for (let index = 0; index < 51; index += 1) {
-      await putAlert(store, anAlert({ id: `c${index}`, labels: labels('critical') }));
+      await putAlert(store, { id: `c${index}`, labels: labels('critical') });
     }
     const { body } = await ask('/');
     expect(headline(body)).toBe('52 new alerts');
@@ -329,7 +328,7 @@ describe('alerts', () => {
     ] as const) {
       const labels = { alertname: 'SharedCause', severity: 'critical', region: 'eu', error };
       const numbers = Array.from({ length: events }, (_, at) => anEvent({ id: `${error}${at}` }));
-      await putAlert(store, anAlert({ id: error, labels, annotations: { summary: `${error}!` } }), numbers);
+      await putAlert(store, { id: error, labels, annotations: { summary: `${error}!` } }, numbers);
     }
     expect(read((await ask('/')).body).match(/(?:few|most|one)!/g)).toEqual(['most!', 'few!', 'one!']);
   });
@@ -337,7 +336,7 @@ describe('alerts', () => {
   test('without an event show their own summary', async () => {
     const { ask, store } = await serve();
     const labels = { alertname: 'SomethingNew', severity: 'info', region: 'us', entity_name: 'Contentful' };
-    await putAlert(store, anAlert({ id: 'a', labels, annotations: { summary: 'The summary' } }));
+    await putAlert(store, { id: 'a', labels, annotations: { summary: 'The summary' } });
     expect(read((await ask('/')).body)).toContain('SomethingNew info for 12 min US · Contentful The summary');
   });
 
@@ -345,10 +344,7 @@ describe('alerts', () => {
     const { ask, store } = await serve();
     for (const index of [3, 1, 2, 4, 5, 6]) {
       const endsAtUs = NOW_US - index * 10 * MINUTE;
-      await putAlert(
-        store,
-        anAlert({ id: `r${index}`, state: 'resolved', endsAtUs, startsAtUs: endsAtUs - MINUTE }),
-      );
+      await putAlert(store, { id: `r${index}`, state: 'resolved', endsAtUs, startsAtUs: endsAtUs - MINUTE });
     }
     const text = read((await ask('/')).body);
     expect(text).toContain('No active alerts.');
@@ -359,9 +355,9 @@ describe('alerts', () => {
 test('what happened is named in words, and new types by their own name', async () => {
   const { ask, store } = await serve();
   await putEvents(store, [
-    anEvent({ id: '1/cancelled', type: 'flight.cancelled', message: '' }),
-    anEvent({ id: '3/failed', message: 'boom' }),
-    anEvent({ id: '2', feed: 'bird_log', type: 'bird_log.Archived', nest: '', bird: '', message: 'by Anna' }),
+    { id: '1/cancelled', type: 'flight.cancelled', message: '' },
+    { id: '3/failed', message: 'boom' },
+    { id: '2', feed: 'bird_log', type: 'bird_log.Archived', nest: '', bird: '', message: 'by Anna' },
   ]);
   const text = read((await ask('/')).body);
   expect(text).toContain('Flight failed EU · Marketing / Translate blog 60 s ago boom');
@@ -392,9 +388,9 @@ test('text from outside is escaped, cleaned and cut everywhere', async () => {
     nest: hostile,
     entity_name: hostile,
   };
-  await putAlert(store, anAlert({ id: 'a', labels, annotations: { summary: hostile } }), [event]);
-  await putAlert(store, anAlert({ id: 'b', labels, state: 'resolved', endsAtUs: NOW_US }));
-  await putDeliveries(store, [aDelivery({ id: 'd', receiver: hostile, lastError: hostile, state: 'dead' })]);
+  await putAlert(store, { id: 'a', labels, annotations: { summary: hostile } }, [event]);
+  await putAlert(store, { id: 'b', labels, state: 'resolved', endsAtUs: NOW_US });
+  await putDeliveries(store, [{ id: 'd', receiver: hostile, lastError: hostile, state: 'dead' }]);
   const { body } = await ask('/');
   expect(body).not.toContain('<script>alert');
   expect(body).toContain('&lt;script&gt;');

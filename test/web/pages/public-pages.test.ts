@@ -41,7 +41,7 @@ describe('a public page', () => {
     const { ask, post, submit, store, clock } = await served();
     const signed = { authorization: 'Bearer s3cret' };
     const labels = { ...LABELS, region: 'eu', nest: 'Marketing', nest_id: '682' };
-    await putAlert(store, anAlert({ id: 'a', labels }));
+    await putAlert(store, { id: 'a', labels });
     const note = (text: string, isPublic: boolean) =>
       post('/api/v1/alerts/note', { id: 'a', author: 'Anna', text, public: isPublic }, signed);
     await note('Their support is <b>on it</b>', true);
@@ -57,7 +57,7 @@ describe('a public page', () => {
     const later = read((await ask(PAGE)).body);
     expect(later).toContain('What is being done Mended');
     expect(later).not.toContain('support');
-    await putAlert(store, anAlert({ id: 'a', labels, state: 'resolved', endsAtUs: clock.nowUs() }));
+    await putAlert(store, { id: 'a', labels, state: 'resolved', endsAtUs: clock.nowUs() });
     clock.advance(61_000);
     expect(read((await ask(PAGE)).body)).not.toMatch(/being done|Mended/);
   });

@@ -1,16 +1,7 @@
 /** Acceptance: what people read has no pattern of an error, no id of 36 signs and no code, but where it is folded away. */
 import { expect, test } from 'vitest';
 import { ALERT_KINDS } from '../../../src/domain/kinds/kinds.ts';
-import {
-  aDelivery,
-  anAlert,
-  anEvent,
-  LABELS,
-  NOW_US,
-  putAlert,
-  putDeliveries,
-  putEvents,
-} from '../sample.ts';
+import { anEvent, LABELS, NOW_US, putAlert, putDeliveries, putEvents } from '../sample.ts';
 import { putBirds, putFlights } from '../sample-birds.ts';
 import { serve } from '../served.ts';
 import { codesIn } from './read.ts';
@@ -50,10 +41,10 @@ test('nobody reads patterns, long ids or codes [long]', async () => {
   await putFlights(store, { birdId: '148890' }, [
     { id: GUID, status: 'failed', startedAtUs: NOW_US - MINUTE },
   ]);
-  await putAlert(store, anAlert({ id: `FlightFailed/${GUID}`, labels }), [failure(GUID)]);
+  await putAlert(store, { id: `FlightFailed/${GUID}`, labels }, [failure(GUID)]);
   for (const bird of ['2', '3']) {
     const other = { ...labels, bird_id: bird, bird: `Bird ${bird}` };
-    await putAlert(store, anAlert({ id: `FlightFailed/${bird}`, labels: other }), [failure(bird)]);
+    await putAlert(store, { id: `FlightFailed/${bird}`, labels: other }, [failure(bird)]);
   }
   const over = {
     state: 'resolved',
@@ -62,12 +53,12 @@ test('nobody reads patterns, long ids or codes [long]', async () => {
     endsAtUs: NOW_US,
   } as const;
   const gone = { ...labels, bird_id: GUID, nest_id: JOB, bird: '', nest: '' };
-  await putAlert(store, anAlert({ id: 'FlightFailed/over', labels: gone, ...over }), [failure('over')]);
+  await putAlert(store, { id: 'FlightFailed/over', labels: gone, ...over }, [failure('over')]);
   const stuck = { ...labels, alertname: 'FlightStuck', flight_id: GUID };
-  await putAlert(store, anAlert({ id: 'FlightStuck/1', labels: stuck }));
+  await putAlert(store, { id: 'FlightStuck/1', labels: stuck });
   for (const alertname of ALERT_KINDS)
-    await putAlert(store, anAlert({ id: `${alertname}/any`, labels: { ...labels, alertname } }));
-  await putDeliveries(store, [aDelivery({ id: GUID, state: 'dead', lastError: 'no answer' })]);
+    await putAlert(store, { id: `${alertname}/any`, labels: { ...labels, alertname } });
+  await putDeliveries(store, [{ id: GUID, state: 'dead', lastError: 'no answer' }]);
   const found: string[] = [];
   for (const path of [
     ...['/', '/alerts', '/alerts?state=all', '/alerts?state=resolved', `/alerts/FlightFailed/${GUID}`],

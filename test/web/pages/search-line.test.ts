@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { lineOf, withLine } from '../../../src/web/pages/frame/filter-form.ts';
-import { anAlert, putAlert } from '../sample.ts';
+import { putAlert } from '../sample.ts';
 import { serve } from '../served.ts';
 
 const line = (text: string, given = '', zone?: string) =>
@@ -37,7 +37,7 @@ describe('a search line', () => {
 
   test('works without a script, and leaves an address that others can be given', async () => {
     const { ask, store } = await serve();
-    await putAlert(store, anAlert({ id: 'a' }));
+    await putAlert(store, { id: 'a' });
     const { status, headers } = await ask('/alerts?region=eu&q=nest%3AMarketing');
     expect([status, headers.location]).toEqual([303, '?region=eu&nest=Marketing']);
     const { body } = await ask('/alerts?region=eu&nest=Marketing');

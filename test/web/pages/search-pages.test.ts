@@ -7,7 +7,7 @@ import { createMatcher } from '../../../src/domain/matchers/matcher.ts';
 import { alertPath, eventPath } from '../../../src/http/page-path.ts';
 import { load, REGION } from '../../config/load.ts';
 import { groupNotification } from '../../store/contract/sample-records.ts';
-import { aDelivery, anAlert, anEvent, NOW_US, putAlert, putDeliveries, putEvents } from '../sample.ts';
+import { aDelivery, anEvent, NOW_US, putAlert, putDeliveries, putEvents } from '../sample.ts';
 import { serve } from '../served.ts';
 import { links, read } from './read.ts';
 
@@ -23,8 +23,8 @@ async function filled() {
       { ...bird, birdId: '148890', name: 'Translate blog', statusSinceUs: NOW_US },
     ]);
   });
-  await putAlert(served.store, anAlert({ id: 'FlightFailed/x' }), [event]);
-  await putDeliveries(served.store, [aDelivery({ id: 'd-1' })]);
+  await putAlert(served.store, { id: 'FlightFailed/x' }, [event]);
+  await putDeliveries(served.store, [{ id: 'd-1' }]);
   return { ...served, event };
 }
 
@@ -110,7 +110,7 @@ describe('the search', () => {
 describe('the page of silences', () => {
   test('lists active and expired ones', async () => {
     const { ask, submit, store, clock } = await serve();
-    await putAlert(store, anAlert({ id: 'a' }));
+    await putAlert(store, { id: 'a' });
     const fields = { matchers: 'nest="Marketing"', duration: '1h', author: 'Ben', comment: 'TMS is down' };
     await submit('/silence', fields);
     const text = read((await ask('/silences')).body);
@@ -123,7 +123,7 @@ describe('the page of silences', () => {
 
   test('selections become matchers, which are shown with what they mute', async () => {
     const { ask, store } = await serve();
-    await putAlert(store, anAlert({ id: 'a' }));
+    await putAlert(store, { id: 'a' });
     const form = (await ask('/silences')).body;
     for (const name of ['alertname', 'severity', 'region', 'nest', 'bird']) {
       expect(form).toContain(`name="${name}"`);
@@ -165,8 +165,8 @@ test('every page of the navigation exists', async () => {
 
 test('pages label all their fields, have one main, and close what they open', async () => {
   const { ask, store } = await serve();
-  await putEvents(store, [anEvent({ id: 'f1/failed' })]);
-  await putAlert(store, anAlert({ id: 'a' }));
+  await putEvents(store, [{ id: 'f1/failed' }]);
+  await putAlert(store, { id: 'a' });
   for (const path of [
     '/alerts',
     '/alerts/a',

@@ -4,7 +4,7 @@ import type { Silence } from '../../../src/domain/muting/silence.ts';
 import { createAcknowledgeLinks } from '../../../src/operator/acknowledge-link.ts';
 import { secret } from '../../../src/secret.ts';
 import { WORDS } from '../../domain/kinds/kind-words.ts';
-import { anAlert, anEvent, LABELS, NOW_US, putAlert, putAlertsOf } from '../sample.ts';
+import { anAlert, LABELS, NOW_US, putAlert, putAlertsOf } from '../sample.ts';
 import { type ServeOptions, serve, WEB_CONFIG } from '../served.ts';
 import { read } from './read.ts';
 
@@ -14,7 +14,7 @@ const DAY_MS = 86_400_000;
 
 async function withAlert(options: ServeOptions = {}) {
   const served = await serve(options);
-  await putAlert(served.store, anAlert({ id: 'a/1' }), [anEvent({ id: '1', message: 'the TMS refused' })]);
+  await putAlert(served.store, { id: 'a/1' }, [{ id: '1', message: 'the TMS refused' }]);
   const silences = () => served.store.transaction((tx) => tx.silences.list());
   return { ...served, silences };
 }
@@ -58,7 +58,7 @@ describe('the overview', () => {
   test('says when another alert inhibits one', async () => {
     const { ask, store } = await withAlert();
     const labels = { alertname: 'RegionDown', severity: 'critical', region: 'eu' };
-    await putAlert(store, anAlert({ id: 'down', labels }));
+    await putAlert(store, { id: 'down', labels });
     const text = read((await ask('/')).body);
     expect(text).toContain('critical Inhibited');
     expect(text).toContain(
@@ -109,7 +109,7 @@ describe('the page for a silence', () => {
   test('offers the Bird, this error and the Nest, each with its matchers, and how long in words', async () => {
     const { ask, store, submit, silences } = await withAlert();
     const labels = { ...LABELS, error: 'The quota of # is used up' };
-    await putAlert(store, anAlert({ id: 'e', labels }));
+    await putAlert(store, { id: 'e', labels });
     const { body } = await ask('/silence?alert=e', { cookie: 'nestwatch_zone=Europe/Amsterdam' });
     const text = read(body);
     expect(text).toMatch(/This Bird: Marketing \/ Translate blog: region="eu" bird_id="148890"/);
@@ -135,7 +135,7 @@ describe('the page for a silence', () => {
 
   test('until it lands, it acknowledges what fires now', async () => {
     const { store, submit, silences } = await withAlert();
-    await putAlert(store, anAlert({ id: 'other', labels: { ...LABELS, bird_id: '2' } }));
+    await putAlert(store, { id: 'other', labels: { ...LABELS, bird_id: '2' } });
     const { status } = await submit('/silence', {
       ...FIELDS,
       ...{ alert: 'a/1', scope: 'region="eu"\nbird_id="148890"', until: 'landed' },
@@ -329,7 +329,7 @@ describe('the page for a silence', () => {
     const shared = 'alertname="BirdDeactivated"\nseverity="critical"';
     expect(await matchersOf('/alerts')).toBe(`${shared}\nregion="eu"\nnest_id="682"`);
     const elsewhere = { ...LABELS, alertname, bird_id: '8', nest_id: '9', region: 'us' };
-    await putAlert(store, anAlert({ id: 'd/8', scope: 'us/bird/8', labels: elsewhere }));
+    await putAlert(store, { id: 'd/8', scope: 'us/bird/8', labels: elsewhere });
     expect(await matchersOf('/alerts')).toBe(shared);
     expect(await matchersOf('/alerts?region=us')).toBeNull();
   });
@@ -414,7 +414,7 @@ describe('the page for a silence', () => {
 
   test('lists the first of many that it would mute, and counts the rest', async () => {
     const { ask, store } = await withAlert();
-    for (let index = 0; index < 24; index += 1) await putAlert(store, anAlert({ id: `b/${index}` }));
+    for (let index = 0; index < 24; index += 1) await putAlert(store, { id: `b/${index}` });
     const shown = read((await ask('/silence?matchers=bird%3D%22Translate+blog%22')).body);
     expect(shown.split(WORDS.FlightFailed.firing)).toHaveLength(21);
     expect(shown).toContain('and 5 more alerts');
@@ -527,7 +527,7 @@ describe('acknowledging', () => {
 
   test('is not possible for one that is resolved or unknown', async () => {
     const { ask, submit, store } = await withAlert();
-    await putAlert(store, anAlert({ id: 'over', state: 'resolved', endsAtUs: NOW_US }));
+    await putAlert(store, { id: 'over', state: 'resolved', endsAtUs: NOW_US });
     expect(read((await ask('/acknowledge?alert=over')).body)).toContain('nothing left to acknowledge');
     for (const path of ['/acknowledge?alert=none', '/resolve?alert=none'])
       expect(read((await ask(path)).body)).toContain('This alert is not known There is no such id');
@@ -546,7 +546,7 @@ describe('resolving by hand', () => {
   test('is offered for what would not immediately fire again', async () => {
     const { ask, store } = await withAlert();
     const labels = { alertname: 'FeedBehind', severity: 'warning', region: 'eu' };
-    await putAlert(store, anAlert({ id: 'behind', labels }));
+    await putAlert(store, { id: 'behind', labels });
     const { body } = await ask('/');
     expect(body).toMatch(/href="resolve\?alert=a%2F1&(amp;)?began=\d+" aria-label="Resolve /);
     expect(body).toContain(`aria-label="Resolve ${WORDS.FlightFailed.firing}`);
@@ -556,7 +556,7 @@ describe('resolving by hand', () => {
   test('for a region that refuses the token makes it try at once', async () => {
     const { ask, submit, store, probes } = await withAlert();
     const labels = { alertname: 'RegionUnauthorized', severity: 'critical', region: 'us' };
-    await putAlert(store, anAlert({ id: 'refused', labels }));
+    await putAlert(store, { id: 'refused', labels });
     expect((await ask('/')).body).toMatch(
       /href="resolve\?alert=refused&(amp;)?began=\d+" aria-label="Ask again: /,
     );
@@ -604,7 +604,7 @@ describe('resolving by hand', () => {
 
   test('applies to the episode that was shown, and to an existing alert', async () => {
     const { ask, submit, store } = await withAlert();
-    await putAlert(store, anAlert({ id: 'a/1', startsAtUs: NOW_US }));
+    await putAlert(store, { id: 'a/1', startsAtUs: NOW_US });
     expect(read((await ask(path)).body)).toContain('This alert is over');
     const { status, body } = await submit(path, { author: 'Ben' });
     expect([status, read(body)]).toEqual([
@@ -664,7 +664,7 @@ describe('a signed link', () => {
 
   test('is for one episode: when the alert fires again, that is another', async () => {
     const { ask, submit, store, silences } = await withAlert(guarded);
-    await putAlert(store, anAlert({ id: 'a/1', startsAtUs: NOW_US }));
+    await putAlert(store, { id: 'a/1', startsAtUs: NOW_US });
     expect(read((await ask(path)).body)).toContain('nothing left to acknowledge');
     const { body } = await submit(path, { author: 'Ben' });
     expect(read(body)).toContain('The alert was resolved, and has fired anew since.');

@@ -11,7 +11,7 @@ import type { Transaction } from '../../../src/store/store.ts';
 import { ANYBODY } from '../../../src/web/access/identify.ts';
 import { ENGLISH, type Words } from '../../../src/web/pages/frame/words.ts';
 import { createPages } from '../../../src/web/pages/pages.ts';
-import { aDelivery, anAlert, anImpairment, NOW_US, putAlert, putDeliveries } from '../sample.ts';
+import { anImpairment, NOW_US, putAlert, putDeliveries } from '../sample.ts';
 import { putBirds } from '../sample-birds.ts';
 import { serve } from '../served.ts';
 
@@ -59,18 +59,12 @@ async function aFullWorld() {
   const { store, post } = served;
   await putBirds(store);
   const ended = { state: 'resolved', startsAtUs: NOW_US - 9 * MINUTE, endsAtUs: NOW_US - MINUTE } as const;
-  await putAlert(store, anAlert({ id: 'b', ...ended }));
+  await putAlert(store, { id: 'b', ...ended });
   const down = { alertname: 'RegionDown', severity: 'critical', region: 'us' };
-  await putAlert(store, anAlert({ id: 'c', labels: down }));
+  await putAlert(store, { id: 'c', labels: down });
   await putDeliveries(store, [
-    aDelivery({
-      id: '1',
-      state: 'retry',
-      attempts: 3,
-      nextAttemptAtUs: NOW_US + MINUTE,
-      lastError: 'HTTP 503',
-    }),
-    aDelivery({ id: '2', state: 'dead', attempts: 3, settledAtUs: NOW_US }),
+    { id: '1', state: 'retry', attempts: 3, nextAttemptAtUs: NOW_US + MINUTE, lastError: 'HTTP 503' },
+    { id: '2', state: 'dead', attempts: 3, settledAtUs: NOW_US },
   ]);
   await post('/api/v2/silences', {
     matchers: [{ name: 'nest', value: 'Sales', isRegex: false, isEqual: true }],
