@@ -63,13 +63,15 @@ export function stat(title: string, expr: string, look: Look = {}): Panel {
   return { type: 'stat', title, queries: [{ expr }], width: 4, height: 4, ...look };
 }
 
-export function lines(
-  title: string,
-  queries: Query | readonly Query[],
-  look: Look & { readonly stacked?: boolean } = {},
-): Panel {
-  const all = Array.isArray(queries) ? (queries as readonly Query[]) : [queries as Query];
-  return { type: 'timeseries', title, queries: all, width: 12, height: 8, ...look };
+type LinesLook = Look & { readonly stacked?: boolean };
+
+export function lines(title: string, queries: readonly Query[], look: LinesLook = {}): Panel {
+  return { type: 'timeseries', title, queries, width: 12, height: 8, ...look };
+}
+
+/** The lines of one query. */
+export function line(title: string, legend: string, expr: string, look?: LinesLook): Panel {
+  return lines(title, [{ expr, legend }], look);
 }
 
 export function table(

@@ -1,5 +1,5 @@
 /** What each dashboard shows. `npm run docs` writes them into `config/grafana/`. */
-import { type Dashboard, dashboardJson, lines, row, stat, table, type Variable } from './dashboard.ts';
+import { type Dashboard, dashboardJson, line, lines, row, stat, table, type Variable } from './dashboard.ts';
 
 const REGION: Variable = {
   name: 'region',
@@ -72,17 +72,16 @@ const OVERVIEW: Dashboard = {
     stat('Birds', `count(nestwatch_bird_info{${R}})`),
     stat('Suspended Birds', `sum(nestwatch_bird_status{${R},status="suspended"})`, { warnAt: 1 }),
     row('Flights'),
-    lines(
+    line(
       'Ended Flights per minute',
-      { expr: `sum by (status) (rate(${NESTS}{${R}}[$__rate_interval])) * 60`, legend: '{{status}}' },
+      '{{status}}',
+      `sum by (status) (rate(${NESTS}{${R}}[$__rate_interval])) * 60`,
       { stacked: true },
     ),
-    lines(
+    line(
       'Failure ratio by Nest (1 h)',
-      {
-        expr: named(`(${failureRatio(NESTS, R, 'region, nest_id', '1h')})`),
-        legend: '{{region}} · {{nest}}',
-      },
+      '{{region}} · {{nest}}',
+      named(`(${failureRatio(NESTS, R, 'region, nest_id', '1h')})`),
       { unit: 'percentunit', min: 0, max: 1 },
     ),
     table(
@@ -94,50 +93,42 @@ const OVERVIEW: Dashboard = {
       `topk(15, ${birdNamed(`(sum by (region, nest_id, bird_id) (increase(${BIRDS}{${R},status="failed"}[$__range])) > 0)`)})`,
     ),
     row('Promises and changes'),
-    lines(
+    line(
       'Deadlines per day',
-      {
-        expr: `sum by (region, outcome) (increase(nestwatch_deadlines_total{${R}}[1d]))`,
-        legend: '{{region}} {{outcome}}',
-      },
+      '{{region}} {{outcome}}',
+      `sum by (region, outcome) (increase(nestwatch_deadlines_total{${R}}[1d]))`,
       { min: 0, width: 8 },
     ),
-    lines(
+    line(
       'Nests and regions that use up an objective',
-      {
-        expr: `sum by (severity) (nestwatch_alerts_firing{${R},alertname="ObjectiveBurning"}) or vector(0)`,
-        legend: '{{severity}}',
-      },
+      '{{severity}}',
+      `sum by (severity) (nestwatch_alerts_firing{${R},alertname="ObjectiveBurning"}) or vector(0)`,
       { min: 0, width: 8 },
     ),
-    lines(
+    line(
       'Changes of Nests, Birds and members per hour',
-      {
-        expr: `sum by (type) (increase(nestwatch_events_total{${R},feed="inventory"}[1h]))`,
-        legend: '{{type}}',
-      },
+      '{{type}}',
+      `sum by (type) (increase(nestwatch_events_total{${R},feed="inventory"}[1h]))`,
       { min: 0, width: 8 },
     ),
     row('Alerts'),
-    lines(
-      'Firing alerts',
-      { expr: `sum by (alertname) (nestwatch_alerts_firing{${R}})`, legend: '{{alertname}}' },
-      { stacked: true, min: 0 },
-    ),
+    line('Firing alerts', '{{alertname}}', `sum by (alertname) (nestwatch_alerts_firing{${R}})`, {
+      stacked: true,
+      min: 0,
+    }),
     table(
       'Firing alerts by Nest',
       `${named(`sum by (alertname, severity, region, nest_id) (nestwatch_alerts_firing{${R},nest_id!=""})`)}`,
     ),
-    lines('Lost connections per hour', {
-      expr: `sum by (region, state) (increase(nestwatch_connections_lost_total{${R}}[1h]))`,
-      legend: '{{region}} {{state}}',
-    }),
-    lines(
+    line(
+      'Lost connections per hour',
+      '{{region}} {{state}}',
+      `sum by (region, state) (increase(nestwatch_connections_lost_total{${R}}[1h]))`,
+    ),
+    line(
       'Event delay (p95)',
-      {
-        expr: `histogram_quantile(0.95, sum by (region, feed, le) (rate(nestwatch_event_delay_seconds_bucket{${R}}[$__rate_interval])))`,
-        legend: '{{region}} {{feed}}',
-      },
+      '{{region}} {{feed}}',
+      `histogram_quantile(0.95, sum by (region, feed, le) (rate(nestwatch_event_delay_seconds_bucket{${R}}[$__rate_interval])))`,
       { unit: 's', min: 0 },
     ),
   ],
@@ -159,16 +150,17 @@ const NEST_BOARD: Dashboard = {
       `histogram_quantile(0.95, sum by (le) (increase(nestwatch_flight_duration_seconds_bucket{${N}}[$__range])))`,
       { unit: 's' },
     ),
-    lines(
+    line(
       'Ended Flights per minute',
-      { expr: `sum by (status) (rate(${NESTS}{${N}}[$__rate_interval])) * 60`, legend: '{{status}}' },
+      '{{status}}',
+      `sum by (status) (rate(${NESTS}{${N}}[$__rate_interval])) * 60`,
       { stacked: true },
     ),
-    lines(
-      'Failure ratio (1 h)',
-      { expr: failureRatio(NESTS, N, 'region, nest_id', '1h'), legend: 'failed' },
-      { unit: 'percentunit', min: 0, max: 1 },
-    ),
+    line('Failure ratio (1 h)', 'failed', failureRatio(NESTS, N, 'region, nest_id', '1h'), {
+      unit: 'percentunit',
+      min: 0,
+      max: 1,
+    }),
     lines(
       'Flight duration',
       [0.5, 0.95].map((part) => ({
@@ -177,14 +169,12 @@ const NEST_BOARD: Dashboard = {
       })),
       { unit: 's', min: 0 },
     ),
-    lines(
+    line(
       'Failures by Bird',
-      {
-        expr: birdNamed(
-          `sum by (region, nest_id, bird_id) (increase(${BIRDS}{${N},status="failed"}[$__rate_interval]))`,
-        ),
-        legend: '{{bird}}',
-      },
+      '{{bird}}',
+      birdNamed(
+        `sum by (region, nest_id, bird_id) (increase(${BIRDS}{${N},status="failed"}[$__rate_interval]))`,
+      ),
       { stacked: true, min: 0 },
     ),
     table('Birds', `nestwatch_bird_info{${N}}`, { hidden: ['region', 'nest_id', 'nest', 'Value'] }),
@@ -209,18 +199,17 @@ const BIRD_BOARD: Dashboard = {
     stat('Last failure', `nestwatch_flight_last_failure_timestamp_seconds{${B}} * 1000`, {
       unit: 'dateTimeFromNow',
     }),
-    lines(
-      'Ended Flights per hour',
-      { expr: `sum by (status) (increase(${BIRDS}{${B}}[1h]))`, legend: '{{status}}' },
-      { stacked: true, min: 0 },
-    ),
-    lines(
-      'Failure ratio (1 h)',
-      { expr: failureRatio(BIRDS, B, 'region, nest_id, bird_id', '1h'), legend: 'failed' },
-      { unit: 'percentunit', min: 0, max: 1 },
-    ),
-    lines('Active Flights', { expr: `nestwatch_flights_active{${B}}`, legend: 'active' }, { min: 0 }),
-    lines('Status', { expr: `nestwatch_bird_status{${B}} == 1`, legend: '{{status}}' }, { min: 0, max: 1 }),
+    line('Ended Flights per hour', '{{status}}', `sum by (status) (increase(${BIRDS}{${B}}[1h]))`, {
+      stacked: true,
+      min: 0,
+    }),
+    line('Failure ratio (1 h)', 'failed', failureRatio(BIRDS, B, 'region, nest_id, bird_id', '1h'), {
+      unit: 'percentunit',
+      min: 0,
+      max: 1,
+    }),
+    line('Active Flights', 'active', `nestwatch_flights_active{${B}}`, { min: 0 }),
+    line('Status', '{{status}}', `nestwatch_bird_status{${B}} == 1`, { min: 0, max: 1 }),
   ],
 };
 
@@ -241,46 +230,40 @@ const WATCH_BOARD: Dashboard = {
     table('Regions', `nestwatch_region_up{${R}}`, { width: 8 }),
     table('Version', 'nestwatch_build_info', { width: 8, hidden: ['Value'] }),
     row('Reading'),
-    lines('Requests per second', {
-      expr: `sum by (region, operation) (rate(nestwatch_api_requests_total{${R}}[$__rate_interval]))`,
-      legend: '{{region}} {{operation}}',
-    }),
-    lines('Failed requests per minute', {
-      expr: `sum by (region, reason) (rate(nestwatch_api_requests_failed_total{${R}}[$__rate_interval])) * 60`,
-      legend: '{{region}} {{reason}}',
-    }),
-    lines(
+    line(
+      'Requests per second',
+      '{{region}} {{operation}}',
+      `sum by (region, operation) (rate(nestwatch_api_requests_total{${R}}[$__rate_interval]))`,
+    ),
+    line(
+      'Failed requests per minute',
+      '{{region}} {{reason}}',
+      `sum by (region, reason) (rate(nestwatch_api_requests_failed_total{${R}}[$__rate_interval])) * 60`,
+    ),
+    line(
       'Request duration (p95)',
-      {
-        expr: `histogram_quantile(0.95, sum by (region, le) (rate(nestwatch_api_request_duration_seconds_bucket{${R}}[$__rate_interval])))`,
-        legend: '{{region}}',
-      },
+      '{{region}}',
+      `histogram_quantile(0.95, sum by (region, le) (rate(nestwatch_api_request_duration_seconds_bucket{${R}}[$__rate_interval])))`,
       { unit: 's', min: 0 },
     ),
-    lines('Allowed requests per second', {
-      expr: `nestwatch_api_rate_limit{${R}}`,
-      legend: '{{region}}',
-    }),
-    lines(
+    line('Allowed requests per second', '{{region}}', `nestwatch_api_rate_limit{${R}}`),
+    line(
       'Age of the oldest cursor',
-      {
-        expr: `time() - (nestwatch_cursor_timestamp_seconds{${R}} > 0)`,
-        legend: '{{region}} {{feed}}',
-      },
+      '{{region}} {{feed}}',
+      `time() - (nestwatch_cursor_timestamp_seconds{${R}} > 0)`,
       { unit: 's', min: 0 },
     ),
-    lines(
+    line(
       'Time not yet proven complete',
-      {
-        expr: `time() - (nestwatch_verified_timestamp_seconds{${R}} > 0)`,
-        legend: '{{region}} {{feed}}',
-      },
+      '{{region}} {{feed}}',
+      `time() - (nestwatch_verified_timestamp_seconds{${R}} > 0)`,
       { unit: 's', min: 0 },
     ),
-    lines('Events per minute', {
-      expr: `sum by (region, feed) (rate(nestwatch_events_total{${R}}[$__rate_interval])) * 60`,
-      legend: '{{region}} {{feed}}',
-    }),
+    line(
+      'Events per minute',
+      '{{region}} {{feed}}',
+      `sum by (region, feed) (rate(nestwatch_events_total{${R}}[$__rate_interval])) * 60`,
+    ),
     lines('Missed, missing or malformed entries per hour', [
       {
         expr: `sum by (region) (increase(nestwatch_entries_recovered_total{${R}}[1h]))`,
@@ -296,45 +279,40 @@ const WATCH_BOARD: Dashboard = {
       },
     ]),
     row('Notifications'),
-    lines('Delivery attempts per minute', {
-      expr: 'sum by (receiver, integration) (rate(nestwatch_notifications_total[$__rate_interval])) * 60',
-      legend: '{{receiver}} {{integration}}',
-    }),
-    lines('Failed delivery attempts per minute', {
-      expr: 'sum by (receiver, integration, reason) (rate(nestwatch_notifications_failed_total[$__rate_interval])) * 60',
-      legend: '{{receiver}} {{integration}} {{reason}}',
-    }),
-    lines(
+    line(
+      'Delivery attempts per minute',
+      '{{receiver}} {{integration}}',
+      'sum by (receiver, integration) (rate(nestwatch_notifications_total[$__rate_interval])) * 60',
+    ),
+    line(
+      'Failed delivery attempts per minute',
+      '{{receiver}} {{integration}} {{reason}}',
+      'sum by (receiver, integration, reason) (rate(nestwatch_notifications_failed_total[$__rate_interval])) * 60',
+    ),
+    line(
       'Time from an event to its accepted notification (p95)',
-      {
-        expr: 'histogram_quantile(0.95, sum by (receiver, integration, le) (rate(nestwatch_notification_latency_seconds_bucket[$__rate_interval])))',
-        legend: '{{receiver}} {{integration}}',
-      },
+      '{{receiver}} {{integration}}',
+      'histogram_quantile(0.95, sum by (receiver, integration, le) (rate(nestwatch_notification_latency_seconds_bucket[$__rate_interval])))',
       { unit: 's', min: 0 },
     ),
-    lines('Suppressed notifications per hour', {
-      expr: 'sum by (reason) (increase(nestwatch_notifications_suppressed_total[1h]))',
-      legend: '{{reason}}',
-    }),
+    line(
+      'Suppressed notifications per hour',
+      '{{reason}}',
+      'sum by (reason) (increase(nestwatch_notifications_suppressed_total[1h]))',
+    ),
     row('Process'),
-    lines(
-      'Memory',
-      { expr: 'process_resident_memory_bytes{job=~".*nestwatch.*"}', legend: '{{instance}}' },
-      { unit: 'bytes', min: 0 },
-    ),
-    lines(
-      'CPU',
-      {
-        expr: 'rate(process_cpu_seconds_total{job=~".*nestwatch.*"}[$__rate_interval])',
-        legend: '{{instance}}',
-      },
-      { unit: 'percentunit', min: 0 },
-    ),
-    lines(
-      'Longest event loop delay',
-      { expr: 'nestwatch_event_loop_longest_seconds', legend: '{{instance}}' },
-      { unit: 's', min: 0 },
-    ),
+    line('Memory', '{{instance}}', 'process_resident_memory_bytes{job=~".*nestwatch.*"}', {
+      unit: 'bytes',
+      min: 0,
+    }),
+    line('CPU', '{{instance}}', 'rate(process_cpu_seconds_total{job=~".*nestwatch.*"}[$__rate_interval])', {
+      unit: 'percentunit',
+      min: 0,
+    }),
+    line('Longest event loop delay', '{{instance}}', 'nestwatch_event_loop_longest_seconds', {
+      unit: 's',
+      min: 0,
+    }),
     lines(
       'Store',
       [
@@ -343,11 +321,12 @@ const WATCH_BOARD: Dashboard = {
       ],
       { unit: 'bytes', min: 0 },
     ),
-    lines('Handled errors per hour', {
-      expr: 'sum by (stage, reason) (increase(nestwatch_troubles_total[1h]))',
-      legend: '{{stage}} {{reason}}',
-    }),
-    lines('Set aside', { expr: 'nestwatch_set_aside', legend: '{{what}}' }, { min: 0 }),
+    line(
+      'Handled errors per hour',
+      '{{stage}} {{reason}}',
+      'sum by (stage, reason) (increase(nestwatch_troubles_total[1h]))',
+    ),
+    line('Set aside', '{{what}}', 'nestwatch_set_aside', { min: 0 }),
   ],
 };
 
