@@ -20,9 +20,9 @@ export function createTrial(behaviours: Partial<Behaviours> = {}, seed = 1): Tri
 /** A trial with one Bird; `path` is that of the Bird. */
 export function createBirdTrial(triggerType: 'manual' | 'event', behaviours: Partial<Behaviours> = {}) {
   const trial = createTrial(behaviours);
-  const nest = trial.world.addNest({ name: 'N' });
-  const bird = trial.world.addBird(nest.id, { name: 'B', triggerType });
-  return { ...trial, bird, path: `/nests/${nest.id}/birds/${bird.id}` };
+  const nest = trial.world.addNest({ name: 'Marketing' });
+  const bird = trial.world.addBird(nest.id, { name: 'Translate blog', triggerType });
+  return { ...trial, nest, bird, path: `/nests/${nest.id}/birds/${bird.id}` };
 }
 
 export interface Json {
