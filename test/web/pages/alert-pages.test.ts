@@ -1,27 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { alertPath } from '../../../src/http/page-path.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { anAlert, anEvent, NOW_US, putAlert, putEvents } from '../sample.ts';
+import { anAlert, anEvent, LABELS, NOW_US, putAlert, putEvents } from '../sample.ts';
 import { type Answer, serve } from '../served.ts';
 import { links, read } from './read.ts';
 
 const MINUTE = 60_000_000;
 
-const labels = (change: Record<string, string> = {}) => ({
-  alertname: 'FlightFailed',
-  severity: 'critical',
-  region: 'eu',
-  nest_id: '682',
-  nest: 'Marketing',
-  bird_id: '148890',
-  bird: 'Translate blog',
-  ...change,
-});
 const failing = (id: string, description: string, change: Record<string, string> = {}) =>
   anAlert({
     id,
     scope: `${change.region ?? 'eu'}/bird/${id}`,
-    labels: labels({ bird: `Bird of ${id}`, ...change }),
+    labels: { ...LABELS, bird: `Bird of ${id}`, ...change },
     annotations: { description },
   });
 const put = async (store: Store, ...alerts: ReturnType<typeof anAlert>[]) => {
@@ -368,7 +358,7 @@ describe('the page of an alert', () => {
     const hostile = '<script>alert(1)</script>\u202e"';
     const { ask, store } = await serve();
     const own = { summary: hostile, runbook_url: 'javascript:alert(1)', [hostile]: hostile };
-    const alert = anAlert({ id, labels: labels({ bird: hostile, [hostile]: hostile }), annotations: own });
+    const alert = anAlert({ id, labels: { ...LABELS, bird: hostile, [hostile]: hostile }, annotations: own });
     await putAlert(store, alert, [{ id: hostile, message: hostile }]);
     for (const path of [`/alerts/${id}`, '/alerts', '/alerts?cause=x', `/acknowledge?alert=${id}`]) {
       const { body } = await ask(path);
