@@ -1,8 +1,8 @@
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { World } from '../../src/simulator/world/world.ts';
+import { tempFolder } from '../http/servers.ts';
 import { createStage, type Stage, type StageOptions } from './stage.ts';
 
 const HOUR_US = 3_600_000_000;
@@ -231,35 +231,30 @@ describe('the service was restored from a backup', () => {
 
 describe('the store was restored from an old backup', () => {
   test('nothing is lost, and what is forwarded again is the same event [long]', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'nestwatch-'));
-    try {
-      const storePath = join(folder, 'store.db');
-      const birds = (await tenBirds({ storePath })).birds.slice(0, 3);
-      await minutesOfTrouble(stage, birds, 5);
-      await stage.restart(() => copyFileSync(storePath, join(folder, 'backup.db')));
-      await minutesOfTrouble(stage, birds, MINUTES_LOST);
-      await stage.restart(() => {
-        for (const ending of ['-wal', '-shm']) rmSync(`${storePath}${ending}`, { force: true });
-        copyFileSync(join(folder, 'backup.db'), storePath);
-      });
-      await minutesOfTrouble(stage, birds, 5);
-      await stage.minutesPass(3);
-      expect(stage.lost()).toEqual([]);
-      expect(new Set(stage.repeated()).size).toBeGreaterThan(6 * MINUTES_LOST);
-      // Who drops repetitions by source and id, as CloudEvents says, loses nothing else.
-      const known = new Map<string, object>();
-      for (const { source, id, type, subject, time } of stage.lake()) {
-        const before = known.get(`${source} ${id}`);
-        expect(before ?? { type, subject, time }).toEqual({ type, subject, time });
-        known.set(`${source} ${id}`, { type, subject, time });
-      }
-      expect([...known.keys()].sort()).toEqual(stage.truth().map((key) => `/regions/eu ${key}`));
-      const stored = await stage.store.transaction((tx) => tx.outbox.count());
-      expect(stored.every(({ state }) => state === 'delivered')).toBe(true);
-    } finally {
-      await stage.close();
-      rmSync(folder, { recursive: true });
+    const folder = tempFolder();
+    const storePath = join(folder, 'store.db');
+    const birds = (await tenBirds({ storePath })).birds.slice(0, 3);
+    await minutesOfTrouble(stage, birds, 5);
+    await stage.restart(() => copyFileSync(storePath, join(folder, 'backup.db')));
+    await minutesOfTrouble(stage, birds, MINUTES_LOST);
+    await stage.restart(() => {
+      for (const ending of ['-wal', '-shm']) rmSync(`${storePath}${ending}`, { force: true });
+      copyFileSync(join(folder, 'backup.db'), storePath);
+    });
+    await minutesOfTrouble(stage, birds, 5);
+    await stage.minutesPass(3);
+    expect(stage.lost()).toEqual([]);
+    expect(new Set(stage.repeated()).size).toBeGreaterThan(6 * MINUTES_LOST);
+    // Who drops repetitions by source and id, as CloudEvents says, loses nothing else.
+    const known = new Map<string, object>();
+    for (const { source, id, type, subject, time } of stage.lake()) {
+      const before = known.get(`${source} ${id}`);
+      expect(before ?? { type, subject, time }).toEqual({ type, subject, time });
+      known.set(`${source} ${id}`, { type, subject, time });
     }
+    expect([...known.keys()].sort()).toEqual(stage.truth().map((key) => `/regions/eu ${key}`));
+    const stored = await stage.store.transaction((tx) => tx.outbox.count());
+    expect(stored.every(({ state }) => state === 'delivered')).toBe(true);
   });
 });
 

@@ -4,10 +4,8 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { request as ask, createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { buffer } from 'node:stream/consumers';
@@ -16,6 +14,7 @@ import { openSimulator } from '../../src/simulator/answers/simulator-server.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { createWorld } from '../../src/simulator/world/world.ts';
 import { systemClock } from '../../src/time/clock.ts';
+import { listenInTest, tempFolder } from '../http/servers.ts';
 import { MAIN } from '../program.ts';
 
 /** When the daemon is killed: once the wish is taken, when the service has the request, or when it has answered. */
@@ -56,10 +55,8 @@ test('killed between a wish, its request and the answer, the daemon never asks t
     });
     onward.end(body);
   });
-  front.listen(0, '127.0.0.1');
-  await once(front, 'listening');
-  const service = `http://127.0.0.1:${(front.address() as AddressInfo).port}${new URL(simulator.url).pathname}`;
-  const folder = mkdtempSync(join(tmpdir(), 'nestwatch-fly-'));
+  const service = (await listenInTest(front)).url + new URL(simulator.url).pathname;
+  const folder = tempFolder();
   const file = join(folder, 'nestwatch.yaml');
   const config = {
     regions: { eu: { base_url: service, token: 'token', fly: true, requests_per_second: 100 } },
@@ -119,9 +116,6 @@ test('killed between a wish, its request and the answer, the daemon never asks t
     expect(seen.filter(({ end }) => end === 'unknown').length).toBeGreaterThanOrEqual((2 * kills) / 3);
   } finally {
     kill();
-    front.closeAllConnections();
-    front.close();
     await simulator.close();
-    rmSync(folder, { recursive: true });
   }
 });

@@ -88,29 +88,26 @@ const toOps = { receiver: 'ops' };
 const eu = () => stage.eu;
 const birdOf = (world: World) => [...world.birds.keys()][0]!;
 
+const story = (
+  reason: ImpairmentReason,
+  headline: RegExp,
+  more: Omit<Story, 'reason' | 'headline'>,
+): Story => ({ reason, headline, ...more });
+
 const STORIES: readonly Story[] = [
-  {
-    reason: 'store_failing',
+  story('store_failing', /^The store is full/, {
     breaks: { isFull: true },
     overMinutes: 2,
-    headline: /^The store is full/,
     stopsHeartbeat: true,
-  },
-  {
-    reason: 'disk_low',
-    breaks: LITTLE_SPACE,
-    headline: /^Only 256 MiB free for the store/,
-  },
-  {
-    reason: 'no_birds',
+  }),
+  story('disk_low', /^Only 256 MiB free for the store/, { breaks: LITTLE_SPACE }),
+  story('no_birds', /^No Bird is watched in EU/, {
     stage: { excludedNests: ['Prod*'] },
     mends: () => stage.follows((config) => withNests(config, [])),
     overMinutes: 6,
-    headline: /^No Bird is watched in EU/,
     stopsHeartbeat: true,
-  },
-  {
-    reason: 'inventory_failing',
+  }),
+  story('inventory_failing', /^The Nests of EU cannot be listed/, {
     stage: {
       before(world) {
         addBirds(world);
@@ -118,30 +115,24 @@ const STORIES: readonly Story[] = [
       },
     },
     overMinutes: 2,
-    headline: /^The Nests of EU cannot be listed/,
     stopsHeartbeat: true,
-  },
-  {
-    reason: 'first_pass',
+  }),
+  story('first_pass', /^First reading of EU under way/, {
     stage: { requestsPerSecond: 0.1 },
     mends: () => stage.minutesPass(4),
-    headline: /^First reading of EU under way/,
     // This alone raises no alert.
     alert: null,
-  },
-  {
-    reason: 'streams_overdue',
+  }),
+  story('streams_overdue', /EU is behind/, {
     breaks() {
       const path = `/birds/${birdOf(eu())}/flights`;
       breakOnly({ instead: ({ url }) => (url.includes(path) ? answer(500) : undefined) });
     },
     knownMinutes: 6,
     overMinutes: 6,
-    headline: /EU is behind/,
     mailedMinutes: 12,
-  },
-  {
-    reason: 'feed_unproven',
+  }),
+  story('feed_unproven', /EU is not proven complete/, {
     breaks() {
       breakOnly({ isHidden: true });
       // Only a stream with traffic is counted.
@@ -151,50 +142,40 @@ const STORIES: readonly Story[] = [
     },
     knownMinutes: 75,
     overMinutes: 30,
-    headline: /EU is not proven complete/,
     // That the feed is unproven is mailed an hour later.
     alert: 'FeedIncomplete',
     mailedMinutes: 75,
-  },
-  {
-    reason: 'region_down',
+  }),
+  story('region_down', /^EU is down/, {
     breaks: () => eu().goDown(503),
     mends: () => eu().comeUp(),
     overMinutes: 2,
-    headline: /^EU is down/,
     stopsHeartbeat: true,
     mailedMinutes: 3,
-  },
-  {
-    reason: 'region_unauthorized',
+  }),
+  story('region_unauthorized', /^EU refuses the token/, {
     breaks: { instead: () => answer(401) },
     overMinutes: 6,
-    headline: /^EU refuses the token/,
     stopsHeartbeat: true,
-  },
-  {
-    reason: 'nobody_notified',
+  }),
+  story('nobody_notified', /^Nobody is notified/, {
     breaks: () =>
       stage.follows((config) => ({ ...config, forward: [], route: { ...config.route, receiver: 'nobody' } })),
     mends: () => stage.follows((config) => ({ ...config, route: { ...config.route, ...toOps } })),
-    headline: /^Nobody is notified/,
     stopsHeartbeat: true,
     alert: null,
-  },
-  {
-    reason: 'receivers_failing',
+  }),
+  story('receivers_failing', /receiver ops accepts nothing through webhook/i, {
     breaks() {
       breakOnly({ answers: 500 });
       eu().startFlight(birdOf(eu()), { endsAs: 'failed', fliesForMs: 1_000 });
     },
     knownMinutes: 2,
     overMinutes: 10,
-    headline: /receiver ops accepts nothing through webhook/i,
-    // Its mails arrive, so somebody is notified of alerts.
     mailedMinutes: 15,
-  },
-  {
-    reason: 'deliveries_dead',
+    // The heartbeat goes on: its mails arrive, so somebody is notified of alerts.
+  }),
+  story('deliveries_dead', /notification to ops given up/, {
     async breaks() {
       breakOnly({ refused: 'next' });
       eu().startFlight(birdOf(eu()), { endsAs: 'failed', fliesForMs: 1_000 });
@@ -214,34 +195,25 @@ const STORIES: readonly Story[] = [
       );
       stage.daemon().wake();
     },
-    headline: /notification to ops given up/,
-  },
-  {
-    reason: 'quarantine_growing',
+  }),
+  story('quarantine_growing', /1 entry of EU unreadable/, {
     breaks: () => void eu().appendBirdLog(birdOf(eu()), { raw: { id: undefined, createdAt: 'yesterday' } }),
     mends: () => stage.minutesPass(60),
-    headline: /1 entry of EU unreadable/,
     isEndLate: true,
-  },
-  {
-    reason: 'clock_wrong',
+  }),
+  story('clock_wrong', /^The clock is 10 min ahead/, {
     breaks: () => stage.ourClockSteps(600),
     mends: () => stage.ourClockSteps(-600),
     overMinutes: 2,
-    headline: /^The clock is 10 min ahead/,
-  },
-  {
-    reason: 'config_refused',
+  }),
+  story('config_refused', /^The new configuration is not in force/, {
     breaks: () => stage.daemon().hear(reload(['nestwatch.yaml:3:1: rout: unknown key'])),
     mends: () => stage.daemon().hear(reload([])),
-    headline: /^The new configuration is not in force/,
-  },
-  {
-    reason: 'faults_set_aside',
+  }),
+  story('faults_set_aside', /^Something was set aside/, {
     breaks: () => note('silence', 's1'),
     mends: () => stage.store.transaction((tx) => tx.faults.mend('silence', ['s1'])),
-    headline: /^Something was set aside/,
-  },
+  }),
 ];
 
 const HIDDEN = 'the hidden one';

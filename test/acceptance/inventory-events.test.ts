@@ -1,11 +1,11 @@
 /** What the inventory notices between two readings becomes an event, once; what only comes to be watched does not. */
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Event } from '../../src/domain/alert/event.ts';
 import { createMatcher } from '../../src/domain/matchers/matcher.ts';
 import type { World } from '../../src/simulator/world/world.ts';
+import { tempFolder } from '../http/servers.ts';
 import { type Between, createStage, type Stage, type StageOptions } from './stage.ts';
 
 /** Two readings of the inventory. */
@@ -219,8 +219,7 @@ test.each(['a Nest', 'a Bird', 'a member', 'all members'])(
 );
 
 test('after a backup is restored, what happened since it was made is noticed again, and nothing else [long]', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'nestwatch-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = tempFolder();
   const storePath = join(folder, 'store.db');
   const stage = await stageOf({ storePath });
   const { eu } = stage;

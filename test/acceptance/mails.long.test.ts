@@ -27,17 +27,13 @@ async function mailsOf(story: MailStory, restartAfter?: number): Promise<Post> {
       before?.(world, cast);
     },
   });
-  try {
-    for (const [at, step] of steps.entries()) {
-      if (typeof step === 'number') await stage.minutesPass(step);
-      else await step(stage.eu, cast, stage);
-      if (at === restartAfter) await stage.restart();
-    }
-    await story.check?.(stage);
-    return { mails: [...stage.mails], digests: [...stage.digests] };
-  } finally {
-    await stage.close();
+  for (const [at, step] of steps.entries()) {
+    if (typeof step === 'number') await stage.minutesPass(step);
+    else await step(stage.eu, cast, stage);
+    if (at === restartAfter) await stage.restart();
   }
+  await story.check?.(stage);
+  return { mails: [...stage.mails], digests: [...stage.digests] };
 }
 
 function written({ mails, digests }: Post): string {

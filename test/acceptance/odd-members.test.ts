@@ -119,7 +119,7 @@ test.each([
   for (let reading = 0; reading < 3; reading += 1)
     await book.keep([{ id: '682', name: 'Marketing', members }]);
   const event = anEvent({ id: 'f1/failed' });
-  await putAlert(store, anAlert({ id: 'a' }), [event]);
+  await putAlert(store, { id: 'a' }, [event]);
   const flush = () =>
     store.transaction(async (tx) => {
       const config = { ...alerting, regions: [{ name: 'eu' }] };
@@ -186,7 +186,7 @@ route: { receiver: ops }
   await book.keep(nests, false);
   for (const { id } of nests) {
     const labels = { ...anAlert({ id }).labels, nest_id: id };
-    await putAlert(store, anAlert({ id, scope: `eu/bird/${id}`, labels }), [anEvent({ id: `${id}/failed` })]);
+    await putAlert(store, { id, scope: `eu/bird/${id}`, labels }, [{ id: `${id}/failed` }]);
   }
   await flush();
   await createDelivery({ store, receivers, channels: { email: channel }, ...rest }).drain();

@@ -1,26 +1,17 @@
 /** Rows of the store that somebody or something corrupted are set aside and named, and everything else continues. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { tempFolder } from '../http/servers.ts';
 import { createStage, type Stage } from './stage.ts';
 
-let folder: string;
 let stage: Stage;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'poison-'));
-});
-afterEach(async () => {
-  await stage.close();
-  rmSync(folder, { recursive: true });
-});
 
 /** The tables without which nobody is notified. */
 const TABLES = ['alert', 'silence', 'alert_group', 'notification'] as const;
 
 async function opened() {
-  const storePath = join(folder, 'store.db');
+  const storePath = join(tempFolder(), 'store.db');
   stage = await createStage({
     regions: ['eu'],
     storePath,

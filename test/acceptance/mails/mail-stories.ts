@@ -64,6 +64,13 @@ const succeeds = (bird: string): Step => {
   };
 };
 
+const triggerFails = (bird: string): Step => {
+  return (world, { birds }) => world.eventError(birds.get(bird)!);
+};
+const activates = (bird: string, by?: string): Step => {
+  return (world, { birds }) => world.activate(birds.get(bird)!, by);
+};
+
 /** A different `nests.include` for the EU region, read while the daemon runs. */
 function watching(include: string): Step {
   return (_world, _cast, stage) =>
@@ -153,6 +160,8 @@ const storm: Step[] = Array.from({ length: 10 }, (_, minute): Step[] => [
 const PHRASE = { entityId: '118', entityName: 'Phrase TMS' };
 const SHOP = Array.from({ length: 22 }, (_, at) => `Shop sync ${at + 1}`);
 
+const story = (name: string, steps: readonly Step[]): MailStory => ({ name, steps });
+
 export const MAIL_STORIES: readonly MailStory[] = [
   {
     name: 'a quarter of an hour',
@@ -211,7 +220,7 @@ export const MAIL_STORIES: readonly MailStory[] = [
       ...[1, 2, 3, 4, 5].map((one) => succeeds(`Help centre ${one}`)),
       1,
       succeeds('Help centre 9'),
-      (world, { birds }) => void world.activate(birds.get('Contracts')!, 'ann@example.com'),
+      activates('Contracts', 'ann@example.com'),
       (_world, _cast, stage) => resolvesConnection(stage),
       1,
       fails('Help centre 9', CAUSES[1]!),
@@ -236,26 +245,20 @@ export const MAIL_STORIES: readonly MailStory[] = [
       50,
     ],
   },
-  {
-    name: 'first failure',
-    steps: [2, fails('Translate blog', 'The TMS refused job 4711: quota of 1000 words exceeded'), 10],
-  },
-  {
-    name: 'recovery',
-    steps: [
-      2,
-      succeeds('Translate blog'),
-      2,
-      succeeds('Translate blog'),
-      5,
-      fails('Translate blog', 'Request timed out after 100 s (https://tms.example.com/jobs/18)'),
-      4,
-      fails('Translate blog', 'Request timed out after 100 s (https://tms.example.com/jobs/19)'),
-      20,
-      succeeds('Translate blog'),
-      10,
-    ],
-  },
+  story('first failure', [2, fails('Translate blog', CAUSES[0]!), 10]),
+  story('recovery', [
+    2,
+    succeeds('Translate blog'),
+    2,
+    succeeds('Translate blog'),
+    5,
+    fails('Translate blog', CAUSES[1]!),
+    4,
+    fails('Translate blog', 'Request timed out after 100 s (https://tms.example.com/jobs/19)'),
+    20,
+    succeeds('Translate blog'),
+    10,
+  ]),
   {
     name: 'storm of 200 failures',
     hasSupport: true,
@@ -283,29 +286,14 @@ export const MAIL_STORIES: readonly MailStory[] = [
       20,
     ],
   },
-  {
-    name: 'about to be deactivated',
-    steps: [
-      2,
-      (world, { birds }) => void world.eventError(birds.get('Contracts')!),
-      5,
-      (world, { birds }) => void world.eventError(birds.get('Contracts')!),
-      15,
-    ],
-  },
-  {
-    name: 'deactivated',
-    steps: [
-      2,
-      ...Array.from({ length: 5 }, (): Step[] => [
-        (world, { birds }) => void world.eventError(birds.get('Contracts')!),
-        5,
-      ]).flat(),
-      15,
-      (world, { birds }) => void world.activate(birds.get('Contracts')!),
-      15,
-    ],
-  },
+  story('about to be deactivated', [2, triggerFails('Contracts'), 5, triggerFails('Contracts'), 15]),
+  story('deactivated', [
+    2,
+    ...Array.from({ length: 5 }, (): Step[] => [triggerFails('Contracts'), 5]).flat(),
+    15,
+    activates('Contracts'),
+    15,
+  ]),
   {
     name: 'stuck',
     options: { rules: [rule('FlightStuck', { maxDurationMs: 3_600_000 })] },
@@ -329,68 +317,48 @@ export const MAIL_STORIES: readonly MailStory[] = [
     },
     steps: [2, succeeds('Publish campaign'), 75, succeeds('Publish campaign'), 10],
   },
-  {
-    name: 'silenced, and told at its end',
-    steps: [
-      2,
-      (_world, _cast, stage) => stage.silence('bird="Translate blog"', 30),
-      fails('Translate blog', 'The TMS refused job 4711: quota of 1000 words exceeded'),
-      10,
-      fails('Translate blog', 'The TMS refused job 4712: quota of 1000 words exceeded'),
-      30,
-    ],
-  },
-  {
-    name: 'flapping',
-    steps: [
-      2,
-      ...Array.from({ length: 4 }, (): Step[] => [
-        fails('Translate blog', 'Request timed out after 100 s (https://tms.example.com/jobs/18)'),
-        6,
-        succeeds('Translate blog'),
-        6,
-      ]).flat(),
-      45,
-    ],
-  },
-  {
-    name: 'away for a day',
-    steps: [
-      2,
-      (world, cast, stage) => {
-        world.goDown('reset');
-        for (let hour = 0; hour < 18; hour += 1) {
-          world.at(world.nowUs() + hour * 3_600_000_000, () => {
-            fails('Translate blog', 'The TMS refused job 4711: quota of 1000 words exceeded')(
-              world,
-              cast,
-              stage,
-            );
-            fails('Contracts', 'Request timed out after 100 s (https://tms.example.com/jobs/18)')(
-              world,
-              cast,
-              stage,
-            );
-          });
-        }
-      },
-      18 * 60,
-      succeeds('Contracts'),
-      (world, { nests }) => {
-        const connection = { nestId: nests.get('Marketing')!, entityId: '118', entityName: 'Phrase TMS' };
-        world.disconnectConnection({ ...connection, exhausted: true, wording: 'new' });
-      },
-      6 * 60,
-      (world) => world.comeUp(),
-      20,
-      fails('Translate blog', 'The TMS refused job 4712: quota of 1000 words exceeded'),
-      10,
-    ],
-  },
-  {
-    name: 'region down',
-    steps: [5, (world) => world.goDown(503), 30, (world) => world.comeUp(), 20],
-  },
+  story('silenced, and told at its end', [
+    2,
+    (_world, _cast, stage) => stage.silence('bird="Translate blog"', 30),
+    fails('Translate blog', CAUSES[0]!),
+    10,
+    fails('Translate blog', 'The TMS refused job 4712: quota of 1000 words exceeded'),
+    30,
+  ]),
+  story('flapping', [
+    2,
+    ...Array.from({ length: 4 }, (): Step[] => [
+      fails('Translate blog', CAUSES[1]!),
+      6,
+      succeeds('Translate blog'),
+      6,
+    ]).flat(),
+    45,
+  ]),
+  story('away for a day', [
+    2,
+    (world, cast, stage) => {
+      world.goDown('reset');
+      for (let hour = 0; hour < 18; hour += 1) {
+        world.at(world.nowUs() + hour * 3_600_000_000, () => {
+          fails('Translate blog', CAUSES[0]!)(world, cast, stage);
+          fails('Contracts', CAUSES[1]!)(world, cast, stage);
+        });
+      }
+    },
+    18 * 60,
+    succeeds('Contracts'),
+    (world, { nests }) => {
+      const connection = { nestId: nests.get('Marketing')!, entityId: '118', entityName: 'Phrase TMS' };
+      world.disconnectConnection({ ...connection, exhausted: true, wording: 'new' });
+    },
+    6 * 60,
+    (world) => world.comeUp(),
+    20,
+    fails('Translate blog', 'The TMS refused job 4712: quota of 1000 words exceeded'),
+    10,
+  ]),
+  story('region down', [5, (world) => world.goDown(503), 30, (world) => world.comeUp(), 20]),
   {
     name: 'five fail in one Nest, then some change',
     hasSupport: true,
@@ -406,14 +374,8 @@ export const MAIL_STORIES: readonly MailStory[] = [
       12,
     ],
   },
-  {
-    name: 'token refused',
-    steps: [5, (world) => world.refuseToken(), 20, (world) => world.acceptToken(), 20],
-  },
-  {
-    name: 'no Bird is watched any more',
-    steps: [5, watching('Marketng'), 20, watching('*'), 20],
-  },
+  story('token refused', [5, (world) => world.refuseToken(), 20, (world) => world.acceptToken(), 20]),
+  story('no Bird is watched any more', [5, watching('Marketng'), 20, watching('*'), 20]),
   {
     name: 'suspended by somebody',
     before: (world) => void world.addUser({ firstName: 'Ann', email: 'ann@example.com' }),
@@ -423,7 +385,7 @@ export const MAIL_STORIES: readonly MailStory[] = [
       (world, { birds }) =>
         world.at(world.nowUs() + 60_000_000, () => void world.suspend(birds.get('Contracts')!)),
       15,
-      (world, { birds }) => void world.activate(birds.get('Contracts')!),
+      activates('Contracts'),
       15,
     ],
   },
@@ -455,10 +417,10 @@ export const MAIL_STORIES: readonly MailStory[] = [
         }
       },
       8,
-      fails('Translate blog', 'The TMS refused job 4711: quota of 1000 words exceeded'),
+      fails('Translate blog', CAUSES[0]!),
       fails('Translate newsletter', 'The TMS refused job 4712: quota of 1000 words exceeded'),
       7,
-      fails('Contracts', 'Request timed out after 100 s (https://tms.example.com/jobs/18)'),
+      fails('Contracts', CAUSES[1]!),
       8,
       (_world, _cast, stage) => stage.silence('bird="Help centre 1"', 60),
       fails('Help centre 1', 'Request timed out after 100 s (https://tms.example.com/jobs/21)'),

@@ -16,11 +16,15 @@
  *   notified, but not when a group is due.
  */
 import type { Labels } from '../../../src/domain/alert/alert.ts';
-import type { Story } from './story.ts';
+import type { Step, Story } from './story.ts';
 
 const TIMES = 'group_wait: 1s, group_interval: 3s, repeat_interval: 8s';
 const CONFIG = `route: { receiver: ops, group_by: [alertname, nest], ${TIMES} }`;
-const PLAIN = { config: CONFIG, receivers: ['ops'] };
+
+/** With one receiver and one route. */
+const plain = (name: string, lasts: number, steps: readonly Step[]): Story => ({
+  ...{ name, lasts, steps, config: CONFIG, receivers: ['ops'] },
+});
 
 function failed(bird: string, more: Labels = {}): Labels {
   return { alertname: 'FlightFailed', bird, nest: 'Marketing', region: 'eu', severity: 'warning', ...more };
@@ -33,78 +37,38 @@ const NOTICE: Labels = { alertname: 'ServiceNotification', region: 'eu', severit
 const DOWN: Labels = { alertname: 'RegionDown', region: 'eu', severity: 'critical' };
 
 export const STORIES: readonly Story[] = [
-  {
-    name: 'one alert is told after group_wait, and again after repeat_interval',
-    ...PLAIN,
-    steps: [{ at: 0, fire: [BLOG] }],
-    lasts: 12,
-  },
-  {
-    name: 'alerts of one group are told together, another group by itself',
-    ...PLAIN,
-    steps: [
-      { at: 0, fire: [BLOG] },
-      { at: 0.5, fire: [NEWS, LEGAL] },
-    ],
-    lasts: 6,
-  },
-  {
-    name: 'what joins a group later is told at its next interval, with what still fires',
-    ...PLAIN,
-    steps: [
-      { at: 0, fire: [BLOG] },
-      { at: 2, fire: [NEWS] },
-    ],
-    lasts: 9,
-  },
-  {
-    name: 'an end is told at the next interval, and then nothing more',
-    ...PLAIN,
-    steps: [
-      { at: 0, fire: [BLOG] },
-      { at: 2, resolve: [BLOG] },
-    ],
-    lasts: 14,
-  },
-  {
-    name: 'the end of one of two is told with the one that still fires',
-    ...PLAIN,
-    steps: [
-      { at: 0, fire: [BLOG, NEWS] },
-      { at: 2, resolve: [NEWS] },
-      { at: 5.5, resolve: [BLOG] },
-    ],
-    lasts: 14,
-  },
-  {
-    name: 'a group that was over and fires again waits for group_wait again',
-    ...PLAIN,
-    steps: [
-      { at: 0, fire: [BLOG] },
-      { at: 2, resolve: [BLOG] },
-      { at: 8.5, fire: [BLOG] },
-    ],
-    lasts: 13,
-  },
-  {
-    name: 'an end and a new beginning between two intervals are no news',
-    ...PLAIN,
-    steps: [
-      { at: 0, fire: [BLOG] },
-      { at: 2, resolve: [BLOG] },
-      { at: 2.5, fire: [BLOG] },
-    ],
-    lasts: 7.5,
-  },
-  {
-    name: 'what is over before group_wait is not told',
-    ...PLAIN,
-    steps: [
-      { at: 0, fire: [BLOG] },
-      { at: 0.4, resolve: [BLOG] },
-    ],
-    lasts: 6,
-  },
+  plain('one alert is told after group_wait, and again after repeat_interval', 12, [{ at: 0, fire: [BLOG] }]),
+  plain('alerts of one group are told together, another group by itself', 6, [
+    { at: 0, fire: [BLOG] },
+    { at: 0.5, fire: [NEWS, LEGAL] },
+  ]),
+  plain('what joins a group later is told at its next interval, with what still fires', 9, [
+    { at: 0, fire: [BLOG] },
+    { at: 2, fire: [NEWS] },
+  ]),
+  plain('an end is told at the next interval, and then nothing more', 14, [
+    { at: 0, fire: [BLOG] },
+    { at: 2, resolve: [BLOG] },
+  ]),
+  plain('the end of one of two is told with the one that still fires', 14, [
+    { at: 0, fire: [BLOG, NEWS] },
+    { at: 2, resolve: [NEWS] },
+    { at: 5.5, resolve: [BLOG] },
+  ]),
+  plain('a group that was over and fires again waits for group_wait again', 13, [
+    { at: 0, fire: [BLOG] },
+    { at: 2, resolve: [BLOG] },
+    { at: 8.5, fire: [BLOG] },
+  ]),
+  plain('an end and a new beginning between two intervals are no news', 7.5, [
+    { at: 0, fire: [BLOG] },
+    { at: 2, resolve: [BLOG] },
+    { at: 2.5, fire: [BLOG] },
+  ]),
+  plain('what is over before group_wait is not told', 6, [
+    { at: 0, fire: [BLOG] },
+    { at: 0.4, resolve: [BLOG] },
+  ]),
   {
     name: 'continue tells several receivers, each by its own route',
     config: `
@@ -146,38 +110,23 @@ route:
     ],
     lasts: 9,
   },
-  {
-    name: 'a silence hides what fires; what still fires at its end is told then',
-    ...PLAIN,
-    steps: [
-      { at: 0, silence: [{ name: 'bird', value: 'Translate (blog|shop)', isRegex: true, isEqual: true }] },
-      { at: 0.4, fire: [BLOG, NEWS] },
-      { at: 6, expire: true },
-    ],
-    lasts: 10,
-  },
-  {
-    name: 'what ends under a silence is not told, even where its beginning was',
-    ...PLAIN,
-    steps: [
-      { at: 0, fire: [BLOG, NEWS] },
-      { at: 2, silence: [{ name: 'bird', value: 'Translate blog', isRegex: false, isEqual: true }] },
-      { at: 2.5, resolve: [BLOG] },
-      { at: 6, expire: true },
-    ],
-    lasts: 9,
-  },
-  {
-    name: 'what begins and ends under a silence is never told',
-    ...PLAIN,
-    steps: [
-      { at: 0, silence: [{ name: 'nest', value: 'Legal', isRegex: false, isEqual: false }] },
-      { at: 0.5, fire: [BLOG, LEGAL] },
-      { at: 2.5, resolve: [BLOG] },
-      { at: 3, expire: true },
-    ],
-    lasts: 8,
-  },
+  plain('a silence hides what fires; what still fires at its end is told then', 10, [
+    { at: 0, silence: [{ name: 'bird', value: 'Translate (blog|shop)', isRegex: true, isEqual: true }] },
+    { at: 0.4, fire: [BLOG, NEWS] },
+    { at: 6, expire: true },
+  ]),
+  plain('what ends under a silence is not told, even where its beginning was', 9, [
+    { at: 0, fire: [BLOG, NEWS] },
+    { at: 2, silence: [{ name: 'bird', value: 'Translate blog', isRegex: false, isEqual: true }] },
+    { at: 2.5, resolve: [BLOG] },
+    { at: 6, expire: true },
+  ]),
+  plain('what begins and ends under a silence is never told', 8, [
+    { at: 0, silence: [{ name: 'nest', value: 'Legal', isRegex: false, isEqual: false }] },
+    { at: 0.5, fire: [BLOG, LEGAL] },
+    { at: 2.5, resolve: [BLOG] },
+    { at: 3, expire: true },
+  ]),
   {
     name: 'what fires with equal labels inhibits, until it is over',
     config: `${CONFIG}
