@@ -12,9 +12,10 @@ async function oneBird(
   history: (world: World, birdId: string) => void = () => {},
   rules: readonly Rule[] = [],
   poll: NonNullable<StageOptions['poll']> = {},
+  settings: StageOptions = {},
 ) {
   stage = await createStage({
-    ...{ regions: ['eu'], rules, poll, nests: { Production: ['Publish'] } },
+    ...{ regions: ['eu'], rules, poll, nests: { Production: ['Publish'] }, ...settings },
     before: (world) => history(world, [...world.birds.keys()][0]!),
   });
   return { world: stage.eu, birdId: stage.bird('Publish'), nestId: stage.nest('Production') };
@@ -105,6 +106,28 @@ describe('a Bird whose trigger fails', () => {
     const end = received().length;
     await stage.minutesPass(60);
     expect(received()).toHaveLength(end);
+  });
+
+  test('until it is deactivated in a storm: people are not told that this is over later either [long]', async () => {
+    const { world, birdId, nestId } = await oneBird(undefined, [], {}, { foldStormsMs: 30 * 60_000 });
+    await stage.minutesPass(1);
+    for (let count = 0; count < 2; count += 1) world.eventError(birdId);
+    await stage.minutesPass(3);
+    world.startFlight(world.addBird(nestId, { name: 'Other', triggerType: 'manual' }).id, {
+      endsAs: 'failed',
+    });
+    await stage.minutesPass(6);
+    for (let count = 0; count < 3; count += 1) world.eventError(birdId);
+    await stage.minutesPass(90);
+    expect(received()).toContain('BirdTriggerFailing resolved warning');
+    const mailed = stage.mails.flatMap(({ notification }) => notification.alerts);
+    expect(mailed.map(({ labels, status }) => `${labels.alertname} ${status}`)).toEqual([
+      'BirdTriggerFailing firing',
+      'FlightFailed firing',
+      'BirdDeactivated firing',
+    ]);
+    const reasons = stage.happenings.flatMap((one) => (one.what === 'suppressed' ? [one.reason] : []));
+    expect(reasons.at(-1)).toBe('inhibited');
   });
 
   test('now and then, with Flights in between, is not reported [long]', async () => {

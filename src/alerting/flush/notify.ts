@@ -51,14 +51,10 @@ export async function notify(context: FlushContext, muted: MutedGroup, flushed: 
     await enqueueFor(context, group, [[withoutFallback(receiver), known]], []);
     return done;
   }
-  const worse = group.sort === 'route' && (await toldAsWorse(tx, notifying, config.route, route.receiver));
-  const isForPrograms = worse && !destinationsOf(receiver?.integrations).every(isForPeople);
-  if (worse) {
-    await suppress(context, muted, flushed, 'inhibited', `people are told of ${worse} instead`);
-    tally.happenings.push({ what: 'suppressed', reason: 'inhibited', count: 1 });
-    if (!isForPrograms) return done;
-  }
-  const togetherAtUs = isForPrograms ? null : await endsTogetherAtUs(context, receiver, notifying);
+  const mayWithhold = group.sort === 'route' || group.sort === 'held_back';
+  const worse = mayWithhold && (await toldAsWorse(tx, notifying, config.route, route.receiver));
+  const isForNobody = worse && destinationsOf(receiver?.integrations).every(isForPeople);
+  const togetherAtUs = worse ? null : await endsTogetherAtUs(context, receiver, notifying);
   if (togetherAtUs !== null && togetherAtUs > nowUs) {
     const nextFlushAtUs = Math.min(flushed.group.nextFlushAtUs, togetherAtUs);
     return { group: { ...group, nextFlushAtUs }, members: [], isPostponed: true };
@@ -67,7 +63,7 @@ export async function notify(context: FlushContext, muted: MutedGroup, flushed: 
     await holdBack(context, muted, flushed.members, nowUs);
     return done;
   }
-  const { freeAtUs, notices } = await admit(context, receiver, flushed);
+  const { freeAtUs, notices } = await admit(context, isForNobody ? undefined : receiver, flushed);
   if (freeAtUs !== null && SORTS[group.sort].gathers) {
     return { group: { ...group, nextFlushAtUs: freeAtUs }, members: [], isPostponed: true };
   }
@@ -78,11 +74,16 @@ export async function notify(context: FlushContext, muted: MutedGroup, flushed: 
     return done;
   }
   if (group.sort === 'held_back') await noteInOthers(tx, route.receiver, flushed.members);
+  if (worse) {
+    await suppress(context, muted, flushed, 'inhibited', `people are told of ${worse} instead`);
+    tally.happenings.push({ what: 'suppressed', reason: 'inhibited', count: 1 });
+    if (isForNobody) return done;
+  }
   if (!receiver?.integrations.length) {
     await suppress(context, muted, flushed, 'no_integration', 'the receiver has no integration');
   }
   const isEscalated = group.sort === 'escalation' && flushed.firingTotal > 0;
-  const what: NotifyingFlush = { ...notifying, ...(isForPrograms && { isForPrograms }) };
+  const what: NotifyingFlush = { ...notifying, ...(worse && { isForPrograms: true }) };
   await enqueueForAll(context, muted, what, receiver, isEscalated ? [ESCALATED, ...notices] : notices);
   return done;
 }
