@@ -245,8 +245,11 @@ interface JoinedAlert {
   readonly members: ReadonlyMap<string, GroupMember>;
 }
 
-/** The first events of a cause, among which are those of all alerts that joined their groups before it began. */
-const FIRST_EVENTS = 200;
+/**
+ * The first events of a cause, among which are those of all alerts that joined their groups before it began: it begins
+ * with at most 100 failures of each of about 20 Birds.
+ */
+const FIRST_EVENTS = 2_000;
 
 /** The members that change; `groups` are the groups of all members, by key. */
 async function handOver(
@@ -278,15 +281,17 @@ async function handOver(
     }
   }
   for (const { alert: cause, members } of begun) {
-    const isFirst = [...members.values()].some(({ notifiedSeq }) => notifiedSeq < cause.lastSeq);
-    if (isFirst) await markParts(cause);
+    const before = cause.lastSeq - cause.eventsTotal;
+    const told = [...members.values()].map(({ notifiedSeq }) => notifiedSeq);
+    const afterSeq = Math.max(before, Math.min(...told));
+    const lastSeq = Math.min(before + FIRST_EVENTS, cause.lastSeq);
+    if (afterSeq < lastSeq) await markParts(cause, afterSeq, lastSeq);
   }
   return changed;
 
   /** Those that joined their groups before the cause began. */
-  async function markParts(cause: Alert): Promise<void> {
-    const before = cause.lastSeq - cause.eventsTotal;
-    const seqs = new Map(await tx.alerts.sharing(cause.id, before, before + FIRST_EVENTS));
+  async function markParts(cause: Alert, afterSeq: number, lastSeq: number): Promise<void> {
+    const seqs = new Map(await tx.alerts.sharing(cause.id, afterSeq, lastSeq));
     const members = await tx.groups.membersOfAlerts([...seqs.keys()]);
     const unknown = [...new Set(members.map(({ groupKey }) => groupKey))].filter((key) => !groups.has(key));
     const others = new Map((await tx.groups.list(unknown)).map((group) => [group.key, group]));

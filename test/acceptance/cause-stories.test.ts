@@ -9,14 +9,16 @@ interface Story {
   readonly birds?: number;
   readonly rule?: Parameters<typeof rule<'SharedCause'>>[1];
   readonly toNestMembers?: boolean;
+  readonly groupIntervalMs?: number;
 }
 
 /** Birds in four Nests of a region. */
-async function watched({ birds = 10, rule: own, toNestMembers = false }: Story = {}) {
+async function watched(story: Story = {}) {
+  const { birds = 10, rule: own, toNestMembers = false, groupIntervalMs = 300_000 } = story;
   const ids: string[] = [];
   const stage = await createStage({
     regions: ['eu'],
-    route: { groupIntervalMs: 300_000 },
+    route: { groupIntervalMs },
     toNestMembers,
     ...(own && { rules: [rule('SharedCause', own)] }),
     before(world) {
@@ -173,6 +175,25 @@ test('no failure is told twice to one receiver, neither when the cause begins no
   expect(keys).toHaveLength(failed.length);
   // The other three that still fail had been told before.
   expect(names().slice(-2).toSorted()).toEqual(['FlightFailed Sync 3 firing', 'SharedCause  resolved']);
+});
+
+test('nor if the cause begins with hundreds of failures, of Birds whose groups wait for longer [long]', async () => {
+  const { stage, fail, fly, told, names } = await watched({ groupIntervalMs: 3_600_000 });
+  fail(0, 4);
+  await stage.minutesPass(2);
+  for (let count = 0; count < 60; count += 1) {
+    fail(0, 4);
+    await stage.secondsPass(1);
+  }
+  await stage.minutesPass(1);
+  for (let count = 0; count < 60; count += 1) fail(4, 5);
+  await stage.minutesPass(2);
+  for (const at of [0, 1, 2, 4]) fly(at, 'succeeded');
+  await stage.minutesPass(70);
+  expect(names()).toContain('SharedCause  resolved');
+  const keys = told().flatMap(({ events }) => events.map(({ key }) => key));
+  expect(keys).toHaveLength(304);
+  expect(new Set(keys).size).toBe(304);
 });
 
 test('a part that fails with something else is told of that [long]', async () => {
