@@ -227,8 +227,12 @@ export function createAlerting(options: AlertingOptions) {
     if (isDue(todo.alertUs))
       await steps.run('updateDueAlerts', (tx) => updateDueAlerts(tx, config.rules, clock.nowUs()));
     if (todo.isRetrying) await steps.run('retryAlerts', (tx) => retryAlerts(tx, clock.nowUs()));
-    const growth: Growth = new Map();
-    await steps.run('joinAndFlush', (tx) => joinAndFlush(tx, growth, everyGroup));
+    let growth: Growth = new Map();
+    await steps.run('joinAndFlush', async (tx) => {
+      const grown = new Map(growth);
+      const step = await joinAndFlush(tx, grown, everyGroup);
+      return { ...step, remember: () => (growth = grown) };
+    });
     if (isDue(todo.fallbackUs)) await steps.run('fallBack', (tx) => fallBack(tx, config, clock.nowUs()));
     if (todo.isForwarding)
       await steps.run('forwardEvents', (tx) => forwardEvents(tx, config.receivers, clock.nowUs()));

@@ -59,12 +59,18 @@ export async function joinGroups(
   // They join in the order in which they first changed. Some of them may have changed again since.
   const changedUs = Math.min(...alerts.map(({ updatedAtUs }) => updatedAtUs));
   const taken = { done: alerts.length, isAll, untilUs: isAll ? Number.POSITIVE_INFINITY : changedUs };
-  const all = await tx.attempt(() => join(tx, alerts, config, maxAgeUs, growth, nowUs));
+  const tryJoin = async (some: readonly Alert[]) => {
+    const gained: string[] = [];
+    const outcome = await tx.attempt(() => join(tx, some, config, maxAgeUs, gained, nowUs));
+    for (const key of outcome.ok ? gained : []) growth.set(key, (growth.get(key) ?? 0) + 1);
+    return outcome;
+  };
+  const all = await tryJoin(alerts);
   if (all.ok) return { ...taken, ...all.value };
   // If one of them fails, it alone is set aside.
   const tally: Tally = { queued: 0, happenings: [] };
   for (const alert of alerts) {
-    const one = await tx.attempt(() => join(tx, [alert], config, maxAgeUs, growth, nowUs));
+    const one = await tryJoin([alert]);
     const happenings = one.ok ? one.value.happenings : await setAlertAside(tx, alert.id, one.error, nowUs);
     tally.happenings.push(...happenings);
     if (one.ok) tally.queued += one.value.queued;
@@ -77,7 +83,7 @@ async function join(
   alerts: readonly Alert[],
   { route: root, receivers, acting }: JoinConfig,
   maxAgeUs: (region: string) => number,
-  growth: Growth,
+  gained: string[],
   nowUs: number,
 ): Promise<Tally> {
   await acting?.plan(tx, alerts, nowUs);
@@ -100,7 +106,7 @@ async function join(
     }
     changedMembers.push(...result.members);
     for (const { groupKey, notifiedSeq } of result.members) {
-      if (notifiedSeq !== HAS_LEFT) growth.set(groupKey, (growth.get(groupKey) ?? 0) + 1);
+      if (notifiedSeq !== HAS_LEFT) gained.push(groupKey);
     }
     const present = new Map([...known, ...result.members].map((member) => [member.groupKey, member]));
     joining.push({ alert, members: present });

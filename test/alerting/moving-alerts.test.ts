@@ -116,3 +116,22 @@ test('other work continues while groups continue after a large summary', async (
   expect(all).toBe(2 * ALERTS);
   expect(most).toBeLessThanOrEqual(MOST_WRITES);
 });
+
+test('an alert that joins by itself, since another of its batch fails, counts once for its group', async () => {
+  const store = await openMemory();
+  const growth = new Map<string, number>();
+  await store.transaction(async (tx) => {
+    await tx.alerts.put(
+      ['eu', 'us'].map((region) => {
+        const labels = { alertname: 'FlightFailed', severity: 'critical', region };
+        return anAlert({ id: region, scope: `${region}/bird/1`, labels, eventsTotal: 1, lastSeq: 1 });
+      }),
+    );
+    const maxAgeUs = (region: string) => {
+      if (region === 'us') throw new TypeError('no age');
+      return 1e12;
+    };
+    await joinGroups(tx, config, maxAgeUs, growth, NOW_US);
+  });
+  expect([...growth.values()]).toEqual([1]);
+});
