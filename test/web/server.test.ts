@@ -391,28 +391,18 @@ describe('what was set aside', () => {
 });
 
 describe('a read request', () => {
-  const SITE = 'sec-fetch-site';
+  const sent = (site: string, mode: string, dest?: string) => ({
+    ...{ 'sec-fetch-site': site, 'sec-fetch-mode': mode, ...(dest && { 'sec-fetch-dest': dest }) },
+  });
 
   test.each([
     ['a program', {}, 200],
-    ['the page itself', { [SITE]: 'same-origin', 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' }, 200],
-    ['the address bar', { [SITE]: 'none', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }, 200],
-    [
-      'a link elsewhere',
-      { [SITE]: 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' },
-      200,
-    ],
-    [
-      'a frame elsewhere',
-      { [SITE]: 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' },
-      403,
-    ],
-    [
-      'an image elsewhere',
-      { [SITE]: 'cross-site', 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' },
-      403,
-    ],
-    ['a script of a sibling site', { [SITE]: 'same-site', 'sec-fetch-mode': 'cors' }, 403],
+    ['the page itself', sent('same-origin', 'cors', 'empty'), 200],
+    ['the address bar', sent('none', 'navigate', 'document'), 200],
+    ['a link elsewhere', sent('cross-site', 'navigate', 'document'), 200],
+    ['a frame elsewhere', sent('cross-site', 'navigate', 'iframe'), 403],
+    ['an image elsewhere', sent('cross-site', 'no-cors', 'image'), 403],
+    ['a script of a sibling site', sent('same-site', 'cors'), 403],
     ['a script elsewhere in an old browser', { origin: 'https://evil.example' }, 403],
     ['a script of our own in an old browser', { origin: 'http://watch.example.com' }, 200],
   ])('from %s', async (_, headers: Record<string, string>, expected) => {

@@ -139,17 +139,11 @@ describe('bad parameters cause a 400 that says what is wrong', () => {
       'there is no parameter "regoin"; there are: region, nest, bird, flight, name, severity, text, since, until, zone, feed, type, limit, cursor',
     ],
     ['/api/v1/status?foo=1', 'there is no parameter "foo"; it takes none'],
-    ['/api/v1/events?region=EU', 'region: must be one of eu, us'],
     ['/api/v1/events?feed=flights', 'feed: must be one of notification, bird_log, flight, inventory, action'],
     [
       '/api/v1/events?since=yesterday',
       'since: must be a duration like 2h, or an instant like 2026-07-02T13:59:34Z',
     ],
-    [
-      '/api/v1/events?until=2026-02-30T00:00:00Z',
-      'until: must be a duration like 2h, or an instant like 2026-07-02T13:59:34Z',
-    ],
-    ['/api/v1/events?since=2026-07-02T12:00:00Z&until=2026-07-02T12:00:00Z', 'since: must be before until'],
     ['/api/v1/events?limit=0', 'limit: must be a whole number from 1 to 1000'],
     ['/api/v1/events?limit=1001', 'limit: must be a whole number from 1 to 1000'],
     ['/api/v1/events?limit=1e2', 'limit: must be a whole number from 1 to 1000'],
@@ -157,7 +151,6 @@ describe('bad parameters cause a 400 that says what is wrong', () => {
     [`/api/v1/events?type=${'x'.repeat(501)}`, 'type: longer than 500 characters'],
     ['/api/v1/events?cursor=%7Bbroken', 'The cursor is not one that an earlier answer gave.'],
     ['/api/v1/alerts?state=active', 'state: must be one of firing, resolved, pending'],
-    ['/api/v1/birds?region=asia', 'region: must be one of eu, us'],
     [
       '/api/v1/deliveries?state=sent',
       'state: must be one of pending, leased, delivered, retry, ambiguous, dead, suppressed',
@@ -166,10 +159,6 @@ describe('bad parameters cause a 400 that says what is wrong', () => {
     const { ask, reported } = await serve();
     expect(await ask(path)).toMatchObject({ status: 400, json: { error } });
     expect(reported).toEqual([]);
-  });
-
-  test('a parameter where there is none', async () => {
-    expect((await (await serve()).ask('/api/v1/status?x=1')).status).toBe(400);
   });
 });
 

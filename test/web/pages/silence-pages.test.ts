@@ -703,16 +703,12 @@ describe('the list of silences', () => {
     expect((await ask('/silences?flight=f1')).body).toContain('id="by-flight" name="flight" value="f1"');
   });
 
-  test.each([
-    ['since=yesterday', 'since: must be'],
-    ['region=mars', 'region: must be one of eu, us'],
-    ['nests=x', 'there is no parameter'],
-  ])('refuses %s', async (query, says) => {
+  test('refuses what it cannot read, and then shows none', async () => {
     const { ask, submit } = await withAlert();
     await submit('/silence', FIELDS);
-    const { status, body } = await ask(`/silences?${query}`);
+    const { status, body } = await ask('/silences?since=yesterday');
     expect(status).toBe(400);
-    expect(read(body).toLowerCase()).toContain(says);
+    expect(read(body).toLowerCase()).toContain('since: must be');
     expect(read(body)).not.toContain('the TMS is down');
   });
 });

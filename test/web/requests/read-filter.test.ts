@@ -37,6 +37,8 @@ test.each([
   [{ since: 'yesterday' }, 'since: must be a duration like 2h, or an instant like 2026-07-02T13:59:34Z'],
   [{ until: '2026-13-01' }, 'until: must be a duration like 2h, or an instant like 2026-07-02T13:59:34Z'],
   [{ since: '1h', until: '2h' }, 'since: must be before until'],
+  [{ since: '2026-07-02', until: '2026-07-02' }, 'since: must be before until'],
+  [{ region: 'EU' }, 'region: must be one of eu, us'],
   [{ region: 'mars' }, 'region: must be one of eu, us'],
 ])('%j is refused', (given, message) => {
   expect(() => read(given)).toThrow(message);
