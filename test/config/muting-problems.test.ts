@@ -4,14 +4,14 @@
  */
 import { describe, expect, test } from 'vitest';
 import { BUILT_IN_INHIBITIONS } from '../../src/domain/muting/muting.ts';
-import { load, problemsOf, REGION } from './load.ts';
+import { load, problemsBelowRegion, problemsIn, problemsOf, REGION, testProblems } from './load.ts';
 
 const ROUTE = `route:
   receiver: ops
   routes: [{ mute_time_intervals: [night], active_time_intervals: [office] }]
 receivers: [{ name: ops }]
 `;
-const inhibit = (rule: string) => problemsOf(`${REGION}inhibit_rules:\n  - ${rule}`);
+const inhibit = problemsIn((rule) => `${REGION}inhibit_rules:\n  - ${rule}`);
 /** The problems of one interval with these settings; a position in the interval itself is cut off. */
 const interval = (settings: string) =>
   problemsOf(`${REGION}time_intervals:\n  - { name: t, time_intervals: [{ ${settings} }] }`).map((problem) =>
@@ -40,7 +40,7 @@ describe('inhibit_rules', () => {
     expect(load(REGION).inhibitRules).toEqual(BUILT_IN_INHIBITIONS);
   });
 
-  test.each([
+  testProblems(inhibit, [
     ['source_matchers: [a="b"]', '3:5: inhibit_rules[0].target_matchers: is missing'],
     [
       '{ source_matchers: [], target_matchers: [a="b"] }',
@@ -55,13 +55,8 @@ describe('inhibit_rules', () => {
       '3:67: inhibit_rules[0].equal[0]: is not a label name: letters, digits and underscores, no digit first',
     ],
     ['{ source_match: {}, target_match_re: { a: b } }', '3:5: inhibit_rules[0].source_matchers: is missing'],
-  ])('%s', (rule, problem) => {
-    expect(inhibit(rule)).toEqual([problem]);
-  });
-
-  test('that are not a list', () => {
-    expect(problemsOf(`${REGION}inhibit_rules: { a: b }`)).toEqual(['2:16: inhibit_rules: must be a list']);
-  });
+  ]);
+  testProblems(problemsBelowRegion, [['inhibit_rules: { a: b }', '2:16: inhibit_rules: must be a list']]);
 });
 
 describe('time_intervals', () => {
@@ -126,7 +121,7 @@ time_intervals: [{ name: night, time_intervals: [{}] }]`);
     'must be a day from 1 to 31, or from the end of the month -1 to -31, or a range such as 1:5 or -3:-1';
   const MONTH = 'must be a month such as may or 5, or a range such as may:august';
   const YEAR = 'must be a year such as 2026, or a range such as 2026:2028';
-  test.each([
+  testProblems(interval, [
     ['times: [{ start_time: "6:00", end_time: "07:00" }]', `times[0].start_time: ${TIME}`],
     ['times: [{ start_time: "06:00", end_time: "24:01" }]', `times[0].end_time: ${TIME}`],
     ['times: [{ start_time: "06:60", end_time: "07:00" }]', `times[0].start_time: ${TIME}`],
@@ -157,47 +152,42 @@ time_intervals: [{ name: night, time_intervals: [{}] }]`);
     ['location: Mars/Base', 'location: is not a time zone such as Europe/Amsterdam or UTC'],
     ['location: "+02:00"', 'location: is not a time zone such as Europe/Amsterdam or UTC'],
     ['weekday: [monday]', 'weekday: unknown key; did you mean `weekdays`?'],
-  ])('%s', (settings, problem) => {
-    expect(interval(settings)).toEqual([problem]);
-  });
+  ]);
 
-  test('without a name or intervals, or with the name of another', () => {
-    const text = `${REGION}time_intervals:
+  const NIGHT = 'receivers: [{ name: ops }]\ntime_intervals: [{ name: night, time_intervals: [{}] }]';
+  const route = problemsIn(
+    (settings) => `${REGION}route:\n  receiver: ops\n  routes: [{ ${settings} }]\n${NIGHT}`,
+  );
+  testProblems(problemsBelowRegion, [
+    // Without a name or intervals, or with the name of another.
+    [
+      `time_intervals:
   - time_intervals: [{}]
   - name: a
   - { name: b, time_intervals: [] }
   - { name: c, time_intervals: [{}] }
 mute_time_intervals:
-  - { name: c, time_intervals: [{}] }`;
-    expect(problemsOf(text)).toEqual([
+  - { name: c, time_intervals: [{}] }`,
       '3:5: time_intervals[0].name: is missing',
       '4:5: time_intervals[1].time_intervals: is missing',
       '6:13: time_intervals[3].name: another time interval has this name already',
-    ]);
-  });
-
-  test('that a route uses but nobody defines', () => {
-    const route = (settings: string) =>
-      problemsOf(`${REGION}route:
-  receiver: ops
-  routes: [{ ${settings} }]
-receivers: [{ name: ops }]
-time_intervals: [{ name: night, time_intervals: [{}] }]`);
-    expect(route('mute_time_intervals: [nihgt, ""]')).toEqual([
+    ],
+    // On the root, which takes every alert.
+    [
+      `route: { receiver: ops, mute_time_intervals: [night] }\n${NIGHT}`,
+      '2:25: route.mute_time_intervals: the root takes every alert: move this to a route below `routes`',
+    ],
+  ]);
+  // That a route uses but nobody defines.
+  testProblems(route, [
+    [
+      'mute_time_intervals: [nihgt, ""]',
       '4:36: route.routes[0].mute_time_intervals[0]: no time interval has the name "nihgt"; did you mean night?',
       '4:43: route.routes[0].mute_time_intervals[1]: must not be empty',
-    ]);
-    expect(route('active_time_intervals: [weekend]')).toEqual([
+    ],
+    [
+      'active_time_intervals: [weekend]',
       '4:38: route.routes[0].active_time_intervals[0]: no time interval has the name "weekend"; there is night',
-    ]);
-  });
-
-  test('on the root, which takes every alert', () => {
-    const text = `${REGION}route: { receiver: ops, mute_time_intervals: [night] }
-receivers: [{ name: ops }]
-time_intervals: [{ name: night, time_intervals: [{}] }]`;
-    expect(problemsOf(text)).toEqual([
-      '2:25: route.mute_time_intervals: the root takes every alert: move this to a route below `routes`',
-    ]);
-  });
+    ],
+  ]);
 });
