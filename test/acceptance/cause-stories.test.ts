@@ -120,19 +120,13 @@ test('the end of a part that had been told is told at once, and no other [long]'
 });
 
 test('all regions together [long]', async () => {
-  const birds: string[][] = [];
   const stage = await createStage({
-    rules: [rule('SharedCause', { across: 'all' })],
-    before(world) {
-      const nest = world.addNest({ name: 'Alfa' });
-      birds.push(
-        [0, 1, 2].map((at) => world.addBird(nest.id, { name: `Sync ${at}`, triggerType: 'manual' }).id),
-      );
-    },
+    ...{ rules: [rule('SharedCause', { across: 'all' })], nests: { Alfa: ['Sync 0', 'Sync 1', 'Sync 2'] } },
+    triggerType: 'manual',
   });
   await stage.minutesPass(2);
-  for (const [at, world] of Object.values(stage.worlds).entries()) {
-    for (const id of birds[at]!) {
+  for (const world of Object.values(stage.worlds)) {
+    for (const id of world.birds.keys()) {
       world.startFlight(id, { endsAs: 'failed', fliesForMs: 1_000, errorMessages: QUOTA });
     }
   }

@@ -39,6 +39,11 @@ const firing = () => stage.alerts().filter(({ status }) => status === 'firing');
 const annotation = (name: string) => firing().at(-1)!.annotations[name];
 
 describe('a publish before a failure', () => {
+  function expectNothingNamed(): void {
+    expect(firing().length).toBeGreaterThan(0);
+    expect(firing().filter(({ annotations }) => annotations.changed_before !== undefined)).toEqual([]);
+  }
+
   test('is named if the Flight before it succeeded [long]', async () => {
     const { world, ids } = await birds(1);
     await flies(world, ids[0]!, 'succeeded');
@@ -76,8 +81,7 @@ describe('a publish before a failure', () => {
     await stage.minutesPass(5);
     if (when === 'after it') await flies(world, ids[0]!, endsAs);
     await flies(world, ids[0]!, 'failed');
-    expect(firing().length).toBeGreaterThan(0);
-    expect(firing().filter(({ annotations }) => annotations.changed_before !== undefined)).toEqual([]);
+    expectNothingNamed();
   });
 
   test('is not named if the failed Flight had succeeded before it was active again [long]', async () => {
@@ -90,8 +94,7 @@ describe('a publish before a failure', () => {
     world.reopenFlight(id);
     world.endFlight(id, 'failed', { errorMessages: 'boom' });
     await stage.minutesPass(4);
-    expect(firing().length).toBeGreaterThan(0);
-    expect(firing().filter(({ annotations }) => annotations.changed_before !== undefined)).toEqual([]);
+    expectNothingNamed();
   });
 
   test('is not named while a Flight that had succeeded after it is active again [long]', async () => {
@@ -105,7 +108,7 @@ describe('a publish before a failure', () => {
     world.reopenFlight(id);
     await stage.minutesPass(20);
     expect(firing().some(({ events }) => events.some(({ key }) => key.includes(early.id)))).toBe(true);
-    expect(firing().filter(({ annotations }) => annotations.changed_before !== undefined)).toEqual([]);
+    expectNothingNamed();
   });
 
   test('is not named if the only Flight known before it was in the air when the watch began [long]', async () => {
@@ -118,8 +121,7 @@ describe('a publish before a failure', () => {
     world.publish(ids[0]!);
     await stage.minutesPass(5);
     await flies(world, ids[0]!, 'failed');
-    expect(firing().length).toBeGreaterThan(0);
-    expect(firing().filter(({ annotations }) => annotations.changed_before !== undefined)).toEqual([]);
+    expectNothingNamed();
   });
 
   test('by somebody with a hostile name stays one line of text [long]', async () => {

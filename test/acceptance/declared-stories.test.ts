@@ -23,12 +23,13 @@ const ruleOf = (birds: readonly DeclaredBird[]) => ({
 async function begin(birds: readonly DeclaredBird[] = [], isDown = false): Promise<World> {
   stage = await createStage({
     ...{ regions: ['eu'], poll: POLL, route: ROUTE, rules: [ruleOf(birds)] },
+    ...{ nests: { 'Prod EU': NAMES }, triggerType: 'manual' },
     before(world) {
-      nestId = world.addNest({ name: 'Prod EU' }).id;
       if (isDown) world.goDown(503, 'searchBirds');
-      ids = NAMES.map((name) => world.addBird(nestId, { name, triggerType: 'manual' }).id);
     },
   });
+  nestId = stage.nest('Prod EU');
+  ids = NAMES.map((name) => stage.bird(name));
   await stage.secondsPass(10);
   return stage.eu;
 }

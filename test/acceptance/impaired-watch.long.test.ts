@@ -512,11 +512,7 @@ test('notifications are read after a restart as soon as the Nests are listed, ev
 });
 
 test('the alerts of a region that is no longer configured end, and the others continue [long]', async () => {
-  stage = await createStage({
-    before(world) {
-      world.addBird(world.addNest({ name: 'Legal' }).id, { name: 'Sync', triggerType: 'event' });
-    },
-  });
+  stage = await createStage({ nests: { Legal: ['Sync'] } });
   await stage.minutesPass(5);
   for (const region of ['eu', 'us']) stage.worlds[region]!.goDown(503);
   await stage.minutesPass(15);

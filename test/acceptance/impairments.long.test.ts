@@ -109,10 +109,7 @@ const STORIES: readonly Story[] = [
   }),
   story('inventory_failing', /^The Nests of EU cannot be listed/, {
     stage: {
-      before(world) {
-        addBirds(world);
-        breakOnly({ instead: ({ url }) => (url.endsWith('/nests') ? answer(404) : undefined) });
-      },
+      before: () => breakOnly({ instead: ({ url }) => (url.endsWith('/nests') ? answer(404) : undefined) }),
     },
     overMinutes: 2,
     stopsHeartbeat: true,
@@ -258,14 +255,9 @@ async function open(options: StageOptions = {}): Promise<void> {
       return id === faults.refused ? 404 : faults.answers;
     },
     between: async (request, pass) => faults.instead(request) ?? withoutHidden(request, await pass()),
-    before: addBirds,
+    nests: { Production: ['Publish', 'Translate', 'Review'] },
     ...options,
   });
-}
-
-function addBirds(world: World): void {
-  const { id } = world.addNest({ name: 'Production' });
-  for (const name of ['Publish', 'Translate', 'Review']) world.addBird(id, { name, triggerType: 'event' });
 }
 
 /** What each of the places says now. */
@@ -416,10 +408,7 @@ describe('a region that answers, but not with its Nests and Birds', () => {
 
   test.each(ANSWERS)('is mailed within a minute: %s [long]', async (_, isMeant, response, says) => {
     await open({
-      before(world) {
-        addBirds(world);
-        breakOnly({ instead: ({ url }) => (isMeant(url) ? response : undefined) });
-      },
+      before: () => breakOnly({ instead: ({ url }) => (isMeant(url) ? response : undefined) }),
     });
     await stage.minutesPass(1);
     const [first, ...others] = mailed('WatchImpaired', 'firing', 0);
@@ -471,12 +460,7 @@ describe('a region that answers, but not with its Nests and Birds', () => {
 
   test('is down if a page of HTML replaces its Nests', async () => {
     const page = { status: 200, headers: { 'content-type': 'text/html' }, body: '<!doctype html><p>Welcome' };
-    await open({
-      before(world) {
-        addBirds(world);
-        breakOnly({ instead: () => page });
-      },
-    });
+    await open({ before: () => breakOnly({ instead: () => page }) });
     await stage.minutesPass(2);
     const during = await look();
     expect(during.reasons).toEqual(['region_down']);
@@ -488,8 +472,7 @@ describe('a region that answers, but not with its Nests and Birds', () => {
   test('is not reported if it refuses once at the start', async () => {
     let refusals = 0;
     await open({
-      before(world) {
-        addBirds(world);
+      before(_world) {
         breakOnly({
           instead: ({ url }) => (isOfNests(url) && refusals++ === 0 ? answer(404) : undefined),
         });
@@ -504,7 +487,6 @@ describe('a region that answers, but not with its Nests and Birds', () => {
     let isGone = false;
     await open({
       before(world) {
-        addBirds(world);
         const { id } = world.addNest({ name: 'Passing' });
         breakOnly({
           instead: ({ url }) => {
@@ -528,11 +510,7 @@ describe('a mail about an impaired watch', () => {
   test('is sent about a first reading that makes events late, as FeedBehind [long]', async () => {
     await open({
       requestsPerSecond: 0.1,
-      before(world) {
-        const { id } = world.addNest({ name: 'Production' });
-        for (let count = 0; count < 300; count += 1)
-          world.addBird(id, { name: `Bird ${count}`, triggerType: 'event' });
-      },
+      nests: { Production: Array.from({ length: 300 }, (_, at) => `Bird ${at}`) },
     });
     const mails = (status: 'firing' | 'resolved') => mailed('FeedBehind', status, 0);
     await stage.minutesPass(5);
