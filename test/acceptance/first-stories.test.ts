@@ -73,7 +73,7 @@ test('the mails of a group are one thread, with reminder and recovery, over rest
   expect(subjects).toEqual([
     '✕ Translate blog failed · EU Marketing',
     'Reminder: Translate blog still fails · EU Marketing',
-    '✓ Translate blog lands again',
+    '✓ Translate blog lands again · EU Marketing',
     '✕ Translate blog failed · EU Marketing',
   ]);
   const [first, reminder, recovery, again] = headers;

@@ -50,7 +50,7 @@ export const emailShape = z
       .enum(['telling', 'stable'])
       .prefault('telling')
       .describe(
-        'What the built-in subject says. `telling`: how things stand, such as `✕ Translate blog failed · EU Marketing`, `✓ Translate blog lands again`, or `Reminder: …`. `stable`: the same in all mails of a thread, with `Re:` from the second on, such as `[nestwatch] EU - Marketing: FlightFailed`, for filters and ticket systems.',
+        'What the built-in subject says. `telling`: how things stand, such as `✕ Translate blog failed · EU Marketing`, `✓ Translate blog lands again · EU Marketing`, or `Reminder: …`. `stable`: the same in all mails of a thread, with `Re:` from the second on, such as `[nestwatch] EU - Marketing: FlightFailed`, for filters and ticket systems.',
       ),
     ...timezoneKey,
     ...mailExtraKeys,

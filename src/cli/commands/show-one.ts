@@ -61,9 +61,10 @@ export function deliveryLine(one: Delivery): string {
 
 function alertLines(data: ShownAlert): string[] {
   const labels = Object.entries(data.labels).map(([name, value]) => `${shown(name)}=${shown(value)}`);
-  const ended = data.state === 'resolved' ? `, ended ${shownTime(data.endsAt)}` : '';
+  const began = shownTime(data.startsAt);
+  const when = data.state === 'resolved' ? `, from ${began} to ${shownTime(data.endsAt)}` : ` since ${began}`;
   return [
-    `${shown(data.id)}: ${data.state} since ${shownTime(data.startsAt)}${ended}${data.kept ? '' : ', no longer kept itself'}`,
+    `${shown(data.id)}: ${data.state}${when}${data.kept ? '' : ', no longer kept itself'}`,
     `labels     ${labels.join(', ')}`,
     ...Object.entries(data.annotations).map(([name, value]) => `${shown(name).padEnd(10)} ${shown(value)}`),
     ...data.silenced_by.map(

@@ -154,12 +154,12 @@ const PLACE_LABELS = new Set(['alertname', 'region', 'nest', 'nest_id', 'bird', 
 const MARKS: Readonly<Record<Tone, string>> = { critical: '✕', warning: '✕', resolved: '✓', neutral: '–' };
 
 /**
- * `✕ Translate blog failed · EU Marketing`, `✓ Translate blog lands again`, `Reminder: Translate blog still fails · EU
- * Marketing`.
+ * `✕ Translate blog failed · EU Marketing`, `✓ Translate blog lands again · EU Marketing`, `Reminder: Translate blog still
+ * fails · EU Marketing`.
  */
 export function tellingSubject(headline: string, tone: Tone, place: string): string {
   const marked = headline.startsWith('Reminder: ') ? headline : `${MARKS[tone]} ${headline}`;
-  return tone === 'resolved' || place === '' ? marked : `${marked} · ${place.replace(' · ', ' ')}`;
+  return place === '' ? marked : `${marked} · ${place.replace(' · ', ' ')}`;
 }
 
 /** The stable subject of a notification's mail. */
