@@ -158,7 +158,7 @@ function birdLines(data: BirdReport): string[] {
     ...(next ? [`next       ${shownTime(next.expected_at)}, about every ${words(next.every_seconds)}`] : []),
     ...data.deadlines.map(
       ({ rule, next_at, last }) =>
-        `deadlines  ${next_at ? `next ${shownTime(next_at)}, ` : ''}${deadlineWords(last)} (rule ${shown(rule)})`,
+        `deadlines  ${next_at ? `next ${shownTime(next_at)}, ` : ''}${outcomeWords(last)} (rule ${shown(rule)})`,
     ),
     ...data.causes.map((one) => `cause      ${one.count} × ${shown(one.error) || 'without a message'}`),
     ...(failure
@@ -174,7 +174,7 @@ function hoursWords(hours: number): string {
   return hours <= 24 ? `${hours} h` : `${hours / 24} d`;
 }
 
-function deadlineWords(last: BirdReport['deadlines'][number]['last']): string {
+function outcomeWords(last: BirdReport['deadlines'][number]['last']): string {
   const count = (outcome: string) => last.filter((one) => one.outcome === outcome).length;
   return `last ${last.length}: ${count('met')} met, ${count('late')} late, ${count('missed')} missed`;
 }
