@@ -67,7 +67,7 @@ export interface Layout {
   readonly clock: (us: number) => string;
 }
 
-export const PIPE: Layout = { isColoured: false, clock: exactTime };
+const PIPE: Layout = { isColoured: false, clock: exactTime };
 
 /** The layout for a command's standard output. `--utc` is for terminals; in a pipe, instants are always in UTC. */
 export function layoutOf({ stdout, environment }: Edge, { utc }: { readonly utc?: boolean }): Layout {
@@ -98,7 +98,7 @@ const GAP = '  ';
 export function table<Row>(
   columns: Columns<Row>,
   rows: readonly Row[],
-  { width = Number.POSITIVE_INFINITY, isColoured, clock }: Layout = PIPE,
+  { width = Number.POSITIVE_INFINITY, isColoured, clock }: Layout,
   { none = '-', least = [] }: { readonly none?: string; readonly least?: readonly string[] } = {},
 ): string {
   let shown = Object.entries(columns).map(([title, cellOf]) =>

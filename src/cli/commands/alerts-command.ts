@@ -87,7 +87,7 @@ const ALERTS: PrintedList<GettableAlert> = {
 };
 
 /** The severest first, and of these the latest. */
-export function alertTable(list: readonly GettableAlert[], layout?: Layout): string {
+export function alertTable(list: readonly GettableAlert[], layout: Layout): string {
   const rank = ({ labels }: GettableAlert) => SEVERITIES.indexOf(labels.severity ?? '');
   const sorted = list.toSorted((a, b) => rank(b) - rank(a) || (a.startsAt < b.startsAt ? 1 : -1));
   return listText(ALERTS, sorted, layout);

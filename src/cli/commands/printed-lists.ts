@@ -149,7 +149,7 @@ export async function printList(
 export function listText<Item>(
   { columns, least, none }: PrintedList<Item>,
   items: readonly Item[],
-  layout?: Layout,
+  layout: Layout,
 ): string {
   return items.length === 0 ? none : table(columns, items, layout, { least });
 }

@@ -70,7 +70,7 @@ ${nestTiles(page, view, SHOWN_NESTS)}
 </div>
 <details class="watch"><summary>${words.watch}</summary>
 <section>
-<h2>${words.regions} ${asJson(page, 'status')}</h2>
+<h2>${words.regions} ${asJson(page)}</h2>
 <div class="regions">${status.regions.map((region) => regionCard(page, region))}</div>
 </section>
 ${silenceSection(page, view)}
@@ -80,8 +80,8 @@ ${replicaSection(page, view)}
   });
 }
 
-function asJson({ words }: Page, path: string): Html {
-  return html`<a href="api/v1/${path}">${words.frame.asJson}</a>`;
+function asJson({ words }: Page): Html {
+  return html`<a href="api/v1/status">${words.frame.asJson}</a>`;
 }
 
 function leadOf(page: Page, { status, alerts, acknowledged, silences, problems }: PageView): Html {
@@ -224,7 +224,7 @@ function replicaSection(page: Page, { replicas, status }: PageView): Html {
           : html` <span class="pill ${replica.state === 'silent' ? 'warn' : 'quiet'}">${own[replica.state]}</span>`
       }`,
   };
-  return html`<section><h2>${own.title} ${asJson(page, 'status')}</h2>${dataTable(own.title, columns, replicas)}</section>`;
+  return html`<section><h2>${own.title} ${asJson(page)}</h2>${dataTable(own.title, columns, replicas)}</section>`;
 }
 
 function replicaDuties({ words }: Page, { regions, isAlerting }: ReplicaView): string {

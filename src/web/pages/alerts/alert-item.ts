@@ -24,7 +24,7 @@ import {
 } from '../frame/page-words.ts';
 
 /** `day`: how Flights there ended lately. */
-export function alertItem(page: Page, shown: ShownAlert, day: Html | string = ''): Html {
+export function alertItem(page: Page, shown: ShownAlert, day: Html | string): Html {
   const { lastEvent, silencedBy, isInhibited } = shown;
   const alert = inReadersZone(page.zone, shown.alert);
   const { words } = page;

@@ -178,9 +178,8 @@ function andOthers({ words }: Page, some: readonly { readonly birdId: string | u
   return others > 0 ? `${words.overview.otherBirds(others)}, ` : '';
 }
 
-/** `more` follows the state. */
-export function deliveryPill({ words }: Page, state: Delivery['state'], more = ''): Html {
-  return html`<span class="pill ${DELIVERY_TONES[state]}">${words.deliveryStates[state]}${more}</span>`;
+export function deliveryPill({ words }: Page, state: Delivery['state']): Html {
+  return html`<span class="pill ${DELIVERY_TONES[state]}">${words.deliveryStates[state]}</span>`;
 }
 
 /** A mail's names each recipient whom it does not reach. */
