@@ -183,8 +183,9 @@ function axisTimes(page: Page, bars: readonly FlightOverview[]): Html | string {
   const known = bars.filter(({ startedAtUs }) => startedAtUs > 0);
   const [first, last] = [known[0], known.at(-1)];
   if (!first || !last) return '';
-  const ends = html`<span>${at(page, first.startedAtUs)}</span><span>${first === last ? '' : at(page, last.startedAtUs)}</span>`;
-  return html`<p class="small soft ${bars.length < LEAST_BARS ? 'beside' : 'between'}">${ends}</p>`;
+  const ends = first === last ? [first] : [first, last];
+  const times = ends.map(({ startedAtUs }) => html`<span>${at(page, startedAtUs)}</span>`);
+  return html`<p class="small soft ${bars.length < LEAST_BARS ? 'beside' : 'between'}">${times}</p>`;
 }
 
 /** `Marked: Bird published by ann@example.com 3 h ago · …` */

@@ -173,7 +173,7 @@ export const ENGLISH = {
     marks: (publishes: number, isBlind: boolean): string =>
       `${publishes > 0 ? `; ${howMany(publishes, 'publish', 'publishes')}` : ''}${isBlind ? '; not all could be read (shaded)' : ''}`,
     day: 'Last 24 hours',
-    ofNest: '24 h there',
+    ofNest: 'In 24 h',
     quarter: 'Last 90 days',
   },
 
