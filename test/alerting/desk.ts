@@ -3,6 +3,7 @@
  * watch. What happens to Birds is committed as intake would commit it, and people are notified. After every
  * transaction the states in the outbox must add up to everything that was ever queued.
  */
+
 import { expect, onTestFinished } from 'vitest';
 import { createAlerting } from '../../src/alerting/alerting.ts';
 import type { OpenChannels } from '../../src/channels/channel.ts';
@@ -33,6 +34,7 @@ import type { Store, Transaction } from '../../src/store/store.ts';
 import { formatInstant } from '../../src/time/instant.ts';
 import { webhook } from '../channels/sample-notifications.ts';
 import { changed } from '../store/changed-transaction.ts';
+import { silence } from '../store/contract/sample-records.ts';
 import { openMemory, runTwice, type TestStore } from '../store/test-store.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
 
@@ -413,19 +415,11 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
     async silences(bird, minutes) {
       ids += 1;
       const nowUs = clock.nowUs();
-      const silence = {
-        id: `00000000-0000-4000-9000-${String(ids).padStart(12, '0')}`,
+      const one = silence(`00000000-0000-4000-9000-${String(ids).padStart(12, '0')}`, {
+        ...{ startsAtUs: nowUs, endsAtUs: nowUs + minutes * 60_000_000, updatedAtUs: nowUs },
         matchers: parseMatchers(`bird="${bird}"`),
-        startsAtUs: nowUs,
-        endsAtUs: nowUs + minutes * 60_000_000,
-        updatedAtUs: nowUs,
-        createdBy: 'anna',
-        comment: 'on it',
-        recurrence: null,
-        alertId: null,
-        alertStartsAtUs: null,
-      };
-      await inner.silences.put([silence]);
+      });
+      await inner.silences.put([one]);
     },
     pass: (minutes) => clock.advance(minutes * MINUTE_MS),
     async restart(changes = {}) {

@@ -1,8 +1,10 @@
 /** If an alert, group, rule or silence fails, all others are still notified. */
+
 import { describe, expect, test } from 'vitest';
 import { defaultRule } from '../../src/domain/kinds/kinds.ts';
 import { knownMatcher, type Matcher } from '../../src/domain/matchers/matcher.ts';
 import { node, tree } from '../domain/route-tree.ts';
+import { silence } from '../store/contract/sample-records.ts';
 import { type Desk, hook, openDesk } from './desk.ts';
 
 let desk: Desk;
@@ -121,25 +123,15 @@ describe('is set aside, named, and retried after a while and at a start:', () =>
   test('a silence that cannot be matched, which mutes nothing', async () => {
     desk = await openDesk({ route: tree(node('', GROUPED)), receivers: [hook('ops')] });
     const nowUs = desk.clock.nowUs();
-    const silence = {
-      startsAtUs: nowUs,
-      endsAtUs: nowUs + 3_600_000_000,
-      updatedAtUs: nowUs,
-      createdBy: 'ann',
-      comment: '',
-      recurrence: null,
-      alertId: null,
-      alertStartsAtUs: null,
-    };
+    const about = (op: '=' | '=~', value: string) => ({
+      ...{ startsAtUs: nowUs, endsAtUs: nowUs + 3_600_000_000, updatedAtUs: nowUs },
+      matchers: [knownMatcher({ name: 'bird', op, value })],
+    });
+    const recurrence = { cron: 'never', timezone: 'UTC', durationMs: 60_000 };
     await desk.store.silences.put([
-      { ...silence, id: 'no regex', matchers: [knownMatcher({ name: 'bird', op: '=~', value: '(' })] },
-      {
-        ...silence,
-        id: 'no cron',
-        matchers: [knownMatcher({ name: 'bird', op: '=', value: 'Good' })],
-        recurrence: { cron: 'never', timezone: 'UTC', durationMs: 60_000 },
-      },
-      { ...silence, id: 'sound', matchers: [knownMatcher({ name: 'bird', op: '=', value: 'Quiet' })] },
+      silence('no regex', about('=~', '(')),
+      silence('no cron', { ...about('=', 'Good'), recurrence }),
+      silence('sound', about('=', 'Quiet')),
     ]);
     await desk.story('fails Good Quiet, 2');
     expect(told()).toEqual([expect.stringContaining('Good')]);

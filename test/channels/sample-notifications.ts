@@ -10,7 +10,7 @@ import type {
 } from '../../src/domain/grouping/notification.ts';
 import { secret } from '../../src/secret.ts';
 import type { Delivery } from '../../src/store/outbox-store.ts';
-import { formatInstant } from '../../src/time/instant.ts';
+import { event, delivery as queued } from '../store/contract/sample-records.ts';
 import { TEST_START_US } from '../virtual-clock.ts';
 
 export const MINUTE_US = 60_000_000;
@@ -19,18 +19,8 @@ export const NOW_US = TEST_START_US;
 export function failedFlight(number: number, changes: Partial<Event> = {}): Event {
   const occurredAtUs = changes.occurredAtUs ?? NOW_US - number * MINUTE_US;
   const flightId = `5f0c9a52-0000-4000-8000-${String(number).padStart(12, '0')}`;
-  return {
-    key: `eu/flight/${flightId}/failed`,
-    region: 'eu',
-    feed: 'flight',
-    type: 'flight.failed',
-    occurredAt: formatInstant(occurredAtUs),
-    occurredAtUs,
-    observedAtUs: occurredAtUs + 1_500_000,
-    nestId: '682',
-    nest: 'Marketing',
-    birdId: '148890',
-    bird: 'Translate blog',
+  return event(`${flightId}/failed`, {
+    ...{ feed: 'flight', type: 'flight.failed', occurredAtUs, observedAtUs: occurredAtUs + 1_500_000 },
     message: 'Translation failed: the provider answered 429 Too Many Requests',
     attributes: {
       flight_id: flightId,
@@ -39,7 +29,7 @@ export function failedFlight(number: number, changes: Partial<Event> = {}): Even
       scope: 'Main',
     },
     ...changes,
-  };
+  });
 }
 
 export function alert(changes: Partial<NotifiedAlert> = {}): NotifiedAlert {
@@ -116,21 +106,7 @@ export function forward(events: readonly Event[]): ForwardNotification {
 }
 
 export function delivery(changes: Partial<Delivery> = {}): Delivery {
-  return {
-    id: 'd-1',
-    notificationId: 'n-1',
-    receiver: 'ops',
-    integration: 'webhook',
-    position: 1,
-    lane: '',
-    state: 'pending',
-    attempts: 0,
-    createdAtUs: NOW_US,
-    nextAttemptAtUs: NOW_US,
-    settledAtUs: 0,
-    lastError: '',
-    ...changes,
-  };
+  return queued('d-1', { notificationId: 'n-1', position: 1, ...changes });
 }
 
 export function webhook(changes: Partial<WebhookIntegration> = {}): WebhookIntegration {

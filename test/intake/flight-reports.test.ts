@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { Event } from '../../src/domain/alert/event.ts';
 import { createCommit } from '../../src/intake/commit.ts';
 import type { Happening } from '../../src/report.ts';
+import { event as sample } from '../store/contract/sample-records.ts';
 import { openMemory } from '../store/test-store.ts';
 import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
 
@@ -10,33 +11,15 @@ async function reportsOf(change: Partial<Event>): Promise<Happening[]> {
   const clock = createVirtualClock();
   const store = await openMemory(clock);
   const reports: Happening[] = [];
-  const commit = createCommit({
-    store,
-    rules: [],
-    forward: [],
-    clock,
-    report: (one) => reports.push(one),
-    changed: () => {},
-  });
-  const event: Event = {
-    key: 'eu/flight/77/failed',
-    region: 'eu',
-    feed: 'flight',
-    type: 'flight.failed',
-    occurredAt: '',
-    occurredAtUs: TEST_START_US,
-    observedAtUs: TEST_START_US,
-    nestId: '682',
-    nest: 'Marketing',
-    birdId: '1',
-    bird: 'Translate',
+  const report = (one: Happening) => reports.push(one);
+  const commit = createCommit({ store, rules: [], forward: [], clock, report, changed() {} });
+  const event = sample('77', {
+    ...{ key: 'eu/flight/77/failed', feed: 'flight', type: 'flight.failed', birdId: '1', attributes: {} },
     message: 'HTTP 503 from https://tms.example.com/jobs/815',
-    attributes: {},
     ...change,
-  };
+  });
   const { stream } = await store.streams.open('eu', 'flight', '1');
   await commit({ region: 'eu', stream: { stream, feed: 'flight' }, events: [{ event, historic: false }] });
-  await store.close();
   return reports.filter(({ what }) => what === 'flight' || what === 'connection_lost');
 }
 

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { Event, Feed } from '../../src/domain/alert/event.ts';
+import type { Feed } from '../../src/domain/alert/event.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import { createHints, type Hints } from '../../src/intake/polls.ts';
+import { event as sample } from '../store/contract/sample-records.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 
 let hinted: string[];
@@ -30,19 +31,8 @@ beforeEach(() => {
   });
 });
 
-function event(feed: Feed, type: string, birdId: string): Event {
-  const names = { nestId: '', nest: '', birdId, bird: '', message: '' };
-  const times = { occurredAt: '', occurredAtUs: 0, observedAtUs: 0 };
-  return {
-    key: `eu/${feed}/${type}/${birdId}`,
-    region: 'eu',
-    feed,
-    type,
-    ...times,
-    ...names,
-    attributes: {},
-  };
-}
+const event = (feed: Feed, type: string, birdId: string) =>
+  sample(type, { feed, type, birdId, occurredAtUs: 0 });
 
 const deactivated = (birdId: string) => event('bird_log', 'bird_log.Deactivated', birdId);
 const notified = (birdId: string) => event('notification', 'notification.FlowDeactivated', birdId);

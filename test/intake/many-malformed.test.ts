@@ -16,14 +16,8 @@ test.each([
   const clock = createVirtualClock();
   const store = await openMemory(clock);
   const heard: Happening[] = [];
-  const commit = createCommit({
-    store,
-    rules: [],
-    forward: [],
-    clock,
-    report: (one) => heard.push(one),
-    changed: () => {},
-  });
+  const report = (one: Happening) => heard.push(one);
+  const commit = createCommit({ store, rules: [], forward: [], clock, report, changed() {} });
   const stream = await store.streams.open('eu', 'notification', '');
   const quarantined = Array.from({ length: given }, (_, at) => ({ raw: `{"at":${at}}`, reason: 'no id' }));
   await commit({ region: 'eu', stream, quarantined });

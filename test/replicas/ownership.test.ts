@@ -134,6 +134,15 @@ function begin(
   };
 }
 
+/** It is sending a delivery, whose state can be asked for. */
+async function sending({ ownership }: ReturnType<typeof begin>) {
+  await store.transaction(async (tx) => {
+    await tx.outbox.enqueue(notification('1'), [delivery('1', { notificationId: '1' })]);
+    await tx.outbox.claim('ops', 0, clock.nowUs(), 1, ownership.senders.holder()!);
+  });
+  return async () => (await store.outbox.count())[0]?.state;
+}
+
 const secondsPass = (seconds: number) => clock.advance(seconds * 1000);
 
 describe('one replica', () => {
@@ -318,12 +327,7 @@ describe('several replicas', () => {
     const two = begin('two');
     await secondsPass(10);
     const before = two.leftOver();
-    const holder = one.ownership.senders.holder()!;
-    await store.transaction(async (tx) => {
-      await tx.outbox.enqueue(notification('1'), [delivery('1', { notificationId: '1' })]);
-      await tx.outbox.claim('ops', 0, clock.nowUs(), 1, holder);
-    });
-    const stateOf = () => store.transaction(async (tx) => (await tx.outbox.count())[0]?.state);
+    const stateOf = await sending(one);
     isReached = false;
     await secondsPass(LEASE_MS / 1000 + 1);
     expect([two.owned(), await stateOf(), two.leftOver() - before]).toEqual([DUTIES, 'leased', 1]);
@@ -337,12 +341,7 @@ describe('several replicas', () => {
     let isReached = true;
     const one = begin('one', { reaches: () => isReached });
     await secondsPass(10);
-    const holder = one.ownership.senders.holder()!;
-    await store.transaction(async (tx) => {
-      await tx.outbox.enqueue(notification('1'), [delivery('1', { notificationId: '1' })]);
-      await tx.outbox.claim('ops', 0, clock.nowUs(), 1, holder);
-    });
-    const stateOf = () => store.transaction(async (tx) => (await tx.outbox.count())[0]?.state);
+    const stateOf = await sending(one);
     isReached = false;
     await secondsPass((LEASE_MS - SENDING_MS) / 1000);
     const two = begin('two');

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { planDuties } from '../../src/replicas/plan-duties.ts';
+import { type DutyPlan, planDuties } from '../../src/replicas/plan-duties.ts';
 import type { DutyRecord, ReplicaRecord } from '../../src/store/ownership-store.ts';
 
 const SECOND_US = 1_000_000;
@@ -32,38 +32,46 @@ const duty = (name: string, owner: number, changes: Partial<DutyRecord> = {}): D
 const [A, B, C, D] = ['region a', 'region b', 'region c', 'region d'] as const;
 const NOTHING = { take: [], give: [] };
 
+const viewOf = (duties: readonly DutyRecord[], replicas = [replica(1), replica(2)]) => ({
+  ...{ nowUs: NOW_US, replicas, duties },
+});
+
+/** The duties after what this replica takes and gives. */
+function moved(duties: readonly DutyRecord[], me: number, { take, give }: DutyPlan, nowUs: number) {
+  return duties.map((one) => {
+    const owner = take.includes(one.duty) ? me : give.includes(one.duty) ? 0 : undefined;
+    return owner === undefined ? one : { ...one, owner, sinceUs: nowUs };
+  });
+}
+
 describe('an unowned duty', () => {
   const free = { sinceUs: NOW_US - SECOND_US };
 
   test('is taken by the only replica, like all others', () => {
-    const view = { nowUs: NOW_US, replicas: [replica(1)], duties: [] };
-    expect(planDuties(1, [A, B, 'alerting'], view).take).toEqual(['alerting', A, B]);
+    expect(planDuties(1, [A, B, 'alerting'], viewOf([], [replica(1)])).take).toEqual(['alerting', A, B]);
   });
 
   test('goes to the replica with the fewest: of regions, or else of all', () => {
     const duties = [duty(A, 1), duty(B, 0, free), duty('alerting', 2), duty('repeating', 0, free)];
-    const view = { nowUs: NOW_US, replicas: [replica(1), replica(2)], duties };
+    const view = viewOf(duties);
     const names = [A, B, 'alerting', 'repeating'];
     expect(planDuties(2, names, view).take).toEqual([B]);
     expect(planDuties(1, names, view).take).toEqual(['repeating']);
   });
 
   test('is taken by another if the replica it goes to does not take it', () => {
-    const view = (seconds: number) => ({
-      nowUs: NOW_US,
-      replicas: [replica(1), replica(2)],
-      duties: [duty(A, 1), duty(B, 0, { sinceUs: NOW_US - seconds * SECOND_US })],
-    });
+    const view = (seconds: number) =>
+      viewOf([duty(A, 1), duty(B, 0, { sinceUs: NOW_US - seconds * SECOND_US })]);
     expect(planDuties(1, [A, B], view(14)).take).toEqual([]);
     expect(planDuties(1, [A, B], view(16)).take).toEqual([B]);
   });
 
   test('is left to those that reach what others reach, if there are any', () => {
-    const view = (...relievedUs: readonly number[]) => ({
-      nowUs: NOW_US,
-      replicas: relievedUs.map((us, at) => replica(at + 1, { relievedUs: us })),
-      duties: [duty(A, 2), duty(B, 2), duty(C, 2), duty(D, 0, free)],
-    });
+    const view = (...relievedUs: readonly number[]) =>
+      viewOf(
+        [duty(A, 2), duty(B, 2), duty(C, 2), duty(D, 0, free)],
+        relievedUs.map((us, at) => replica(at + 1, { relievedUs: us })),
+      );
     const names = [A, B, C, D];
     const lately = NOW_US - 3_600 * SECOND_US;
     expect(planDuties(1, names, view(lately, 0))).toEqual(NOTHING);
@@ -79,11 +87,8 @@ describe('an unowned duty', () => {
     const by = (digest: string, seconds: number) => ({
       config: { digest, sinceUs: NOW_US - seconds * SECOND_US },
     });
-    const view = {
-      nowUs: NOW_US,
-      replicas: [replica(1, by('old', 900)), replica(2, by('new', 60)), replica(3, by('old', 300))],
-      duties: [duty(A, 2), duty('alerting', 0, free), duty(B, 0, free)],
-    };
+    const replicas = [replica(1, by('old', 900)), replica(2, by('new', 60)), replica(3, by('old', 300))];
+    const view = viewOf([duty(A, 2), duty('alerting', 0, free), duty(B, 0, free)], replicas);
     const takes = (number: number) => planDuties(number, [A, 'alerting', B], view).take;
     expect([takes(1), takes(2), takes(3)]).toEqual([[B], ['alerting'], []]);
   });
@@ -92,14 +97,13 @@ describe('an unowned duty', () => {
     ['stay', { isLeaving: true }],
     ['live, even if nobody has removed the others yet', { expiresUs: NOW_US }],
   ])('is left to those that %s', (_, changes) => {
-    const duties = [duty(A, 2), duty(B, 0)];
-    const view = { nowUs: NOW_US, replicas: [replica(1, changes), replica(2)], duties };
+    const view = viewOf([duty(A, 2), duty(B, 0)], [replica(1, changes), replica(2)]);
     expect(planDuties(1, [A, B], view)).toEqual(NOTHING);
     expect(planDuties(2, [A, B], view).take).toEqual([B]);
   });
 
   test('is not taken by a replica that was removed, nor if it is not wanted', () => {
-    const view = { nowUs: NOW_US, replicas: [replica(2)], duties: [duty(A, 0)] };
+    const view = viewOf([duty(A, 0)], [replica(2)]);
     expect(planDuties(1, [A], view).take).toEqual([]);
     expect(planDuties(2, [], view).take).toEqual([]);
   });
@@ -110,7 +114,7 @@ describe('an owned duty', () => {
   const all = four.map((name) => duty(name, 1));
 
   test('goes to a new replica, one after the other, if it is a region', () => {
-    const view = { nowUs: NOW_US, replicas: [replica(1), replica(2)], duties: all };
+    const view = viewOf(all);
     expect(planDuties(1, four, view).give).toEqual([A]);
     expect(planDuties(2, four, view)).toEqual(NOTHING);
     const even = [duty(A, 1), duty(B, 1), duty(C, 2), duty('alerting', 1), duty('repeating', 1)];
@@ -123,8 +127,7 @@ describe('an owned duty', () => {
     ['anybody while something is nobody’s', { duties: [...all.slice(1), duty(A, 0)] }],
     ['anybody when it came a moment ago', { duties: all.map((one) => ({ ...one, sinceUs: NOW_US - 59e6 })) }],
   ])('does not go to %s', (_, changes) => {
-    const view = { nowUs: NOW_US, replicas: [replica(1), replica(2)], duties: all, ...changes };
-    expect(planDuties(1, four, view).give).toEqual([]);
+    expect(planDuties(1, four, { ...viewOf(all), ...changes }).give).toEqual([]);
   });
 
   test('leaves a replica for which the store is slow if it is quick for others', () => {
@@ -132,7 +135,7 @@ describe('an owned duty', () => {
     const gives = (slow: Partial<ReplicaRecord>, other: Partial<ReplicaRecord>, owner = 2) => {
       const replicas = [replica(1, slow), replica(2, other)];
       const duties = [duty(A, 1), duty('alerting', 1), duty(B, owner, free(owner))];
-      return planDuties(1, names, { nowUs: NOW_US, replicas, duties });
+      return planDuties(1, names, viewOf(duties, replicas));
     };
     const free = (owner: number) => (owner === 0 ? { sinceUs: NOW_US - SECOND_US } : {});
     expect(gives({ turnMs: 200 }, {})).toEqual({ take: [], give: [A, 'alerting'] });
@@ -148,23 +151,11 @@ describe('an owned duty', () => {
 });
 
 test.each([
-  ['one has none of these regions', [['a', 'b', 'c', 'd', 'e'], ['x']]],
-  [
-    'one has some of them',
-    [
-      ['a', 'b', 'c', 'd', 'e'],
-      ['a', 'e'],
-    ],
-  ],
-  [
-    'each has some of its own',
-    [
-      ['a', 'b', 'c'],
-      ['c', 'd', 'e'],
-      ['a', 'e'],
-    ],
-  ],
-])('replicas whose configurations differ leave no region unread where %s', (_, configured) => {
+  ['one has none of these regions', ['abcde', 'x']],
+  ['one has some of them', ['abcde', 'ae']],
+  ['each has some of its own', ['abc', 'cde', 'ae']],
+])('replicas whose configurations differ leave no region unread where %s', (_, names) => {
+  const configured = names.map((name) => [...name]);
   const replicas = configured.map((regions, index) =>
     replica(index + 1, {
       expiresUs: Number.POSITIVE_INFINITY,
@@ -178,11 +169,7 @@ test.each([
   for (let turn = 0; turn < 300; turn += 1) {
     const nowUs = NOW_US + turn * 4 * SECOND_US;
     for (const { replica: me } of replicas) {
-      const { take, give } = planDuties(me, wantedBy(me), { nowUs, replicas, duties });
-      const change = (one: DutyRecord, owner: number) => ({ ...one, owner, sinceUs: nowUs });
-      duties = duties.map((one) =>
-        take.includes(one.duty) ? change(one, me) : give.includes(one.duty) ? change(one, 0) : one,
-      );
+      duties = moved(duties, me, planDuties(me, wantedBy(me), { nowUs, replicas, duties }), nowUs);
     }
     for (const one of duties) if (one.owner === 0 && nowUs - one.sinceUs > 4e6) unread.push(one.duty);
   }
@@ -211,13 +198,10 @@ test('any replicas with any duties come to rest evenly, and nothing moves back a
         nowUs += 4 * SECOND_US;
         quietTurns += 1;
         for (const { replica: me } of replicas) {
-          const { take, give } = planDuties(me, names, { nowUs, replicas, duties });
-          if (take.length + give.length > 0) quietTurns = 0;
-          for (const name of take) moves.set(name, (moves.get(name) ?? 0) + 1);
-          const change = (one: DutyRecord, owner: number) => ({ ...one, owner, sinceUs: nowUs });
-          duties = duties.map((one) =>
-            take.includes(one.duty) ? change(one, me) : give.includes(one.duty) ? change(one, 0) : one,
-          );
+          const plan = planDuties(me, names, { nowUs, replicas, duties });
+          if (plan.take.length + plan.give.length > 0) quietTurns = 0;
+          for (const name of plan.take) moves.set(name, (moves.get(name) ?? 0) + 1);
+          duties = moved(duties, me, plan, nowUs);
         }
       }
       const load = replicas.map(

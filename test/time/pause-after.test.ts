@@ -17,6 +17,7 @@ import { readEntries } from '../../src/web/pages/alerts/alerts-page.ts';
 import { readPageView } from '../../src/web/pages/overview.ts';
 import { NOTHING_CONFIGURED } from '../alerting/desk.ts';
 import { changed } from '../store/changed-transaction.ts';
+import { silence } from '../store/contract/sample-records.ts';
 import { openMemory } from '../store/test-store.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { anAlert, anAlertingConfig, anEvent, aStatus, NOW_US, putEvents } from '../web/sample.ts';
@@ -104,18 +105,10 @@ async function comparisonsInARow(
 }
 
 function silencesOf(count: number, op: '=' | '=~', value: string): Silence[] {
-  return Array.from({ length: count }, (_, at) => ({
-    id: `s${at}`,
-    matchers: [createMatcher('bird', op, value)],
-    startsAtUs: NOW_US - HOUR,
-    endsAtUs: NOW_US + HOUR,
-    updatedAtUs: NOW_US - HOUR,
-    createdBy: 'ann',
-    comment: '',
-    recurrence: null,
-    alertId: null,
-    alertStartsAtUs: null,
-  }));
+  const always = { startsAtUs: NOW_US - HOUR, endsAtUs: NOW_US + HOUR, updatedAtUs: NOW_US - HOUR };
+  return Array.from({ length: count }, (_, at) =>
+    silence(`s${at}`, { matchers: [createMatcher('bird', op, value)], ...always }),
+  );
 }
 
 const muting = (tx: Transaction) => loadMuting(tx, base, recurrences, NOW_US);

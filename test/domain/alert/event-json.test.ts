@@ -1,18 +1,11 @@
 import { expect, test } from 'vitest';
-import { type Event, eventJson } from '../../../src/domain/alert/event.ts';
+import { eventJson } from '../../../src/domain/alert/event.ts';
+import { event } from '../../store/contract/sample-records.ts';
 
-const EVENT: Event = {
-  key: 'eu/flight/f-1/failed',
-  region: 'eu',
-  feed: 'flight',
-  type: 'flight.failed',
-  occurredAt: '2026-07-02T12:00:00.123456Z',
+const EVENT = event('f-1/failed', {
+  ...{ feed: 'flight', type: 'flight.failed' },
   occurredAtUs: Date.UTC(2026, 6, 2, 12) * 1000 + 123_456,
   observedAtUs: Date.UTC(2026, 6, 2, 12, 0, 1) * 1000,
-  nestId: '682',
-  nest: 'Marketing',
-  birdId: '148890',
-  bird: 'Translate blog',
   message: 'The provider answered 429.',
   attributes: {
     flight_id: 'f-1',
@@ -21,7 +14,7 @@ const EVENT: Event = {
     duration_seconds: 60,
     manual: true,
   },
-};
+});
 
 test('an event has its fixed names, every digit of its instant, and nothing internal', () => {
   expect(eventJson(EVENT)).toEqual({

@@ -1,25 +1,9 @@
 import { expect, test } from 'vitest';
-import type { Alert, AlertState } from '../../../src/domain/alert/alert.ts';
+import type { AlertState } from '../../../src/domain/alert/alert.ts';
 import { transitions } from '../../../src/store/change-alerts.ts';
+import { alert as sample } from '../../store/contract/sample-records.ts';
 
-const alert = (id: string, state: AlertState): Alert => ({
-  id,
-  scope: 'eu/bird/1',
-  rule: 'r1',
-  subject: 's',
-  firstRule: 'r1',
-  alertname: 'FlightFailed',
-  state,
-  labels: {},
-  annotations: {},
-  startsAtUs: 1,
-  endsAtUs: 0,
-  updatedAtUs: 1,
-  eventsTotal: 1,
-  lastSeq: 1,
-  memory: null,
-  dueAtUs: null,
-});
+const alert = (id: string, state: AlertState) => sample(id, { state });
 
 test('only alerts that began to fire or resolved are news, not renewals and counts below a threshold', () => {
   const before = [alert('renewed', 'firing'), alert('ended', 'firing'), alert('counting', 'pending')];

@@ -29,6 +29,11 @@ import {
 
 const RUNS = 100;
 
+/** A Flight of a minute. */
+const failed = (at: number, message?: string) =>
+  flight('failed', { started: at - 1, at, ...(message && { message }) });
+const landed = (at: number) => flight('succeeded', { started: at - 1, at });
+
 const FAILED_BY_DEFAULT = `FlightFailed/${OF_DEFAULT.FlightFailed}/eu/bird/148890`;
 
 describe('decide', () => {
@@ -77,11 +82,8 @@ describe('decide', () => {
       birdLog('Deactivated', 3),
       birdLog('Activated', 4),
     ];
-    const rules = [
-      defaultRule('FlightFailed'),
-      defaultRule('BirdDeactivated'),
-      defaultRule('BirdTriggerFailing'),
-    ];
+    const kinds = ['FlightFailed', 'BirdDeactivated', 'BirdTriggerFailing'] as const;
+    const rules = kinds.map((kind) => defaultRule(kind));
     const expected = decide(events, [], rules, minute(9));
     expect(expected.alerts).toHaveLength(3);
     fc.assert(
@@ -120,22 +122,15 @@ describe('decide', () => {
   });
 
   test('without a matching rule there is no alert', () => {
-    expect(decide([flight('failed', { started: 0, at: 5 })], [], [], minute(6))).toEqual({
-      alerts: [],
-      links: [],
-    });
+    expect(decide([failed(5)], [], [], minute(6))).toEqual({ alerts: [], links: [] });
   });
 
   test('a stored alert whose rule has moved still ends', () => {
-    const failed = decide(
-      [flight('failed', { started: 0, at: 5 })],
-      [],
-      [defaultRule('BirdDeactivated'), defaultRule('FlightFailed')],
-      minute(6),
-    ).alerts;
-    const facts = [flight('succeeded', { started: 6, at: 7 })];
-    expect(decide(facts, failed, [defaultRule('RegionDown')], minute(8)).alerts[0]!.state).toBe('resolved');
-    const long = tick(failed, [rule('FlightFailed', { resolveAfterMs: 1000 })], minute(6 + 1440));
+    const rules = [defaultRule('BirdDeactivated'), defaultRule('FlightFailed')];
+    const stored = decide([failed(5)], [], rules, minute(6)).alerts;
+    const { alerts } = decide([landed(7)], stored, [defaultRule('RegionDown')], minute(8));
+    expect(alerts[0]!.state).toBe('resolved');
+    const long = tick(stored, [rule('FlightFailed', { resolveAfterMs: 1000 })], minute(6 + 1440));
     expect(long.alerts[0]!.state).toBe('resolved');
   });
 
@@ -150,21 +145,12 @@ describe('decide', () => {
   });
 
   test('a rule that moves continues its alerts, and another in its place has its own', () => {
-    const facts = [
-      flight('failed', { started: 0, at: 5 }),
-      birdLog('Deactivated', 5),
-      inAir(-60, 6, { usualMs: 600_000 }),
-    ];
+    const facts = [failed(5), birdLog('Deactivated', 5), inAir(-60, 6, { usualMs: 600_000 })];
     const kinds = ['FlightFailed', 'BirdDeactivated', 'FlightStuck'] as const;
-    const before = decide(
-      facts,
-      [],
-      kinds.map((kind) => defaultRule(kind)),
-      minute(6),
-    ).alerts;
     const rules = kinds.toReversed().map((kind) => defaultRule(kind));
+    const before = decide(facts, [], rules.toReversed(), minute(6)).alerts;
     const again = [
-      flight('failed', { started: 6, at: 7 }),
+      failed(7),
       notification('FlowSuspended', 7, { place: NO_BIRD, entity: { id: '148890' } }),
       inAir(-60, 8, { usualMs: 600_000 }),
     ];
@@ -173,45 +159,34 @@ describe('decide', () => {
       [FAILED_BY_DEFAULT, 2],
       [`BirdDeactivated/${OF_DEFAULT.BirdDeactivated}/eu/bird/148890/critical`, 2],
     ]);
-    const over = decide([flight('succeeded', { started: 8, at: 9 })], after.alerts, rules, minute(9)).alerts;
-    const next = decide([flight('failed', { started: 10, at: 11 })], over, rules, minute(12)).alerts;
+    const over = decide([landed(9)], after.alerts, rules, minute(9)).alerts;
+    const next = decide([failed(11)], over, rules, minute(12)).alerts;
     expect(next.map(({ id }) => id)).toEqual([FAILED_BY_DEFAULT]);
     const first = rule('FlightFailed', { match: parseMatchers('bird="Other"') });
-    const inserted = decide([flight('failed', { started: 12, at: 13 })], next, [first, ...rules], minute(14));
+    const inserted = decide([failed(13)], next, [first, ...rules], minute(14));
     expect(inserted.alerts.map(({ id, rule: own, lastSeq }) => [id, own, lastSeq])).toEqual([
       [FAILED_BY_DEFAULT, OF_DEFAULT.FlightFailed, 4],
     ]);
   });
 
   test('a stored alert that another rule now matches is not raised a second time', () => {
-    const judgedBy = (id: string) => [
-      rule('FlightFailed', { id }),
-      rule('BirdDeactivated', { id: `${id}-too` }),
-    ];
-    const facts = [flight('failed', { started: 0, at: 5 }), birdLog('Deactivated', 5)];
-    const before = decide(facts, [], judgedBy('old'), minute(6)).alerts;
-    const again = [
-      flight('failed', { started: 6, at: 7 }),
-      notification('FlowSuspended', 7, { place: NO_BIRD, entity: { id: '148890' } }),
-    ];
-    const after = decide(again, before, judgedBy('new'), minute(8)).alerts;
+    const judge = (facts: Fact[], before: readonly Alert[], id: string, at: number) =>
+      decide(
+        facts,
+        before,
+        [rule('FlightFailed', { id }), rule('BirdDeactivated', { id: `${id}-too` })],
+        minute(at),
+      ).alerts;
+    const before = judge([failed(5), birdLog('Deactivated', 5)], [], 'old', 6);
+    const again = [failed(7), notification('FlowSuspended', 7, { place: NO_BIRD, entity: { id: '148890' } })];
+    const after = judge(again, before, 'new', 8);
     expect(after.map(({ id, rule: own, lastSeq }) => [id, own, lastSeq])).toEqual([
       ['FlightFailed/old/eu/bird/148890', 'new', 2],
       ['BirdDeactivated/old-too/eu/bird/148890/critical', 'new-too', 2],
     ]);
     // A resolved alert starts again under the rule that applies now.
-    const over = decide(
-      [flight('succeeded', { started: 8, at: 9 })],
-      after,
-      judgedBy('new'),
-      minute(9),
-    ).alerts;
-    const next = decide(
-      [flight('failed', { started: 10, at: 11 })],
-      over,
-      judgedBy('new'),
-      minute(12),
-    ).alerts;
+    const over = judge([landed(9)], after, 'new', 9);
+    const next = judge([failed(11)], over, 'new', 12);
     expect(next.map(({ id }) => id)).toEqual(['FlightFailed/new/eu/bird/148890']);
   });
 
@@ -221,7 +196,6 @@ describe('decide', () => {
       severity: 'critical',
       labels: { team: 'pager' },
     });
-    const failed = (at: number, message: string) => flight('failed', { started: at - 1, at, message });
     const shown = ({ id, state, labels, eventsTotal }: Alert) => [id, state, labels.severity, eventsTotal];
     const first = `FlightFailed/${critical.id}/eu/bird/148890`;
     const second = FAILED_BY_DEFAULT;
@@ -271,12 +245,12 @@ describe('decide', () => {
     });
 
     test('the new one has its own alert even if it has the name of one whose alert continues', () => {
-      const { alerts: before } = decide(
+      const before = decide(
         [failed(5, 'Timeout')],
         [],
         [rule('FlightFailed', { id: 'a' })],
         minute(6),
-      );
+      ).alerts;
       const rules = [{ ...critical, id: 'a' }, rule('FlightFailed', { id: 'a-2' })];
       const keep = (...facts: Fact[]) => {
         const all = new Map(known.map((alert) => [alert.id, alert]));
@@ -297,18 +271,11 @@ describe('decide', () => {
   });
 
   test('tick does not change what is not due', () => {
-    const { alerts } = decide(
-      [flight('failed', { started: 0, at: 5 })],
-      [],
-      [defaultRule('FlightFailed')],
-      minute(6),
-    );
-    expect(tick(alerts, [], minute(7))).toEqual({ alerts: [], links: [] });
-    expect(tick([{ ...alerts[0]!, dueAtUs: null }], [], minute(9999))).toEqual({ alerts: [], links: [] });
-    expect(tick([{ ...alerts[0]!, alertname: 'Unknown' }], [], minute(9999))).toEqual({
-      alerts: [],
-      links: [],
-    });
+    const { alerts } = decide([failed(5)], [], [defaultRule('FlightFailed')], minute(6));
+    const nothing = { alerts: [], links: [] };
+    expect(tick(alerts, [], minute(7))).toEqual(nothing);
+    expect(tick([{ ...alerts[0]!, dueAtUs: null }], [], minute(9999))).toEqual(nothing);
+    expect(tick([{ ...alerts[0]!, alertname: 'Unknown' }], [], minute(9999))).toEqual(nothing);
   });
 
   test('whatever happens, in any order: labels stay while firing, seqs have no gap, memory is bounded JSON [long]', () => {

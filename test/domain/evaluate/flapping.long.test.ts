@@ -147,19 +147,14 @@ describe('keep_firing_for', () => {
   test('is counted from now if the end is dated ahead of our clock', () => {
     const plain = storyUnder([rule('FlightFailed')], [1, failed(1)], [2, landed(62)]);
     expect(plain.the('FlightFailed').state).toBe('resolved');
-    const kept = watch([rule('FlightFailed', { keepFiringForMs: 600_000 })]);
-    kept.tell(1, failed(1));
-    kept.tell(2, landed(62));
-    expect(kept.the('FlightFailed')).toMatchObject({
-      state: 'firing',
-      flapping: { held: { untilUs: minute(12) } },
-    });
+    const keeping = rule('FlightFailed', { keepFiringForMs: 600_000 });
+    const kept = storyUnder([keeping], [1, failed(1)], [2, landed(62)]);
+    const held = { untilUs: minute(12) };
+    expect(kept.the('FlightFailed')).toMatchObject({ state: 'firing', flapping: { held } });
   });
 
   test('holds the end back, and then says when it was', () => {
-    const story = storyUnder(rules, [2, failed(1), failed(2)]);
-    const success = landed(6);
-    story.tell(7, success);
+    const story = storyUnder(rules, [2, failed(1), failed(2)], [7, landed(6)]);
     expect(story.the('FlightFailed')).toMatchObject({ state: 'firing', endsAtUs: 0, dueAtUs: minute(16) });
     story.pass(16);
     expect(story.the('FlightFailed')).toMatchObject({

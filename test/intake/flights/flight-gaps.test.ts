@@ -3,6 +3,7 @@ import { NestwatchError } from '../../../src/errors.ts';
 import type { Batch } from '../../../src/intake/commit.ts';
 import { FlightGaps, isTouching, type UnreadWindow } from '../../../src/intake/flights/flight-gaps.ts';
 import type { Happening } from '../../../src/report.ts';
+import { bird } from '../../store/contract/sample-records.ts';
 import { openMemory, type TestStore } from '../../store/test-store.ts';
 import { createVirtualClock, type VirtualClock } from '../../virtual-clock.ts';
 
@@ -66,8 +67,7 @@ async function keep(birdId: string, windows: readonly UnreadWindow[]): Promise<n
 }
 
 async function putBird(birdId: string, present: boolean): Promise<void> {
-  const common = { region: 'eu', nestId: '1', name: 'Bird', status: 'active', triggerType: 'event' };
-  await store.inventory.putBirds([{ ...common, birdId, present, statusSinceUs: NOW_US }]);
+  await store.inventory.putBirds([bird(birdId, { present, triggerType: 'event', statusSinceUs: NOW_US })]);
 }
 
 describe('unreadable Flights', () => {

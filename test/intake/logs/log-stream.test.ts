@@ -81,19 +81,9 @@ const names = { nest: () => '', bird: () => '', nestOf: () => '' };
 const serviceNowUs = () => clock.nowUs() + skewUs;
 
 function entry(us: number): BirdLogEntry {
-  const text = {
-    nestId: '',
-    eventType: 'Saved',
-    message: '',
-    eventFailedBy: '',
-    errorType: '',
-    initiator: '',
-  };
   return {
-    id: sameAs.get(us) ?? String(us),
-    createdAt: { us: us + movedUs, text: '' },
-    birdId: '7',
-    ...text,
+    ...{ id: sameAs.get(us) ?? String(us), createdAt: { us: us + movedUs, text: '' }, birdId: '7' },
+    ...{ nestId: '', eventType: 'Saved', message: '', eventFailedBy: '', errorType: '', initiator: '' },
   };
 }
 
@@ -147,7 +137,12 @@ function openLog(birdId = '7'): LogStream {
 
 /** Shows an entry from now on, as if created this many seconds ago. */
 const show = (secondsAgo: number) => shownUs.push(serviceNowUs() - secondsAgo * SECOND_US);
+/** One in each of the last seconds. */
+const showEach = (seconds: number) => {
+  for (let second = seconds; second > 0; second -= 1) show(second);
+};
 const poll = () => log.poll(signal);
+const askAll = (pageSize = 10) => log.ask({ page: 0, pageSize, ascending: true, fromUs: 0 });
 const pass = (seconds: number) => clock.advance(seconds * 1000);
 
 describe("a cursor ahead of the service's clock", () => {
@@ -266,11 +261,9 @@ describe('an entry is late', () => {
     show(5);
     await poll();
     await pass(600);
-    const page = await log.ask({ page: 0, pageSize: 10, ascending: true, fromUs: 0 });
-    expect(await log.keep(page.items)).toEqual([]);
+    expect(await log.keep((await askAll()).items)).toEqual([]);
     show(400);
-    const later = await log.ask({ page: 0, pageSize: 10, ascending: true, fromUs: 0 });
-    expect(await log.keep(later.items)).toHaveLength(1);
+    expect(await log.keep((await askAll()).items)).toHaveLength(1);
     expect(lateUs).toEqual([OVERLAP_US]);
   });
 });
@@ -331,7 +324,7 @@ describe('an entry that is shown again under its id', () => {
 describe('the last sweep', () => {
   test('is stored with where and when it began, once it has reached its end', async () => {
     expect(log.swept()).toBeUndefined();
-    for (let second = 2_500; second > 0; second -= 1) show(second);
+    showEach(2_500);
     expect((await poll()).more).toBe(true);
     expect(log.swept()).toBeUndefined();
     const beganUs = clock.nowUs();
@@ -343,7 +336,7 @@ describe('the last sweep', () => {
   });
 
   test('is short if fewer entries were listed than counted, wherever the sweep has stopped for a while', async () => {
-    for (let second = 2_500; second > 0; second -= 1) show(second);
+    showEach(2_500);
     counted = 1;
     while ((await poll()).more);
     expect(log.swept()?.isShort).toBe(true);
@@ -367,23 +360,20 @@ describe('what an audit keeps', () => {
     await poll();
     const cursorUs = log.cursorUs();
     show(20);
-    const page = await log.ask({ page: 0, pageSize: 10, ascending: true, fromUs: 0 });
-    expect(await log.keep(page.items)).toHaveLength(1);
+    expect(await log.keep((await askAll()).items)).toHaveLength(1);
     expect(log.cursorUs()).toBe(cursorUs);
     movedUs = 1;
     expect((await poll()).fresh).toEqual([]);
   });
 
   test('is read in parts if an answer is too large, and refused if the service refuses it', async () => {
-    for (let second = 30; second > 0; second -= 1) show(second);
+    showEach(30);
     huge.add(shownUs[20]!);
-    const page = await log.ask({ page: 0, pageSize: 100, ascending: true, fromUs: 0 });
+    const page = await askAll(100);
     expect(page.items.map(({ ok }) => ok).indexOf(false)).toBe(20);
     expect(page).toMatchObject({ totalCount: 30, items: { length: 30 } });
     most = 30;
-    await expect(log.ask({ page: 0, pageSize: 100, ascending: true, fromUs: 0 })).rejects.toThrow(
-      'this size',
-    );
+    await expect(askAll(100)).rejects.toThrow('this size');
     expect(asked.at(-1)).toBe(100);
   });
 });
@@ -396,7 +386,7 @@ describe('a page that the service refuses', () => {
   };
 
   test('is requested in halves until it is accepted, and all streams continue with these', async () => {
-    for (let second = 300; second > 0; second -= 1) show(second);
+    showEach(300);
     most = 30;
     expect((await poll()).fresh).toHaveLength(300);
     expect(asked.slice(0, 4)).toEqual([100, 50, 25, 50]);
@@ -416,7 +406,7 @@ describe('a page that the service refuses', () => {
   });
 
   test('because of one of its entries is read smaller, and the size of others stays', async () => {
-    for (let second = 300; second > 0; second -= 1) show(second);
+    showEach(300);
     refused.add(shownUs[150]!);
     await expect(poll()).rejects.toThrow('not this entry');
     expect([log.cursorUs(), pages.size()]).toEqual([shownUs[149], 100]);
@@ -448,7 +438,7 @@ describe('a page that the service refuses', () => {
   });
 
   test('or that is smaller than requested gives the size of all others', async () => {
-    for (let second = 300; second > 0; second -= 1) show(second);
+    showEach(300);
     largest = 40;
     expect((await poll()).fresh).toHaveLength(300);
     expect(await all()).toContain(40);
@@ -473,7 +463,7 @@ describe('an entry too large to be received', () => {
   const setAside = () => happened.flatMap((one) => (one.what === 'quarantined' ? [one.count] : []));
 
   test('is set aside once, its neighbours are stored, and the page size stays', async () => {
-    for (let second = 60; second > 0; second -= 1) show(second);
+    showEach(60);
     huge.add(shownUs[50]!);
     const { fresh } = await poll();
     expect(fresh.map(({ key }) => key)).not.toContain(`eu/bird_log/${shownUs[50]}`);
@@ -523,7 +513,7 @@ describe('an entry too large to be received', () => {
   });
 
   test('and entries that are deleted while its page is read in parts: the page is read again', async () => {
-    for (let second = 60; second > 0; second -= 1) show(second);
+    showEach(60);
     huge.add(shownUs[57]!);
     afterPage = () => shownUs.shift();
     await expect(poll()).rejects.toThrow('more than 16 MiB');
@@ -551,7 +541,7 @@ test('the cursor passes an unreadable entry if its instant is known', async () =
 
 test('a service that gives neither its time nor its page size is read by ours', async () => {
   isTalkative = false;
-  for (let second = 250; second > 0; second -= 1) show(second);
+  showEach(250);
   expect(await poll()).toMatchObject({ more: false, fresh: { length: 250 } });
   expect(log.swept()?.atUs).toBe(clock.nowUs());
 });
@@ -564,7 +554,7 @@ test.each([
   'a service that ignores page numbers is read to its end, %s, with %i entries',
   async (how, count) => {
     ignoresPages = how;
-    for (let second = count; second > 0; second -= 1) show(second);
+    showEach(count);
     for (let polls = 0; polls < 2; polls += 1) {
       expect(await poll()).toMatchObject({ more: false, fresh: { length: polls === 0 ? count : 0 } });
     }
@@ -577,32 +567,36 @@ test('a poll that is stopped before its first page has read nothing', async () =
   expect(log.swept()).toBeUndefined();
 });
 
-test('a failure within a long sweep loses no page that was read before it', async () => {
-  for (let at = 1_500; at > 0; at -= 1) show(at / 16);
+/** From this request on, the service answers 502. */
+function failAt(request: number): void {
   afterPage = () => {
-    if (asked.length === 8) refuse = new NestwatchError('unavailable', 'the service answered 502');
+    if (asked.length === request) refuse = new NestwatchError('unavailable', 'the service answered 502');
   };
-  await expect(poll()).rejects.toThrow('502');
+}
+
+/** The service is well again, and the next poll reads all that is behind the cursor. */
+async function expectRest(): Promise<void> {
   refuse = undefined;
   afterPage = () => {};
   const left = shownUs.filter((us) => us > log.cursorUs()).length;
   asked = [];
   expect(await poll()).toMatchObject({ more: false, fresh: { length: left } });
+}
+
+test('a failure within a long sweep loses no page that was read before it', async () => {
+  for (let at = 1_500; at > 0; at -= 1) show(at / 16);
+  failAt(8);
+  await expect(poll()).rejects.toThrow('502');
+  await expectRest();
   expect(asked.length).toBeLessThan(13);
 });
 
 test('a page that keeps failing is requested again from where its sweep began', async () => {
   for (let at = 1_500; at > 0; at -= 1) show(at / 16);
-  afterPage = () => {
-    if (asked.length === 8) refuse = new NestwatchError('unavailable', 'the service answered 502');
-  };
+  failAt(8);
   await expect(poll()).rejects.toThrow('502');
   await expect(poll()).rejects.toThrow('502');
-  refuse = undefined;
-  afterPage = () => {};
-  const left = shownUs.filter((us) => us > log.cursorUs()).length;
-  asked = [];
-  expect(await poll()).toMatchObject({ more: false, fresh: { length: left } });
+  await expectRest();
   expect(asked.length).toBeGreaterThan(16);
 });
 
@@ -611,7 +605,7 @@ test('an entry that came late while a long sweep waited for its turn is found by
   expect((await poll()).more).toBe(true);
   show(50 + 1 / 64);
   await clock.advance(10 * 60_000);
-  for (let second = 590; second > 0; second -= 1) show(second);
+  showEach(590);
   while ((await poll()).more);
   await poll();
   const found = await store.events.count(1, 0, clock.nowUs());
@@ -622,7 +616,7 @@ test('an old entry that an audit found is not remembered, but still stored once'
   show(5);
   await poll();
   show(3_500);
-  const page = await log.ask({ page: 0, pageSize: 10, ascending: true, fromUs: 0 });
+  const page = await askAll();
   expect(await log.keep(page.items)).toHaveLength(1);
   expect(await log.keep(page.items)).toEqual([]);
 });

@@ -4,7 +4,7 @@ import type { Silence } from '../../../src/domain/muting/silence.ts';
 import type { AlertQuery } from '../../../src/store/alert-store.ts';
 import { countTurns } from '../../count-turns.ts';
 import type { Run } from '../test-store.ts';
-import { alert, event, flight, NOW_US, SECOND_US } from './sample-records.ts';
+import { alert, event, flight, NOW_US, SECOND_US, silence } from './sample-records.ts';
 import type { Subject } from './subject.ts';
 
 export function describeAlertPages(subject: () => Subject, run: Run): void {
@@ -18,19 +18,12 @@ export function describeAlertPages(subject: () => Subject, run: Run): void {
   const severe = (severity: string, labels: Alert['labels'] = {}) => ({
     labels: { alertname: 'FlightFailed', severity, region: 'eu', ...labels },
   });
-  const acknowledged = (alertId: string, change: Partial<Silence> = {}): Silence => ({
-    id: `silence of ${alertId}`,
-    matchers: [],
-    startsAtUs: NOW_US - SECOND_US,
-    endsAtUs: NOW_US + SECOND_US,
-    updatedAtUs: NOW_US,
-    createdBy: 'Anna',
-    comment: '',
-    recurrence: null,
-    alertId,
-    alertStartsAtUs: NOW_US,
-    ...change,
-  });
+  const acknowledged = (alertId: string, change: Partial<Silence> = {}) =>
+    silence(`silence of ${alertId}`, {
+      ...{ startsAtUs: NOW_US - SECOND_US, endsAtUs: NOW_US + SECOND_US },
+      ...{ alertId, alertStartsAtUs: NOW_US },
+      ...change,
+    });
 
   describe('pages of alerts', () => {
     test('have the severest first, then the newest, and resolved ones last', async () => {

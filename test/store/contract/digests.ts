@@ -1,6 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import type { Run } from '../test-store.ts';
-import { alert, event, giveUpThree, HOSTILE_TEXTS, insert, NOW_US, SECOND_US } from './sample-records.ts';
+import {
+  alert,
+  event,
+  giveUpThree,
+  HOSTILE_TEXTS,
+  insert,
+  NOW_US,
+  SECOND_US,
+  suppression,
+} from './sample-records.ts';
 
 export function describeDigests(run: Run): void {
   const flightEvent = (id: string, status: string, occurredAtUs: number, changes = {}) =>
@@ -24,8 +33,8 @@ export function describeDigests(run: Run): void {
 
     test('ended Flights come in the order of their arrival, with what a digest needs of them', async () => {
       const message = HOSTILE_TEXTS.join(' ');
-      await run(async (tx) => {
-        await insert(
+      await run((tx) =>
+        insert(
           tx,
           [
             flightEvent('late', 'succeeded', NOW_US),
@@ -33,28 +42,20 @@ export function describeDigests(run: Run): void {
             flightEvent('stopped', 'cancelled', NOW_US),
           ],
           '148890',
-        );
-      });
+        ),
+      );
       const { before, last } = await run.digests.arrivals(0);
+      const place = {
+        region: 'eu',
+        nestId: '682',
+        nest: 'Marketing',
+        birdId: '148890',
+        bird: 'Translate blog',
+      };
+      const number = expect.any(Number);
       expect(await run.digests.endedFlights(before, last)).toEqual([
-        expect.objectContaining({
-          occurredAtUs: NOW_US,
-          status: 'succeeded',
-          message: '',
-          durationUs: 1_500_000,
-        }),
-        {
-          number: expect.any(Number),
-          occurredAtUs: NOW_US - SECOND_US,
-          status: 'failed',
-          region: 'eu',
-          nest: 'Marketing',
-          nestId: '682',
-          bird: 'Translate blog',
-          birdId: '148890',
-          message,
-          durationUs: null,
-        },
+        { ...place, number, occurredAtUs: NOW_US, status: 'succeeded', message: '', durationUs: 1_500_000 },
+        { ...place, number, occurredAtUs: NOW_US - SECOND_US, status: 'failed', message, durationUs: null },
         expect.objectContaining({ status: 'cancelled', message: '' }),
       ]);
       const [first] = await run.digests.endedFlights(before, last);
@@ -64,8 +65,8 @@ export function describeDigests(run: Run): void {
 
     test('the numbers of arrivals limit what occurred since an instant', async () => {
       expect(await run.digests.arrivals(0)).toEqual({ before: 0, last: 0 });
-      await run(async (tx) => {
-        await insert(
+      await run((tx) =>
+        insert(
           tx,
           [
             flightEvent('a', 'failed', NOW_US - 2),
@@ -73,8 +74,8 @@ export function describeDigests(run: Run): void {
             flightEvent('c', 'failed', NOW_US - 1),
           ],
           '148890',
-        );
-      });
+        ),
+      );
       const since = async (us: number) => {
         const { before, last } = await run.digests.arrivals(us);
         return (await run.digests.endedFlights(before, last)).map(
@@ -119,68 +120,43 @@ export function describeDigests(run: Run): void {
     });
 
     test('what ended under a silence is listed once for all groups that would have notified of it', async () => {
-      const suppression = (alertId: string, groupKey: string, atUs: number, reason = 'silenced') => ({
-        ...{ alertId, afterSeq: 0, lastSeq: 0, groupKey, receiver: groupKey, detail: '' },
-        ...{ reason: reason as 'silenced', atUs },
-      });
+      const muted = (alertId: string, groupKey: string, after: number, changes = {}) =>
+        suppression(alertId, { lastSeq: 0, groupKey, receiver: groupKey, atUs: NOW_US + after, ...changes });
       const over = (id: string, startsAtUs: number, bird: string) =>
         alert(id, { state: 'resolved', startsAtUs, labels: { alertname: 'FlightFailed', bird } });
       await run(async (tx) => {
         await tx.alerts.put([over('a', NOW_US - 9, 'before'), over('b', NOW_US, 'b'), alert('c')]);
         await tx.alerts.put([over('a', NOW_US, HOSTILE_TEXTS.join(' '))]);
         await tx.suppressions.add([
-          suppression('b', 'ops', NOW_US),
-          suppression('b', 'ops', NOW_US + 1),
-          suppression('b', 'ops', NOW_US + 4),
-          suppression('a', 'ops', NOW_US + 1),
-          suppression('a', 'ops', NOW_US + 3),
-          suppression('a', 'pager', NOW_US + 2),
-          suppression('c', 'ops', NOW_US + 2),
-          suppression('c', 'ops', NOW_US + 2, 'inhibited'),
-          suppression('gone', 'ops', NOW_US + 2),
+          ...[muted('b', 'ops', 0), muted('b', 'ops', 1), muted('b', 'ops', 4)],
+          ...[muted('a', 'ops', 1), muted('a', 'ops', 3), muted('a', 'pager', 2)],
+          ...[muted('c', 'ops', 2), muted('c', 'ops', 2, { reason: 'inhibited' })],
+          muted('gone', 'ops', 2),
         ]);
         await tx.alerts.delete(['a', 'b']);
       });
       const { alertname, labels } = alert('c');
       const { list, total } = await run.digests.endedSilenced(NOW_US, NOW_US + 3, 10);
-      expect([list, total]).toEqual([
-        [
-          {
-            alertId: 'a',
-            alertname: 'FlightFailed',
-            labels: { alertname: 'FlightFailed', bird: HOSTILE_TEXTS.join(' ') },
-            times: 2,
-          },
-          {
-            alertId: 'b',
-            alertname: 'FlightFailed',
-            labels: { alertname: 'FlightFailed', bird: 'b' },
-            times: 1,
-          },
-          { alertId: 'c', alertname, labels, times: 1 },
-          { alertId: 'gone', alertname: '', labels: {}, times: 1 },
-        ],
-        4,
+      expect(list).toEqual([
+        { alertId: 'a', alertname, labels: { alertname, bird: HOSTILE_TEXTS.join(' ') }, times: 2 },
+        { alertId: 'b', alertname, labels: { alertname, bird: 'b' }, times: 1 },
+        { alertId: 'c', alertname, labels, times: 1 },
+        { alertId: 'gone', alertname: '', labels: {}, times: 1 },
       ]);
-      expect(await run.digests.endedSilenced(NOW_US, NOW_US + 3, 1)).toEqual({
-        list: [list[0]],
-        total: 4,
-      });
+      expect(total).toBe(4);
+      const first = { list: [list[0]], total: 4 };
+      expect(await run.digests.endedSilenced(NOW_US, NOW_US + 3, 1)).toEqual(first);
       expect(await run.digests.endedSilenced(0, NOW_US - 1, 1)).toEqual({ list: [], total: 0 });
     });
 
     test('what was suppressed for a receiver is counted by its reason, and so is what was given up', async () => {
-      const suppression = (receiver: string, reason: 'silenced' | 'too_old', atUs: number) => ({
-        ...{ alertId: 'a', afterSeq: 0, lastSeq: 0, groupKey: 'g', detail: '', receiver, reason, atUs },
-      });
+      const muted = (receiver: string, reason: 'silenced' | 'too_old', after: number) =>
+        suppression('a', { lastSeq: 0, receiver, reason, atUs: NOW_US + after });
       await run(async (tx) => {
         await tx.alerts.put([alert('a')]);
         await tx.suppressions.add([
-          suppression('ops', 'silenced', NOW_US),
-          suppression('ops', 'too_old', NOW_US + 1),
-          suppression('ops', 'silenced', NOW_US + 2),
-          suppression('ops', 'silenced', NOW_US + 3),
-          suppression('pager', 'silenced', NOW_US + 2),
+          ...[muted('ops', 'silenced', 0), muted('ops', 'too_old', 1), muted('ops', 'silenced', 2)],
+          ...[muted('ops', 'silenced', 3), muted('pager', 'silenced', 2)],
         ]);
         await giveUpThree(tx);
       });

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import type { Suppression } from '../../../src/domain/muting/suppression.ts';
 import type { Transaction } from '../../../src/store/store.ts';
 import type { Run } from '../test-store.ts';
 import {
@@ -11,12 +10,8 @@ import {
   insert,
   member,
   NOW_US,
+  suppression,
 } from './sample-records.ts';
-
-const suppression = (alertId: string): Suppression => ({
-  ...{ alertId, afterSeq: 0, lastSeq: 1, groupKey: 'g', receiver: 'ops' },
-  ...{ reason: 'silenced', detail: '', atUs: NOW_US },
-});
 
 const DUE = group('due');
 const LATER = group('later', { nextFlushAtUs: NOW_US + 5 });

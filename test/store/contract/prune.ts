@@ -36,9 +36,7 @@ export function describePrune(run: Run): void {
   describe('retention', () => {
     test('deletes events before the bound in batches and keeps those at and after it', async () => {
       const events = Array.from({ length: 25 }, (_, index) => old(`e${index}`, 25 - index));
-      await run(async (tx) => {
-        await insert(tx, [...events, event('at')]);
-      });
+      await run((tx) => insert(tx, [...events, event('at')]));
       expect(await run.upkeep.prune(NOW_US, 10)).toBe(10);
       expect(await stored()).toEqual(['at', ...Array.from({ length: 15 }, (_, index) => `e${24 - index}`)]);
       expect(await pruneAll(NOW_US, 10)).toBe(15);

@@ -3,6 +3,7 @@ import type { Event } from '../../../src/domain/alert/event.ts';
 import type { Group, GroupMember } from '../../../src/domain/grouping/group.ts';
 import type { Notification } from '../../../src/domain/grouping/notification.ts';
 import type { Silence } from '../../../src/domain/muting/silence.ts';
+import type { Suppression } from '../../../src/domain/muting/suppression.ts';
 import type { FlightRecord } from '../../../src/store/event-store.ts';
 import type { Delivery, Settlement } from '../../../src/store/outbox-store.ts';
 import type { Renewal } from '../../../src/store/ownership-store.ts';
@@ -187,6 +188,20 @@ export function silence(id: string, changes: Partial<Silence> = {}): Silence {
     recurrence: null,
     alertId: null,
     alertStartsAtUs: null,
+    ...changes,
+  };
+}
+
+export function suppression(alertId: string, changes: Partial<Suppression> = {}): Suppression {
+  return {
+    alertId,
+    afterSeq: 0,
+    lastSeq: 1,
+    groupKey: 'g',
+    receiver: 'ops',
+    reason: 'silenced',
+    detail: '',
+    atUs: NOW_US,
     ...changes,
   };
 }

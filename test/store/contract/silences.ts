@@ -3,24 +3,15 @@ import { createMatcher } from '../../../src/domain/matchers/matcher.ts';
 import type { Silence } from '../../../src/domain/muting/silence.ts';
 import { countTurns } from '../../count-turns.ts';
 import type { Run } from '../test-store.ts';
-import { HOSTILE_TEXTS, NOW_US, SECOND_US } from './sample-records.ts';
+import { HOSTILE_TEXTS, NOW_US, SECOND_US, silence as sample } from './sample-records.ts';
 import type { Subject } from './subject.ts';
 
-function silence(id: string, changes: Partial<Silence> = {}): Silence {
-  return {
-    id,
+const silence = (id: string, changes: Partial<Silence> = {}) =>
+  sample(id, {
     matchers: [createMatcher('alertname', '=', 'FlightFailed'), createMatcher('nest', '!~', 'Prod.*')],
-    startsAtUs: NOW_US,
-    endsAtUs: NOW_US + 60 * SECOND_US,
-    updatedAtUs: NOW_US,
-    createdBy: 'ann',
-    comment: 'maintenance',
-    recurrence: null,
-    alertId: null,
-    alertStartsAtUs: null,
+    ...{ endsAtUs: NOW_US + 60 * SECOND_US, createdBy: 'ann', comment: 'maintenance' },
     ...changes,
-  };
-}
+  });
 
 /** A silence without the functions of its matchers. */
 function plain({ matchers, ...rest }: Silence): unknown {

@@ -1,29 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import type { Suppression } from '../../../src/domain/muting/suppression.ts';
 import type { Run } from '../test-store.ts';
-import { alert, event, insert, NOW_US } from './sample-records.ts';
+import { alert, event, insert, links, NOW_US, suppression as sample } from './sample-records.ts';
 
 export function describeSuppressions(run: Run): void {
   describe('what is suppressed', () => {
-    const suppression = (changes: Partial<Suppression> = {}): Suppression => ({
-      alertId: 'a',
-      afterSeq: 0,
-      lastSeq: 2,
-      groupKey: '{}:{}',
-      receiver: 'ops',
-      reason: 'silenced',
-      detail: 'by "ann"',
-      atUs: NOW_US,
-      ...changes,
-    });
+    const suppression = (changes: Partial<Suppression> = {}) =>
+      sample('a', { lastSeq: 2, detail: 'by "ann"', ...changes });
 
     async function alertWithEvents(): Promise<void> {
       await run(async (tx) => {
-        await insert(tx, [event('1'), event('2'), event('3')]);
+        const events = [event('1'), event('2'), event('3')];
+        await insert(tx, events);
         await tx.alerts.put([alert('a', { state: 'resolved' })]);
-        await tx.alerts.linkEvents(
-          ['1', '2', '3'].map((id, index) => ({ alertId: 'a', seq: index + 1, event: event(id) })),
-        );
+        await tx.alerts.linkEvents(links('a', events));
       });
     }
 

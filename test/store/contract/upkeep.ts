@@ -21,9 +21,7 @@ export function describeUpkeep(run: Run): void {
 
     test('the latest instant is that of events and deliveries', async () => {
       expect(await run.upkeep.newestInstantUs()).toBe(0);
-      await run(async (tx) => {
-        await insert(tx, [event('1', { observedAtUs: NOW_US + 5 })]);
-      });
+      await run((tx) => insert(tx, [event('1', { observedAtUs: NOW_US + 5 })]));
       expect(await run.upkeep.newestInstantUs()).toBe(NOW_US + 5);
       await queue(delivery('d', { createdAtUs: NOW_US + 9 }));
       expect(await run.upkeep.newestInstantUs()).toBe(NOW_US + 9);

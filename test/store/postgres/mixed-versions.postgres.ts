@@ -112,9 +112,7 @@ describe('replicas of two versions', () => {
         await tx.streams.open('eu', 'notification', '');
         return tx.attempt(() => tx.events.find('eu/notification/a'));
       });
-    await store.transaction(async (tx) => {
-      await insert(tx, [event('a')]);
-    });
+    await store.transaction((tx) => insert(tx, [event('a')]));
     expect(await find()).toEqual({ ok: true, value: event('a') });
     await startNewer({ sql: `ALTER TABLE event ADD COLUMN later TEXT NOT NULL DEFAULT ''`, oldest: NOW });
     expect(await find()).toEqual({ ok: true, value: event('a') });

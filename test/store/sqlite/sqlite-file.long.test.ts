@@ -286,9 +286,7 @@ describe('one process at a time', () => {
     const reader = new DatabaseSync(path, { readOnly: true });
     const read = reader.prepare('SELECT count(*) AS count FROM event');
     expect(read.get()).toEqual({ count: 10 });
-    await store.transaction(async (tx) => {
-      await insert(tx, [event('new')]);
-    });
+    await store.transaction((tx) => insert(tx, [event('new')]));
     expect(read.get()).toEqual({ count: 11 });
     reader.close();
   });

@@ -19,7 +19,7 @@ import {
   summarize,
 } from '../../../../src/domain/grouping/sorts.ts';
 import type { Suppression } from '../../../../src/domain/muting/suppression.ts';
-import { group, member, alert as storedAlert } from '../../../store/contract/sample-records.ts';
+import { group, member, alert as storedAlert, suppression } from '../../../store/contract/sample-records.ts';
 import { TEST_START_US } from '../../../virtual-clock.ts';
 import { node, tree } from '../../route-tree.ts';
 
@@ -106,17 +106,8 @@ describe('the wait for the summary', () => {
 });
 
 test('events are counted once, whichever groups of the receiver left them to its summary', () => {
-  const range = (afterSeq: number, lastSeq: number, changes: Partial<Suppression> = {}): Suppression => ({
-    alertId: 'a',
-    afterSeq,
-    lastSeq,
-    groupKey: '{}:{}',
-    receiver: 'ops',
-    reason: 'too_old',
-    detail: '',
-    atUs: NOW_US,
-    ...changes,
-  });
+  const range = (afterSeq: number, lastSeq: number, changes: Partial<Suppression> = {}) =>
+    suppression('a', { afterSeq, lastSeq, reason: 'too_old', ...changes });
   const ranges = [
     range(6, 9),
     range(0, 4),

@@ -17,11 +17,16 @@ import {
 const TIMEOUT =
   'Upload of "brief 7.docx" to https://cms.example.com/files/91 timed out after 30 s\n   at Sdk.Run()';
 
+type Seen = Omit<Parameters<typeof flight>[1], 'started' | 'at'>;
+const failed = (started: number | null, at: number, seen: Seen = {}) =>
+  flight('failed', { started, at, ...seen });
+const succeeded = (started: number | null, at: number) => flight('succeeded', { started, at });
+
 describe('FlightFailed', () => {
   test('fires at a failure and says what failed, where and why', () => {
     const story = watch();
-    const failed = flight('failed', { started: 0, at: 5, message: TIMEOUT });
-    story.tell(6, failed);
+    const failure = failed(0, 5, { message: TIMEOUT });
+    story.tell(6, failure);
     const alert = story.the('FlightFailed');
     expect(alert).toMatchObject({
       id: `FlightFailed/${OF_DEFAULT.FlightFailed}/eu/bird/148890`,
@@ -46,13 +51,11 @@ describe('FlightFailed', () => {
       summary: 'Flight of Translate blog failed in Marketing (EU)',
       description: TIMEOUT,
     });
-    expect(story.links()).toEqual([{ alertId: alert.id, seq: 1, event: failed.event }]);
+    expect(story.links()).toEqual([{ alertId: alert.id, seq: 1, event: failure.event }]);
   });
 
   test('resolves when a Flight that started later succeeds', () => {
-    const story = watch();
-    story.tell(6, flight('failed', { started: 0, at: 5 }));
-    story.tell(10, flight('succeeded', { started: 7, at: 9 }));
+    const story = storyOf([6, failed(0, 5)], [10, succeeded(7, 9)]);
     expect(story.the('FlightFailed')).toMatchObject({ state: 'resolved', endsAtUs: minute(9), memory: null });
     expect(story.the('FlightFailed').annotations.resolved_by).toBe(
       'a Flight that started on 2 Jul 2026, 12:07 UTC succeeded',
@@ -62,31 +65,27 @@ describe('FlightFailed', () => {
   });
 
   test.each([
-    ['a Flight that started earlier succeeds', flight('succeeded', { started: -1, at: 9 })],
-    ['a Flight that started at the same instant succeeds', flight('succeeded', { started: 0, at: 9 })],
+    ['a Flight that started earlier succeeds', succeeded(-1, 9)],
+    ['a Flight that started at the same instant succeeds', succeeded(0, 9)],
     ['a Flight is cancelled', flight('cancelled', { started: 7, at: 9 })],
     ['a Flight starts', flightStarted(7)],
   ])('keeps firing when %s', (_what, fact) => {
-    const story = storyOf([6, flight('failed', { started: 0, at: 5 })]);
+    const story = storyOf([6, failed(0, 5)]);
     expect(story.tell(10, fact).alerts).toEqual([]);
     expect(story.firing()).toEqual(['FlightFailed warning']);
   });
 
   test('waits for a success after the latest of the failed Flights', () => {
-    const story = watch();
-    story.tell(6, flight('failed', { started: 4, at: 5 }), flight('failed', { started: 1, at: 6 }));
-    story.tell(7, flight('succeeded', { started: 3, at: 7 }));
+    const story = storyOf([6, failed(4, 5), failed(1, 6)], [7, succeeded(3, 7)]);
     expect(story.firing()).toEqual(['FlightFailed warning']);
-    story.tell(8, flight('succeeded', { started: 4.5, at: 8 }));
+    story.tell(8, succeeded(4.5, 8));
     expect(story.firing()).toEqual([]);
   });
 
   test('notifies of a failure that is seen after the success of a Flight that started later', () => {
-    const story = watch();
-    story.tell(10, flight('succeeded', { started: 7, at: 9 }));
-    story.tell(30, flight('failed', { started: 0, at: 29 }));
+    const story = storyOf([10, succeeded(7, 9)], [30, failed(0, 29)]);
     expect(story.firing()).toEqual(['FlightFailed warning']);
-    story.tell(40, flight('succeeded', { started: 31, at: 39 }));
+    story.tell(40, succeeded(31, 39));
     expect(story.firing()).toEqual([]);
   });
 
@@ -94,16 +93,14 @@ describe('FlightFailed', () => {
     'a page with a failure and a later success fires and resolves in any order (%i)',
     (turn) => {
       const story = watch();
-      const facts = [flight('failed', { started: 0, at: 5 }), flight('succeeded', { started: 1, at: 4 })];
+      const facts = [failed(0, 5), succeeded(1, 4)];
       story.tell(6, ...(turn === 0 ? facts : facts.toReversed()));
       expect(story.the('FlightFailed')).toMatchObject({ state: 'resolved', eventsTotal: 1, lastSeq: 1 });
     },
   );
 
   test('resolves after a quiet day, counted from when the last failure was seen', () => {
-    const story = watch();
-    story.tell(6, flight('failed', { started: 0, at: 5, seenAt: 6 }));
-    story.tell(60, flight('failed', { started: 50, at: 55, seenAt: 60 }));
+    const story = storyOf([6, failed(0, 5, { seenAt: 6 })], [60, failed(50, 55, { seenAt: 60 })]);
     story.pass(60 + 1439);
     expect(story.firing()).toEqual(['FlightFailed warning']);
     story.pass(60 + 1440);
@@ -114,15 +111,14 @@ describe('FlightFailed', () => {
   });
 
   test('never resolves by quiet if the rule says so', () => {
-    const story = watch([rule('FlightFailed', { resolveAfterMs: null })]);
-    story.tell(6, flight('failed', { started: 0, at: 5 }));
+    const story = storyUnder([rule('FlightFailed', { resolveAfterMs: null })], [6, failed(0, 5)]);
     expect(story.the('FlightFailed').dueAtUs).toBeNull();
   });
 
   test('a further failure joins the alert, whose labels stay and whose description is updated', () => {
     const story = watch();
-    story.tell(6, flight('failed', { started: 0, at: 5, message: 'first cause' }));
-    story.tell(9, flight('failed', { started: 7, at: 8, message: 'second cause' }));
+    story.tell(6, failed(0, 5, { message: 'first cause' }));
+    story.tell(9, failed(7, 8, { message: 'second cause' }));
     const alert = story.the('FlightFailed');
     expect(alert).toMatchObject({ eventsTotal: 2, lastSeq: 2, startsAtUs: minute(5) });
     expect(alert.labels.error).toBe('first cause');
@@ -131,9 +127,9 @@ describe('FlightFailed', () => {
 
   test('a failure after the end begins a new episode of the same alert', () => {
     const story = watch();
-    story.tell(6, flight('failed', { started: 0, at: 5, message: 'first cause' }));
-    story.tell(10, flight('succeeded', { started: 7, at: 9 }));
-    story.tell(20, flight('failed', { started: 15, at: 19, message: 'second cause' }));
+    story.tell(6, failed(0, 5, { message: 'first cause' }));
+    story.tell(10, succeeded(7, 9));
+    story.tell(20, failed(15, 19, { message: 'second cause' }));
     const alert = story.the('FlightFailed');
     expect(alert).toMatchObject({
       state: 'firing',
@@ -147,28 +143,24 @@ describe('FlightFailed', () => {
   });
 
   test('a Flight that ends as failed a second time is a further event', () => {
-    const story = watch();
-    story.tell(6, flight('failed', { started: 0, at: 5, id: 'f' }));
-    story.tell(9, flight('failed', { started: 0, at: 8, id: 'f' }));
+    const story = storyOf([6, failed(0, 5, { id: 'f' })], [9, failed(0, 8, { id: 'f' })]);
     expect(story.the('FlightFailed').eventsTotal).toBe(2);
   });
 
   test('history raises nothing', () => {
     const story = watch();
-    expect(story.tell(6, flight('failed', { started: 0, at: 5, historic: true })).alerts).toEqual([]);
+    expect(story.tell(6, failed(0, 5, { historic: true })).alerts).toEqual([]);
   });
 
   test('ends when the Bird is deleted', () => {
-    const story = storyOf([6, flight('failed', { started: 0, at: 5 })], [20, birdVanished(19)]);
+    const story = storyOf([6, failed(0, 5)], [20, birdVanished(19)]);
     expect(story.the('FlightFailed')).toMatchObject({ state: 'resolved', endsAtUs: minute(19) });
   });
 
   test('a Flight without a start date counts as started at its end minus its duration', () => {
-    const story = watch();
-    story.tell(6, flight('failed', { started: null, at: 5 }));
-    story.tell(8, flight('succeeded', { started: 4, at: 7 }));
+    const story = storyOf([6, failed(null, 5)], [8, succeeded(4, 7)]);
     expect(story.firing()).toHaveLength(1);
-    story.tell(9, flight('succeeded', { started: null, at: 8 }));
+    story.tell(9, succeeded(null, 8));
     expect(story.firing()).toEqual([]);
   });
 
@@ -176,11 +168,9 @@ describe('FlightFailed', () => {
     const rules = [rule('FlightFailed', { threshold: 3, windowMs: 600_000 })];
 
     test('does not fire before the third, then includes all three', () => {
-      const story = watch(rules);
-      story.tell(1, flight('failed', { started: 0, at: 1 }));
-      story.tell(4, flight('failed', { started: 3, at: 4 }));
+      const story = storyUnder(rules, [1, failed(0, 1)], [4, failed(3, 4)]);
       expect(story.the('FlightFailed')).toMatchObject({ state: 'pending', lastSeq: 0, eventsTotal: 0 });
-      story.tell(8, flight('failed', { started: 6, at: 8 }));
+      story.tell(8, failed(6, 8));
       const alert = story.the('FlightFailed');
       expect(alert).toMatchObject({ state: 'firing', startsAtUs: minute(1), eventsTotal: 3, lastSeq: 3 });
       expect(alert.annotations.summary).toBe(
@@ -191,38 +181,35 @@ describe('FlightFailed', () => {
 
     test('once it fires, each failure joins', () => {
       const story = watch(rules);
-      for (const at of [1, 2, 3, 60]) story.tell(at, flight('failed', { started: at - 1, at }));
+      for (const at of [1, 2, 3, 60]) story.tell(at, failed(at - 1, at));
       expect(story.the('FlightFailed')).toMatchObject({ state: 'firing', eventsTotal: 4, lastSeq: 4 });
     });
 
     test('counts by when they failed, not by when they were seen', () => {
-      const story = watch(rules);
-      story.tell(30, flight('failed', { started: 0, at: 1 }));
-      story.tell(30, flight('failed', { started: 3, at: 12 }));
-      story.tell(30, flight('failed', { started: 6, at: 13 }));
+      const story = storyUnder(rules, [30, failed(0, 1)], [30, failed(3, 12)], [30, failed(6, 13)]);
       expect(story.firing()).toEqual([]);
-      story.tell(31, flight('failed', { started: 6, at: 5 }));
+      story.tell(31, failed(6, 5));
       expect(story.firing()).toEqual(['FlightFailed warning']);
       expect(story.the('FlightFailed').eventsTotal).toBe(3);
     });
 
     test('forgets failures that stay below it', () => {
-      const story = storyUnder(rules, [1, flight('failed', { started: 0, at: 1 })]);
+      const story = storyUnder(rules, [1, failed(0, 1)]);
       expect(isForgettable(story.the('FlightFailed'))).toBe(false);
       story.pass(12);
       expect(isForgettable(story.the('FlightFailed'))).toBe(true);
-      story.tell(13, flight('failed', { started: 0, at: 13 }), flight('failed', { started: 0, at: 14 }));
+      story.tell(13, failed(0, 13), failed(0, 14));
       expect(story.firing()).toEqual([]);
     });
 
     test('starts counting again after the end of an episode', () => {
       const story = watch(rules);
-      for (const at of [1, 2, 3]) story.tell(at, flight('failed', { started: at - 1, at }));
-      story.tell(4, flight('succeeded', { started: 3, at: 4 }));
-      story.tell(5, flight('failed', { started: 4, at: 5 }));
+      for (const at of [1, 2, 3]) story.tell(at, failed(at - 1, at));
+      story.tell(4, succeeded(3, 4));
+      story.tell(5, failed(4, 5));
       expect(story.the('FlightFailed')).toMatchObject({ state: 'resolved', lastSeq: 3 });
       expect(isForgettable(story.the('FlightFailed'))).toBe(false);
-      for (const at of [6, 7]) story.tell(at, flight('failed', { started: at - 1, at }));
+      for (const at of [6, 7]) story.tell(at, failed(at - 1, at));
       expect(story.the('FlightFailed')).toMatchObject({
         state: 'firing',
         startsAtUs: minute(5),
@@ -233,7 +220,7 @@ describe('FlightFailed', () => {
     test('keeps a bounded memory of waiting failures [long]', () => {
       const story = watch([rule('FlightFailed', { threshold: 3, windowMs: 0 })]);
       for (let at = 1; at < 200; at += 1) {
-        story.tell(at, flight('failed', { started: at - 1, at, message: 'x'.repeat(100_000) }));
+        story.tell(at, failed(at - 1, at, { message: 'x'.repeat(100_000) }));
       }
       expect(JSON.stringify(story.the('FlightFailed').memory).length).toBeLessThan(10_000);
     });
@@ -241,16 +228,12 @@ describe('FlightFailed', () => {
 
   test('for_each: flight gives each Flight its own alert, and one success ends them all', () => {
     const story = watch([rule('FlightFailed', { forEach: 'flight' })]);
-    story.tell(
-      6,
-      flight('failed', { started: 0, at: 5, id: 'a' }),
-      flight('failed', { started: 1, at: 6, id: 'b' }),
-    );
+    story.tell(6, failed(0, 5, { id: 'a' }), failed(1, 6, { id: 'b' }));
     expect(story.alerts().map((alert) => [alert.id, alert.labels.flight_id])).toEqual([
       [`FlightFailed/${OF_DEFAULT.FlightFailed}/eu/bird/148890/flight/a`, 'a'],
       [`FlightFailed/${OF_DEFAULT.FlightFailed}/eu/bird/148890/flight/b`, 'b'],
     ]);
-    story.tell(10, flight('succeeded', { started: 2, at: 9 }));
+    story.tell(10, succeeded(2, 9));
     expect(story.firing()).toEqual([]);
   });
 
@@ -261,7 +244,7 @@ describe('FlightFailed', () => {
       [2, 'No credits left for order 18'],
       [3, 'File not found'],
     ] as const) {
-      story.tell(at, flight('failed', { started: at - 1, at, message }));
+      story.tell(at, failed(at - 1, at, { message }));
     }
     expect(story.alerts().map((alert) => [alert.labels.error, alert.eventsTotal])).toEqual([
       ['No credits left for order #', 2],
@@ -277,7 +260,7 @@ describe('FlightFailed', () => {
       annotations: { runbook_url: 'https://wiki.example.com', summary: 'Look at the wiki' },
     });
     const story = watch([rule('FlightFailed', { match: parseMatchers('nest="Sandbox"') }), prod]);
-    story.tell(6, flight('failed', { started: 0, at: 5 }));
+    story.tell(6, failed(0, 5));
     const alert = story.the('FlightFailed');
     expect(alert).toMatchObject({ id: `FlightFailed/${prod.id}/eu/bird/148890`, rule: prod.id });
     expect(alert.labels).toMatchObject({ severity: 'critical', team: 'loc-ops', nest: 'Marketing' });
@@ -292,13 +275,12 @@ describe('FlightFailed', () => {
     const story = watch([
       rule('FlightFailed', { match: parseMatchers('severity="warning"'), labels: { a: 'b' } }),
     ]);
-    story.tell(6, flight('failed', { started: 0, at: 5 }));
+    story.tell(6, failed(0, 5));
     expect(story.the('FlightFailed').labels).not.toHaveProperty('a');
   });
 
   test('missing names are replaced by ids', () => {
-    const story = watch();
-    story.tell(6, flight('failed', { started: 0, at: 5, place: { ...MARKETING, nest: '', bird: '' } }));
+    const story = storyOf([6, failed(0, 5, { place: { ...MARKETING, nest: '', bird: '' } })]);
     const alert = story.the('FlightFailed');
     expect(alert.annotations.summary).toBe('Flight of Bird 148890 failed in Nest 682 (EU)');
     expect(alert.labels).not.toHaveProperty('nest');
@@ -306,15 +288,15 @@ describe('FlightFailed', () => {
 
   test('a renamed Bird keeps its alert', () => {
     const story = watch();
-    story.tell(6, flight('failed', { started: 0, at: 5 }));
-    story.tell(9, flight('failed', { started: 7, at: 8, place: { ...MARKETING, bird: 'Translate news' } }));
+    story.tell(6, failed(0, 5));
+    story.tell(9, failed(7, 8, { place: { ...MARKETING, bird: 'Translate news' } }));
     expect(story.the('FlightFailed').labels.bird).toBe('Translate blog');
   });
 
   test('hostile names are cleaned and cut, long messages are capped', () => {
     const story = watch();
     const place = { ...MARKETING, bird: `\u202eevil\u0007\n name ${'😀'.repeat(300)}` };
-    story.tell(6, flight('failed', { started: 0, at: 5, place, message: '😀'.repeat(5000) }));
+    story.tell(6, failed(0, 5, { place, message: '😀'.repeat(5000) }));
     const alert = story.the('FlightFailed');
     expect(alert.labels.bird).toMatch(/^evil name 😀+…$/u);
     expect([...alert.labels.bird!]).toHaveLength(200);
