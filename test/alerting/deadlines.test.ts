@@ -47,12 +47,15 @@ const landed = (started: number, ended: number, status = 'succeeded') => ({
 
 type OverdueRule = typeof NOON_THIRTY;
 
+/** Contains 12:15 to 12:25. */
+const LUNCH = { spec: { location: 'UTC' }, contains: (us: number) => us >= at(15) && us < at(25) };
+
 function begin(given: OverdueRule | readonly OverdueRule[] = NOON_THIRTY) {
   const overdue = createOverdue({
     rules: [given].flat(),
     clock,
     flightsReadUs: () => readUs || undefined,
-    timeIntervals: new Map(),
+    timeIntervals: new Map([['lunch', [LUNCH]]]),
     lookbackMs: 60 * MINUTE_MS,
   });
   const outcomes: string[] = [];
@@ -85,6 +88,16 @@ const said = async () => (await alerts()).map(({ annotations }) => annotations.d
 test('a success in time meets it, and one of an earlier Flight does not', async () => {
   await world([landed(-40, -20), landed(5, 29.9), landed(10, 20, 'failed')]);
   const { pass, outcomes } = begin();
+  await pass(40);
+  expect(await said()).toEqual([]);
+  expect(outcomes).toEqual(['met']);
+});
+
+test('without `within`, a Flight counts since the deadline before that no interval of `except` contains', async () => {
+  await world([landed(12, 14)]);
+  const { pass, outcomes } = begin(
+    rule('FlightOverdue', { landedBy: '10,20,30 12 * * *', except: ['lunch'] }),
+  );
   await pass(40);
   expect(await said()).toEqual([]);
   expect(outcomes).toEqual(['met']);

@@ -3,7 +3,7 @@
  * now, so it is computed again for every page and digest, and nothing of it is stored.
  */
 import { clockIn, durationWords } from '../../text/instant-words.ts';
-import { type Cron, createCron } from '../../time/cron.ts';
+import { createCron } from '../../time/cron.ts';
 
 const DAY_US = 86_400_000_000;
 
@@ -60,7 +60,21 @@ export function scheduleOf(
   const { landedBy, timezone, withinMs, except } = rule;
   if (landedBy === undefined) return { after: () => undefined, between: () => [] };
   const cron = createCron(landedBy, timezone);
-  const due = (atUs: number): Due => ({ atUs, fromUs: fromOf(cron, withinMs, atUs) });
+  /** The instants of the last deadlines in (afterUs, untilUs], at most so many, oldest first. */
+  const last = (afterUs: number, untilUs: number, most: number): number[] => {
+    const found: number[] = [];
+    let atUs: number | undefined = untilUs + 1;
+    for (let looked = 0; looked < Math.max(MOST_LOOKED_AT, most) && found.length < most; looked += 1) {
+      atUs = cron.latest(afterUs, atUs - 1);
+      if (atUs === undefined) break;
+      if (!isWithin(except, atUs)) found.unshift(atUs);
+    }
+    return found;
+  };
+  /** By default a Flight counts that started since the deadline before, for a day at most. */
+  const fromOf = (atUs: number) =>
+    withinMs !== undefined ? atUs - withinMs * 1000 : (last(atUs - DAY_US, atUs - 1, 1)[0] ?? atUs - DAY_US);
+  const due = (atUs: number): Due => ({ atUs, fromUs: fromOf(atUs) });
   return {
     after(us) {
       let atUs: number | undefined = us;
@@ -70,23 +84,8 @@ export function scheduleOf(
       }
       return undefined;
     },
-    between(afterUs, untilUs, most) {
-      const found: Due[] = [];
-      let atUs: number | undefined = untilUs + 1;
-      for (let looked = 0; looked < Math.max(MOST_LOOKED_AT, most) && found.length < most; looked += 1) {
-        atUs = cron.latest(afterUs, atUs - 1);
-        if (atUs === undefined) break;
-        if (!isWithin(except, atUs)) found.unshift(due(atUs));
-      }
-      return found;
-    },
+    between: (afterUs, untilUs, most) => last(afterUs, untilUs, most).map(due),
   };
-}
-
-/** Since when a Flight counts: by default since the deadline before, for a day at most. */
-function fromOf(cron: Cron, withinMs: number | undefined, atUs: number): number {
-  if (withinMs !== undefined) return atUs - withinMs * 1000;
-  return cron.latest(atUs - DAY_US, atUs - 1) ?? atUs - DAY_US;
 }
 
 /** How these Flights met deadlines, oldest first. One that landed after the next deadline was missed, not late. */
