@@ -43,12 +43,13 @@ export function createRegionJudging(options: RegionJudgingOptions) {
     if (!judgeRegion) return [];
     return rules.filter((rule) => rule.kind === name).map((rule) => ({ kind, judgeRegion, rule }));
   });
+  const kinds = [...new Set([...asking.map(({ kind }) => kind.name), birdDeactivated.name])];
   /** What was judged last of each region. */
   const judgedBefore = new Map<string, Judged>();
   let nextMs = asking.length === 0 ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
 
   async function judgeRegion(tx: Transaction, region: string, read: InventoryRead) {
-    const alerts = (await tx.alerts.ofScopes(await tx.alerts.scopes(region))).filter(isTrue);
+    const alerts = (await tx.alerts.ofKinds(kinds, region)).filter(isTrue);
     const judged = await regionToJudge(tx, region, read, alerts, judgedBefore.get(region), options);
     const facts: RuledFact[] = [];
     for (const { kind, judgeRegion, rule } of asking) {

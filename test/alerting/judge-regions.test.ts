@@ -5,6 +5,7 @@ import type { Rule } from '../../src/domain/alert/rule.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import type { InventoryRead } from '../../src/region-progress.ts';
 import { rule } from '../domain/world.ts';
+import { changed } from '../store/changed-transaction.ts';
 import { bird, nest } from '../store/contract/sample-records.ts';
 import { openMemory, runTwice, type TestStore } from '../store/test-store.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
@@ -31,7 +32,7 @@ function judging(...rules: Rule[]) {
     ...{ timeIntervals: new Map(), lookbackMs: 0 },
   });
   return {
-    nextMs: judged.nextMs,
+    ...judged,
     async look() {
       (await store.transaction(judged.judge)).remember?.();
       const firing = await store.alerts.list({ state: 'firing', limit: 10 });
@@ -62,6 +63,13 @@ test.each([
 ])('a declared Bird is missing %s', async (_, nestName, unread, expected) => {
   reads.set('eu', { atUs: 1, unread });
   expect(await judging(declares(nestName)).look()).toEqual(expected);
+});
+
+test('while no rule has anything to say, alerts of other kinds are not read', async () => {
+  const { judge } = judging(active);
+  await store.transaction((tx) =>
+    judge(changed(tx, { alerts: { ofScopes: () => Promise.reject(new Error('not to be read')) } })),
+  );
 });
 
 test('without such a rule it never looks, and before a reading it waits', async () => {

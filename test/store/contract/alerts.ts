@@ -25,6 +25,9 @@ export function describeAlerts(run: Run): void {
       const scopes = ['eu/entity/Connection/9', 'eu/bird/148890', 'eu/bird/148890', 'eu/bird/1'];
       expect(await run.alerts.ofScopes(scopes)).toEqual(stored.slice(0, 3));
       expect(await run.alerts.ofScopes([])).toEqual([]);
+      expect(await run.alerts.ofKinds([stored[0]!.alertname, 'other'], 'eu')).toEqual(stored);
+      expect(await run.alerts.ofKinds(['other'], 'eu')).toEqual([]);
+      expect(await run.alerts.ofKinds([stored[0]!.alertname], 'us')).toEqual([]);
     });
 
     test('keep every text exactly and distinct', async () => {

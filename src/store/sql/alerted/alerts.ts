@@ -235,6 +235,13 @@ export function createAlerts(
         region,
         limit,
       ),
+    /** The alerts of these kinds in the region, in any state. */
+    ofKinds: (alertnames: readonly string[], region: string): Promise<Alert[]> =>
+      alerts(
+        'SELECT body FROM alert WHERE region = $1 AND alertname = ANY($2::text[]) ORDER BY id',
+        region,
+        alertnames,
+      ),
     /** Other alerts with events that this one has with `afterSeq < seq <= lastSeq`, each with its own last `seq` of these. */
     async sharing(
       alertId: string,
