@@ -1,14 +1,18 @@
 /** How the watch of a region goes: what health, page, API and the other replicas know of it. */
 import type { Feed } from './domain/alert/event.ts';
 
+/** Whether a region answers. */
+export interface RegionHealth {
+  readonly health: 'up' | 'down' | 'unauthorized';
+  /** One sentence for people: what the last outcome was. */
+  readonly reason: string;
+  /** When this state began, on the wall clock. */
+  readonly sinceUs: number;
+}
+
 export interface RegionProgress {
   readonly region: string;
-  readonly health: {
-    readonly health: 'up' | 'down' | 'unauthorized';
-    /** The last answer, as a sentence for people. */
-    readonly reason: string;
-    readonly sinceUs: number;
-  };
+  readonly health: RegionHealth;
   readonly requestsPerSecond: number;
   /** Watched Nests. */
   readonly nests: number;

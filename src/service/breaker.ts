@@ -17,15 +17,8 @@
  *
  * All times are monotonic milliseconds, except `sinceUs`.
  */
+import type { RegionHealth } from '../region-progress.ts';
 import type { Clock, Random } from '../time/clock.ts';
-
-export interface RegionHealth {
-  readonly health: 'up' | 'down' | 'unauthorized';
-  /** One sentence for people: what the last outcome was. */
-  readonly reason: string;
-  /** When this state began, on the wall clock. */
-  readonly sinceUs: number;
-}
 
 const FAILURES_IN_ROW = 5;
 const FORBIDDEN_IN_ROW = 3;

@@ -6,9 +6,9 @@ import { NestwatchError } from '../errors.ts';
 import { serverTimeUs } from '../http/server-time.ts';
 import type { HttpResponse } from '../http/transport.ts';
 import type { LimitName } from '../limits.ts';
+import type { RegionHealth } from '../region-progress.ts';
 import { formatInstant } from '../time/instant.ts';
 import { itemsOf, jsonOf } from './answer.ts';
-import type { RegionHealth } from './breaker.ts';
 import { Exchange, type ServiceClientOptions } from './exchange.ts';
 import { type Operation, type OperationId, operationOf } from './operations.ts';
 import {
@@ -33,7 +33,7 @@ import {
   type User,
 } from './resources.ts';
 
-export type { RegionHealth } from './breaker.ts';
+export type { RegionHealth } from '../region-progress.ts';
 export type { ServiceClientOptions, ServiceRegion } from './exchange.ts';
 
 export interface Answer<T> {

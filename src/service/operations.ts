@@ -98,21 +98,16 @@ const TABLE = {
 export type OperationId = keyof typeof TABLE;
 
 /** All 14 operations, in the order of the specification. */
-export const OPERATIONS: readonly Operation[] = Object.entries(TABLE).map(([id, row]) => ({
+export const OPERATIONS: readonly Operation[] = Object.entries(TABLE).map(([id, { query, ...row }]) => ({
+  ...row,
   id: id as OperationId,
-  method: row.method,
-  path: row.path,
   parameters: [
     ...[...row.path.matchAll(/\{(\w+)\}/g)].map(
       (match): Parameter => ({ name: match[1]!, place: 'path', type: 'id' }),
     ),
-    ...row.query,
+    ...query,
   ],
-  hasBody: row.hasBody,
-  writes: row.writes,
-  isPaged: row.query === PAGING,
-  bytes: row.bytes,
-  summary: row.summary,
+  isPaged: query === PAGING,
 }));
 
 const BY_ID = new Map<string, Operation>(OPERATIONS.map((operation) => [operation.id, operation]));

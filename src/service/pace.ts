@@ -12,8 +12,9 @@
  */
 
 import { NestwatchError } from '../errors.ts';
+import type { RegionHealth } from '../region-progress.ts';
 import type { Clock, Random } from '../time/clock.ts';
-import { Breaker, type RegionHealth } from './breaker.ts';
+import { Breaker } from './breaker.ts';
 import { Rate } from './rate.ts';
 
 /** The right to send one request. It must be settled exactly once. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { Breaker, type RegionHealth } from '../../src/service/breaker.ts';
+import type { RegionHealth } from '../../src/region-progress.ts';
+import { Breaker } from '../../src/service/breaker.ts';
 import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
 
 function start(chance = 1) {

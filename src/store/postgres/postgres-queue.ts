@@ -17,6 +17,7 @@
  */
 import { NestwatchError } from '../../errors.ts';
 import type { Clock } from '../../time/clock.ts';
+import type { Job, TransactionQueue } from '../sql/transactions.ts';
 import { endsStatementAlone, isWorthAnotherTry } from './postgres-failure.ts';
 import type { Session } from './session.ts';
 
@@ -35,18 +36,6 @@ const BEGIN = 'BEGIN ISOLATION LEVEL SERIALIZABLE';
 const BESIDE_OTHERS = `${BEGIN}; LOCK TABLE server IN ROW SHARE MODE`;
 const WITHOUT_OTHERS = `${BEGIN}; LOCK TABLE server IN EXCLUSIVE MODE`;
 
-export interface PostgresQueue {
-  run<T>(work: () => Promise<T>): Promise<T>;
-  /** Refuses new work, and resolves when what is queued has settled. */
-  drain(): Promise<void>;
-}
-
-interface Job {
-  work(): Promise<unknown>;
-  resolve(value: unknown): void;
-  reject(error: unknown): void;
-}
-
 interface Done {
   readonly job: Job;
   readonly value: unknown;
@@ -64,7 +53,12 @@ interface QueueOptions {
   readonly rolledBack: () => void;
 }
 
-export function createPostgresQueue({ session, clock, isShared, rolledBack }: QueueOptions): PostgresQueue {
+export function createPostgresQueue({
+  session,
+  clock,
+  isShared,
+  rolledBack,
+}: QueueOptions): TransactionQueue {
   const waiting: Job[] = [];
   let working: Promise<void> | undefined;
   let draining = false;

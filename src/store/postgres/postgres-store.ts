@@ -34,13 +34,13 @@ import { NestwatchError } from '../../errors.ts';
 import { type Clock, createStoreClock, sleep } from '../../time/clock.ts';
 import { createRepositories, type StoreRepositories } from '../sql/repositories.ts';
 import type { Statements } from '../sql/sql.ts';
-import { createTransactions } from '../sql/transactions.ts';
+import { createTransactions, type TransactionQueue } from '../sql/transactions.ts';
 import type { OpenStore, Store, StoreSpace, Turns } from '../store.ts';
 import type { Step, TableChange } from '../versions/steps.ts';
 import { doneSteps, migrate } from './migrate.ts';
 import type { PostgresPlace } from './postgres-client.ts';
 import { isWorthAnotherTry } from './postgres-failure.ts';
-import { createPostgresQueue, type PostgresQueue } from './postgres-queue.ts';
+import { createPostgresQueue } from './postgres-queue.ts';
 import { PostgresSql } from './postgres-sql.ts';
 import { openPostgresWakes } from './postgres-wakes.ts';
 import { Session } from './session.ts';
@@ -219,7 +219,7 @@ const BYTES = `SELECT sum(pg_total_relation_size(oid))::bigint AS bytes FROM pg_
   WHERE relnamespace = to_regnamespace(current_schema()) AND relkind = 'r'`;
 
 /** The tables' size when last queried. The server's disk cannot be seen from here. */
-function createSpace(session: Session, run: PostgresQueue['run'], clock: Clock): Store['space'] {
+function createSpace(session: Session, run: TransactionQueue['run'], clock: Clock): Store['space'] {
   let space: StoreSpace | undefined;
   let askedMs = Number.NEGATIVE_INFINITY;
   async function ask(): Promise<void> {

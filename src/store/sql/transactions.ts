@@ -11,12 +11,26 @@ interface Connected {
   forget(): void;
 }
 
+/** Runs transactions one after the other, in the order in which they were asked for. */
+export interface TransactionQueue {
+  run<T>(work: () => Promise<T>): Promise<T>;
+  /** Refuses new work, and resolves when what is queued has settled. */
+  drain(): Promise<void>;
+}
+
+/** What waits in such a queue. */
+export interface Job {
+  work(): Promise<unknown>;
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+}
+
 interface TransactionOptions {
   readonly repositories: StoreRepositories;
   readonly connected: Connected;
   /** Whether the whole transaction is over after this failure, and not only the part in which it occurred. */
   readonly isOver: (failure: unknown) => boolean;
-  readonly queue: { run<T>(work: () => Promise<T>): Promise<T> };
+  readonly queue: Pick<TransactionQueue, 'run'>;
   readonly pause: () => Promise<void>;
 }
 

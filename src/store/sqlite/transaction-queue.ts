@@ -14,6 +14,7 @@
  */
 import { NestwatchError } from '../../errors.ts';
 import { type Clock, type Patience, sleep, waitToOpen } from '../../time/clock.ts';
+import type { Job, TransactionQueue } from '../sql/transactions.ts';
 import { type Connection, isBusy, isFatal } from './connection.ts';
 
 /** The limits of a batch: more would gain little and delay its first transaction. */
@@ -24,18 +25,6 @@ const MAX_BATCH_MS = 50;
 const PATIENCE_MS = 2_000;
 /** How often the lock is tried meanwhile; a try takes microseconds. */
 const LOCK_RETRY_MS = 20;
-
-export interface TransactionQueue {
-  run<T>(work: () => Promise<T>): Promise<T>;
-  /** Refuses new work, and resolves when what is queued has settled. */
-  drain(): Promise<void>;
-}
-
-interface Job {
-  work(): Promise<unknown>;
-  resolve(value: unknown): void;
-  reject(error: unknown): void;
-}
 
 interface QueueOptions {
   readonly connection: Connection;

@@ -2,16 +2,13 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Context, Hono } from 'hono';
 import type { Scope } from '../../config/sections/access-section.ts';
-import type { WebConfig } from '../../config/sections/web-section.ts';
-import type { AcknowledgeLinks } from '../../operator/acknowledge-link.ts';
-import type { Report, WriteRecord } from '../../report.ts';
+import type { WriteRecord } from '../../report.ts';
 import { secretsIn, withoutSecrets } from '../../secret.ts';
-import type { Store } from '../../store/store.ts';
 import { plainText } from '../../text/plain-text.ts';
 import type { Clock } from '../../time/clock.ts';
 import { MAX_AUTHOR_LENGTH } from '../requests/silence-request.ts';
+import type { WebOptions } from '../web-options.ts';
 import { BEARER_OF_LINK, createIdentifier, type Identity, scopeFor } from './identify.ts';
-import type { Oidc } from './oidc.ts';
 
 declare module 'hono' {
   interface ContextVariableMap {
@@ -20,15 +17,7 @@ declare module 'hono' {
   }
 }
 
-interface AdmissionOptions {
-  readonly config: WebConfig;
-  readonly links: AcknowledgeLinks;
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly report: Report;
-  /** Present if people log in at an identity provider. */
-  readonly oidc?: Oidc | undefined;
-}
+type AdmissionOptions = Pick<WebOptions, 'config' | 'links' | 'store' | 'clock' | 'report' | 'oidc'>;
 
 type Refuse = (c: Context, status: 401 | 403 | 429, message: string) => Response;
 

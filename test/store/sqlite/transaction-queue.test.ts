@@ -1,11 +1,9 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import type { TransactionQueue } from '../../../src/store/sql/transactions.ts';
 import { type Connection, openConnection } from '../../../src/store/sqlite/connection.ts';
-import {
-  createTransactionQueue,
-  type TransactionQueue,
-} from '../../../src/store/sqlite/transaction-queue.ts';
+import { createTransactionQueue } from '../../../src/store/sqlite/transaction-queue.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
