@@ -3,10 +3,9 @@ import { createDigests } from '../../src/alerting/send-digests.ts';
 import { digestView } from '../../src/channels/message/digest-view.ts';
 import type { DigestNotification } from '../../src/domain/grouping/notification.ts';
 import { readMonthReport } from '../../src/store/month-report.ts';
-import type { Store, Transaction } from '../../src/store/store.ts';
 import { email } from '../channels/sample-notifications.ts';
 import { rule } from '../domain/world.ts';
-import { changed } from '../store/changed-transaction.ts';
+import { changedStore } from '../store/changed-transaction.ts';
 import { bird, flight, nest } from '../store/contract/sample-records.ts';
 import { openMemory } from '../store/test-store.ts';
 import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
@@ -18,16 +17,14 @@ test('a digest says how each Bird met the deadlines of its period, the worst fir
   const clock = createVirtualClock();
   const inner = await openMemory(clock);
   const made: DigestNotification[] = [];
-  const noting = (tx: Transaction): Transaction['outbox']['enqueue'] => {
-    return async (notification, ...rest) => {
-      if (notification.kind === 'digest') made.push(notification);
-      return tx.outbox.enqueue(notification, ...rest);
-    };
-  };
-  const store: Store = {
-    ...inner,
-    transaction: (work) => inner.transaction((tx) => work(changed(tx, { outbox: { enqueue: noting(tx) } }))),
-  };
+  const store = changedStore(inner, (tx) => ({
+    outbox: {
+      async enqueue(notification, ...rest) {
+        if (notification.kind === 'digest') made.push(notification);
+        return tx.outbox.enqueue(notification, ...rest);
+      },
+    },
+  }));
   const lands = { Punctual: [-5, -5, -5], Late: [-5, 24, -5], Missing: [-5], Idle: [] };
   await inner.transaction(async (tx) => {
     await tx.inventory.regionSince('eu', TEST_START_US - 48 * HOUR_US);

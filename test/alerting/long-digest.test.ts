@@ -2,8 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createDigests } from '../../src/alerting/send-digests.ts';
 import type { EndedFlight } from '../../src/domain/digest/flight-tally.ts';
 import type { Happening } from '../../src/report.ts';
-import type { Store } from '../../src/store/store.ts';
-import { changed } from '../store/changed-transaction.ts';
+import { changedStore, countInARow } from '../store/changed-transaction.ts';
 import { openMemory } from '../store/test-store.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { NOTHING_CONFIGURED } from './desk.ts';
@@ -15,10 +14,10 @@ const MOST_LOOKS = 40;
 test('other work goes on while Flights with long messages are counted', async () => {
   const clock = createVirtualClock();
   const inner = await openMemory(clock);
-  let [row, most, all] = [0, 0, 0];
+  const { count, pause, done } = countInARow();
   let next = setImmediate(turn);
   function turn(): void {
-    row = 0;
+    void pause();
     next = setImmediate(turn);
   }
   onTestFinished(() => clearImmediate(next));
@@ -31,9 +30,7 @@ test('other work goes on while Flights with long messages are counted', async ()
     message: 'the same\n'.repeat(1_800),
     durationUs: null,
     get status(): 'failed' {
-      row += 1;
-      all += 1;
-      most = Math.max(most, row);
+      count();
       return 'failed';
     },
   }));
@@ -41,10 +38,7 @@ test('other work goes on while Flights with long messages are counted', async ()
     arrivals: async () => ({ before: 0, last: FLIGHTS }),
     endedFlights: async (from: number, upTo: number) => flights.slice(from, upTo),
   };
-  const store: Store = {
-    ...inner,
-    transaction: (work) => inner.transaction((tx) => work(changed(tx, { digests: repositories }))),
-  };
+  const store = changedStore(inner, () => ({ digests: repositories }));
   const daily = { name: 'd', cron: '* * * * *', timezone: 'UTC', receiver: 'ops', skipEmpty: false };
   const reported: Happening[] = [];
   const stop = new AbortController();
@@ -58,6 +52,6 @@ test('other work goes on while Flights with long messages are counted', async ()
   stop.abort();
   await clock.advance(60_000);
   await ended;
-  expect(all).toBeGreaterThanOrEqual(FLIGHTS);
-  expect(most).toBeLessThanOrEqual(MOST_LOOKS);
+  expect(done.all).toBeGreaterThanOrEqual(FLIGHTS);
+  expect(done.most).toBeLessThanOrEqual(MOST_LOOKS);
 });

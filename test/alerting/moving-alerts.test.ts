@@ -4,10 +4,11 @@ import { flushGroups } from '../../src/alerting/flush-groups.ts';
 import { joinGroups } from '../../src/alerting/join-groups.ts';
 import { endRemovedRegions } from '../../src/alerting/new-configuration.ts';
 import type { Alert } from '../../src/domain/alert/alert.ts';
+import type { GroupMember } from '../../src/domain/grouping/group.ts';
 import { createRecurrences } from '../../src/domain/muting/silence.ts';
 import type { Store, Transaction } from '../../src/store/store.ts';
 import { pausing } from '../../src/time/clock.ts';
-import { changed } from '../store/changed-transaction.ts';
+import { changed, countInARow } from '../store/changed-transaction.ts';
 import { openMemory, type TestStore } from '../store/test-store.ts';
 import { anAlert, anAlertingConfig, NOW_US } from '../web/sample.ts';
 
@@ -41,34 +42,19 @@ async function openAlerts(): Promise<TestStore> {
 
 /** The most alerts and members that the work writes between two pauses, and the total. */
 async function writesInARow(store: Store, work: (tx: Transaction) => Promise<unknown>) {
-  let [most, row, all] = [0, 0, 0];
-  const count = (written: number) => {
-    row += written;
-    all += written;
-    most = Math.max(most, row);
-  };
-  await store.transaction((tx) =>
-    work({
-      ...changed(tx, {
-        alerts: {
-          put(alerts: readonly Alert[]) {
-            count(alerts.length);
-            return tx.alerts.put(alerts);
-          },
-        },
-        groups: {
-          putMembers(members) {
-            count(members.length);
-            return tx.groups.putMembers(members);
-          },
-        },
-      }),
-      async pause() {
-        row = 0;
-      },
-    }),
-  );
-  return { most, all };
+  const { count, pause, done } = countInARow();
+  await store.transaction((tx) => {
+    const put = (alerts: readonly Alert[]) => {
+      count(alerts.length);
+      return tx.alerts.put(alerts);
+    };
+    const putMembers = (members: readonly GroupMember[]) => {
+      count(members.length);
+      return tx.groups.putMembers(members);
+    };
+    return work({ ...changed(tx, { alerts: { put }, groups: { putMembers } }), pause });
+  });
+  return done;
 }
 
 test('other work continues while the alerts of a region that is no longer watched are ended [long]', async () => {

@@ -14,7 +14,7 @@ import { applyFacts } from '../../src/store/change-alerts.ts';
 import { unusualFlights } from '../../src/store/read-history.ts';
 import type { Transaction } from '../../src/store/store.ts';
 import { regionHealth, rule } from '../domain/world.ts';
-import { changed } from '../store/changed-transaction.ts';
+import { changedStore } from '../store/changed-transaction.ts';
 import { bird, event, nest } from '../store/contract/sample-records.ts';
 import { openMemory, type TestStore } from '../store/test-store.ts';
 import { createVirtualClock, TEST_START_US, type VirtualClock } from '../virtual-clock.ts';
@@ -366,10 +366,7 @@ describe('without a rule', () => {
     };
     const running = createDigests({
       ...{ clock, report: () => {}, queued: () => {}, regions: () => [] },
-      store: {
-        ...store,
-        transaction: (work) => store.transaction((tx) => work(changed(tx, { outbox: { enqueue } }))),
-      },
+      store: changedStore(store, () => ({ outbox: { enqueue } })),
       config: {
         ...{ ...NOTHING_CONFIGURED, rules },
         digests: [{ name: 'd', cron: '0 7 * * *', timezone: 'UTC', receiver: 'ops', skipEmpty: false }],

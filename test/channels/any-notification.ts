@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import type { Event } from '../../src/domain/alert/event.ts';
 import type { GroupNotification, NotifiedAlert } from '../../src/domain/grouping/notification.ts';
-import { alert, failedFlight, group, NOW_US } from './sample-notifications.ts';
+import { alert, failedFlight, group, labelled, NOW_US, storm } from './sample-notifications.ts';
 
 /** What a Bird might be called, or a provider might answer. */
 export const HOSTILE = [
@@ -121,3 +121,45 @@ export const anyGroupNotification: fc.Arbitrary<GroupNotification> = fc
       ...(notices.length > 0 && { notices }),
     }),
   );
+
+/** One alert in which every text from outside is this one. */
+export function saying(text: string): GroupNotification {
+  const labels = {
+    ...{ alertname: text, severity: text, region: text, nest: text, bird: text, error: text },
+    bird_id: '1',
+  };
+  return group({
+    groupLabels: { nest: text, bird: text },
+    notices: [text],
+    alerts: [
+      alert({
+        labels,
+        annotations: { summary: text, description: text, [`x${text.slice(0, 20)}`]: text, runbook_url: text },
+        events: [
+          failedFlight(1, { message: text, bird: text, attributes: { step_id: text } }),
+          failedFlight(2),
+        ],
+        eventsTotal: 2,
+      }),
+    ],
+  });
+}
+
+/** As large as a group can be in one message, with every text of the greatest length. */
+function huge(text: string): GroupNotification {
+  const alerts = Array.from({ length: 100 }, (_, index) => {
+    const bird = `${index} ${text}`;
+    const events = [failedFlight(index, { message: bird, bird })];
+    return labelled({ bird, error: bird }, { annotations: { summary: bird }, events });
+  });
+  return group({ alerts, truncatedAlerts: 9_000, firingTotal: 9_100 });
+}
+
+export const LONG = [...HOSTILE, 'x'.repeat(5_000_000), '😀'.repeat(100_000), '&<>'.repeat(100_000)];
+
+/** The longest texts, each in one alert, and the largest groups. */
+export const LARGEST: readonly GroupNotification[] = [
+  ...LONG.map(saying),
+  ...[...HOSTILE, '😀<&'.repeat(2_000)].map(huge),
+  storm(),
+];

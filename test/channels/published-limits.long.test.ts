@@ -19,7 +19,7 @@ import { incidentOf, pagerdutyEvent } from '../../src/channels/incident/pagerdut
 import { slackBody } from '../../src/channels/slack/slack-body.ts';
 import { teamsBody } from '../../src/channels/teams/teams-channel.ts';
 import { cloudEventBatches, digestEvent } from '../../src/channels/webhook/webhook-bodies.ts';
-import { anyGroupNotification, anyText } from './any-notification.ts';
+import { anyGroupNotification, anyText, LARGEST } from './any-notification.ts';
 import { digestNotification } from './digest-samples.ts';
 import { forward, NOW_US } from './sample-notifications.ts';
 
@@ -174,6 +174,7 @@ const postableAlert = z.strictObject({
   generatorURL: address(2_048),
 });
 
+const PLAIN = { channel: '', username: '', iconEmoji: '', iconUrl: '' };
 const bytesOf = (body: unknown) => Buffer.byteLength(JSON.stringify(body));
 
 /** Parses what would be sent, because JSON leaves out or changes some values. */
@@ -227,6 +228,22 @@ describe('whatever a notification is made of', () => {
     );
   });
 
+  test.each(LARGEST.map((one, index) => [index, one] as const))(
+    'Slack, Teams and PagerDuty accept the largest (%i) [long]',
+    (_, notification) => {
+      slack.parse(sent(slackBody(notification, URL, PLAIN)));
+      for (const texts of [{}, { title: '😀'.repeat(500), text: '😀\n'.repeat(50_000) }]) {
+        const body = teamsBody(notification, URL, texts);
+        teams.parse(sent(body));
+        expect(bytesOf(body)).toBeLessThanOrEqual(28_000);
+      }
+      const style = { routingKey: 'k', severity: null };
+      const event = pagerdutyEvent(notification, URL, style, '😀'.repeat(2_000));
+      pagerduty.parse(sent(event));
+      expect(bytesOf(event)).toBeLessThan(512_000);
+    },
+  );
+
   test('readers of CloudEvents accept it [long]', () => {
     fc.assert(
       fc.property(anyGroupNotification, anyText, anyText, (group, type, nestId) => {
@@ -255,11 +272,10 @@ describe('whatever a notification is made of', () => {
   });
 
   test('Slack, Teams and readers of CloudEvents accept a digest of it [long]', () => {
-    const style = { channel: '', username: '', iconEmoji: '', iconUrl: '' };
     fc.assert(
       fc.property(anyText, fc.constantFrom(0, 1, 9, 10, 11, 60), (name, count) => {
         const digest = digestNotification(name, count);
-        slack.parse(sent(slackBody(digest, URL, style)));
+        slack.parse(sent(slackBody(digest, URL, PLAIN)));
         cloudEvent.parse(sent(digestEvent(digest)));
         const body = teamsBody(digest, URL);
         teams.parse(sent(body));

@@ -1,4 +1,4 @@
-import type { Transaction } from '../../src/store/store.ts';
+import type { Store, Transaction } from '../../src/store/store.ts';
 
 /** Methods, by part of the transaction, that replace its own. */
 export type ChangedRepositories = {
@@ -18,6 +18,28 @@ export function changed(tx: Transaction, repositories: ChangedRepositories): Tra
     ];
   });
   return { ...tx, ...Object.fromEntries(replaced) };
+}
+
+/** The store with such transactions. */
+export function changedStore(store: Store, change: (tx: Transaction) => ChangedRepositories): Store {
+  return { ...store, transaction: (work) => store.transaction((tx) => work(changed(tx, change(tx)))) };
+}
+
+/** Counts what is done in all, and the most of it between two pauses, which end a row. */
+export function countInARow() {
+  const done = { most: 0, all: 0 };
+  let row = 0;
+  return {
+    done,
+    count(more = 1) {
+      row += more;
+      done.all += more;
+      done.most = Math.max(done.most, row);
+    },
+    async pause() {
+      row = 0;
+    },
+  };
 }
 
 function own(repository: object, name: string | symbol): unknown {

@@ -16,7 +16,7 @@ import type { Store, Transaction } from '../../src/store/store.ts';
 import { readEntries } from '../../src/web/pages/alerts/alerts-page.ts';
 import { readPageView } from '../../src/web/pages/overview.ts';
 import { NOTHING_CONFIGURED } from '../alerting/desk.ts';
-import { changed } from '../store/changed-transaction.ts';
+import { changed, countInARow } from '../store/changed-transaction.ts';
 import { silence } from '../store/contract/sample-records.ts';
 import { openMemory } from '../store/test-store.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
@@ -75,33 +75,22 @@ async function comparisonsInARow(
   silences: readonly Silence[],
   work: (tx: Transaction) => Promise<unknown>,
 ): Promise<{ readonly most: number; readonly all: number }> {
-  let [most, row, all] = [0, 0, 0];
-  const counted = () => {
-    row += 1;
-    all += 1;
-    most = Math.max(most, row);
-  };
-  const count = (matcher: Matcher): Matcher => ({
+  const { count, pause, done } = countInARow();
+  const counted = (matcher: Matcher): Matcher => ({
     ...matcher,
     get value() {
-      counted();
+      count();
       return matcher.value;
     },
     matches() {
-      counted();
+      count();
       return false;
     },
   });
-  const present = silences.map((one) => ({ ...one, matchers: one.matchers.map(count) }));
-  await store.transaction((tx) =>
-    work({
-      ...changed(tx, { silences: { list: async () => present } }),
-      async pause() {
-        row = 0;
-      },
-    }),
-  );
-  return { most, all };
+  const present = silences.map((one) => ({ ...one, matchers: one.matchers.map(counted) }));
+  const list = async () => present;
+  await store.transaction((tx) => work({ ...changed(tx, { silences: { list } }), pause }));
+  return done;
 }
 
 function silencesOf(count: number, op: '=' | '=~', value: string): Silence[] {
@@ -124,14 +113,8 @@ const ASKING: Readonly<Record<string, (tx: Transaction) => Promise<unknown>>> = 
   async 'the causes of alerts are read'(tx) {
     const { alerts } = await tx.alerts.page(page);
     const causes = alerts.map((alert) => ({
-      ...({
-        alertname: 'FlightFailed',
-        severity: 'critical',
-        cause: alert.id,
-        isAcknowledged: false,
-        region: 'eu',
-        nestId: undefined,
-      } as const),
+      ...{ alertname: 'FlightFailed', severity: 'critical', cause: alert.id },
+      ...{ isAcknowledged: false, region: 'eu', nestId: undefined },
       ...{ alerts: 1, firstStartsAtUs: NOW_US, lastStartsAtUs: NOW_US, latest: [alert] },
     }));
     const ofCauses = changed(tx, { alerts: { causes: async () => ({ causes }) } });
@@ -247,30 +230,17 @@ test('other work continues while the expressions are compiled beside which a sil
 
 test('a long transaction lets other work continue while it reads what may inhibit others [long]', async () => {
   const store = await openAlerts(['alertname']);
-  let [most, row] = [0, 0];
+  const { count, pause, done } = countInARow();
   const counting: Matcher = {
     ...createMatcher('severity', '=', 'critical'),
     matches() {
-      row += 1;
-      most = Math.max(most, row);
+      count();
       return true;
     },
   };
   const rule = { sourceMatchers: [counting], targetMatchers: [counting], equal: ['region'] };
   const rules = { ...base, inhibitRules: Array.from({ length: 50 }, () => rule) };
-  await store.transaction((tx) =>
-    loadMuting(
-      {
-        ...tx,
-        async pause() {
-          row = 0;
-        },
-      },
-      rules,
-      recurrences,
-      NOW_US,
-    ),
-  );
-  expect(most).toBeGreaterThan(0);
-  expect(most).toBeLessThanOrEqual(MOST_WORK);
+  await store.transaction((tx) => loadMuting({ ...tx, pause }, rules, recurrences, NOW_US));
+  expect(done.most).toBeGreaterThan(0);
+  expect(done.most).toBeLessThanOrEqual(MOST_WORK);
 });

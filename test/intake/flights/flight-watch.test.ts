@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { NestwatchError } from '../../../src/errors.ts';
 import { formatInstant } from '../../../src/time/instant.ts';
-import { changed } from '../../store/changed-transaction.ts';
+import { changedStore } from '../../store/changed-transaction.ts';
 import { bird } from '../../store/contract/sample-records.ts';
 import { TEST_START_US } from '../../virtual-clock.ts';
 import { type FlightStage, HOUR_US, OVERLAP_US, openFlightStage, SECOND_US } from './flight-stage.ts';
@@ -672,20 +672,15 @@ describe('a poll', () => {
 
   test('forgets ended Flights of long ago, which the store still has', async () => {
     const lookedUp: string[] = [];
-    const { transaction } = stage.store;
-    stage.store.transaction = (work) =>
-      transaction((tx) =>
-        work(
-          changed(tx, {
-            flights: {
-              find(stream, flightIds) {
-                lookedUp.push(...flightIds.map(stage.nameOf));
-                return tx.flights.find(stream, flightIds);
-              },
-            },
-          }),
-        ),
-      );
+    const noting = changedStore({ ...stage.store }, (tx) => ({
+      flights: {
+        find(stream, flightIds) {
+          lookedUp.push(...flightIds.map(stage.nameOf));
+          return tx.flights.find(stream, flightIds);
+        },
+      },
+    }));
+    stage.store.transaction = noting.transaction;
     stage.show('a', 20, SUCCEEDED);
     await stage.watch.poll();
     await stage.pass(1_200);

@@ -1,13 +1,9 @@
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createMemberBook } from '../../../src/intake/inventory/inventory-reading.ts';
 import type { Happening } from '../../../src/report.ts';
 import type { Nest, User } from '../../../src/service/resources.ts';
-import type { Store } from '../../../src/store/store.ts';
-import { changed } from '../../store/changed-transaction.ts';
+import { changedStore } from '../../store/changed-transaction.ts';
 import { openMemory } from '../../store/test-store.ts';
-
-let store: Store | undefined;
-afterEach(() => store?.close());
 
 const user = (email: string, isActive = true): User => ({
   id: email,
@@ -19,34 +15,23 @@ const user = (email: string, isActive = true): User => ({
 const nest = (id: string, ...members: User[]): Nest => ({ id, name: `Nest ${id}`, members });
 
 async function open() {
-  const opened = await openMemory();
-  store = opened;
+  const store = await openMemory();
   let writes = 0;
   const reported: Happening[] = [];
-  const counting: Store = {
-    ...opened,
-    transaction: (work) =>
-      opened.transaction((tx) =>
-        work(
-          changed(tx, {
-            inventory: {
-              putNestMembers(members) {
-                writes += 1;
-                return tx.inventory.putNestMembers(members);
-              },
-            },
-          }),
-        ),
-      ),
-  };
+  const counting = changedStore(store, (tx) => ({
+    inventory: {
+      putNestMembers(members) {
+        writes += 1;
+        return tx.inventory.putNestMembers(members);
+      },
+    },
+  }));
   return {
     book: () => createMemberBook('eu', counting, (one) => reported.push(one)),
     reported,
     writes: () => writes,
     kept: async () =>
-      Object.fromEntries(
-        (await opened.inventory.nestMembers('eu')).map((one) => [one.nestId, one.addresses]),
-      ),
+      Object.fromEntries((await store.inventory.nestMembers('eu')).map((one) => [one.nestId, one.addresses])),
   };
 }
 

@@ -10,13 +10,14 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { copyStore, openSource, openTarget, TableDigest } from '../../../src/store/copy/copy-store.ts';
-import type { Row, Sql } from '../../../src/store/sql/sql.ts';
+import { TableDigest } from '../../../src/store/copy/copy-store.ts';
+import type { Row } from '../../../src/store/sql/sql.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { fillStore } from '../../bench/pages-store.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { failure } from '../test-store.ts';
+import { copyBetween } from './copy-between.ts';
 import { rawContent } from './raw-content.ts';
 
 const clock = createVirtualClock();
@@ -30,54 +31,14 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(shared, { recursive: true }));
 
-/** Writes only some of the rows. */
-function keeping(sql: Sql, kept: (rows: readonly Row[]) => readonly Row[]): Sql {
-  const write: Sql['write'] = (statement, rows) => sql.write(statement, kept(rows));
-  return new Proxy(sql, {
-    get(_, name: keyof Sql) {
-      const part = name === 'write' ? write : sql[name];
-      return typeof part === 'function' ? part.bind(sql) : part;
-    },
-  });
-}
-
 /** A store with rows for several batches that nobody uses. */
 async function stored() {
   const folder = temporaryFolder();
   const at = (name: string) => join(folder, name);
   copyFileSync(filled, at('a.db'));
 
-  /** Copies, and interrupts the copy after this many batches. `kept` are the rows that arrive. */
-  async function copy(
-    name: string,
-    {
-      batches = Number.POSITIVE_INFINITY,
-      from = 'a.db',
-      kept = (rows: readonly Row[]) => rows,
-    }: { batches?: number; from?: string; kept?: (rows: readonly Row[]) => readonly Row[] } = {},
-  ) {
-    const stop = new AbortController();
-    let left = batches;
-    const source = await openSource({ url: `sqlite:${at(from)}` }, clock);
-    try {
-      const target = await openTarget({ url: `sqlite:${at(name)}` }, clock);
-      try {
-        return await copyStore({
-          source,
-          target: { ...target, sql: keeping(target.sql, kept) },
-          signal: stop.signal,
-          show() {
-            left -= 1;
-            if (left < 0) stop.abort();
-          },
-        });
-      } finally {
-        await target.close();
-      }
-    } finally {
-      await source.close();
-    }
-  }
+  const copy = (name: string, trouble?: Parameters<typeof copyBetween>[3]) =>
+    copyBetween({ url: `sqlite:${at('a.db')}` }, { url: `sqlite:${at(name)}` }, clock, trouble);
   return {
     at,
     copy,

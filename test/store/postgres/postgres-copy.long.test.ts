@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { copyStore, openSource, openTarget, type StorePlace } from '../../../src/store/copy/copy-store.ts';
+import type { StorePlace } from '../../../src/store/copy/copy-store.ts';
 import { allTables } from '../../../src/store/copy/table-rows.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { encodeText } from '../../../src/store/sqlite/connection.ts';
@@ -16,6 +16,7 @@ import { fillStore } from '../../bench/pages-store.ts';
 import { nestwatch } from '../../cli/test-io.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { anAlert, anEvent, putAlert, putEvents } from '../../web/sample.ts';
+import { copyBetween } from '../copy/copy-between.ts';
 import { rawContent } from '../copy/raw-content.ts';
 import { failure } from '../test-store.ts';
 import { findServer, openDatabase, type PostgresDatabase, placeOn } from './postgres-server.ts';
@@ -63,31 +64,8 @@ describe.skipIf(bin === undefined)('a store is copied between SQLite and Postgre
   const openThere = async (schema: string) =>
     (await openPostgresStore({ place: placeOn(server, { schema }), clock })).store;
 
-  /** Copies, and interrupts the copy after this many batches. */
-  async function copy(from: StorePlace, to: StorePlace, batches = Number.POSITIVE_INFINITY) {
-    const stop = new AbortController();
-    let left = batches;
-    const source = await openSource(from, clock);
-    try {
-      const target = await openTarget(to, clock);
-      try {
-        const tables = await copyStore({
-          source,
-          target,
-          signal: stop.signal,
-          show() {
-            left -= 1;
-            if (left < 0) stop.abort();
-          },
-        });
-        return { tables };
-      } finally {
-        await target.close();
-      }
-    } finally {
-      await source.close();
-    }
-  }
+  const copy = (from: StorePlace, to: StorePlace, batches?: number) =>
+    copyBetween(from, to, clock, batches === undefined ? {} : { batches });
 
   /** The columns that a server has for rows, by table. */
   async function columnsOf(schema: string): Promise<Map<string, readonly TypedColumn[]>> {
@@ -120,7 +98,7 @@ describe.skipIf(bin === undefined)('a store is copied between SQLite and Postgre
     await copy(inFile(path), onServer(schema));
     const rows = fillAnything(path, await columnsOf(schema));
     await admin.query(`DROP SCHEMA ${schema} CASCADE`);
-    const { tables: copied } = await copy(inFile(path), onServer(schema));
+    const copied = await copy(inFile(path), onServer(schema));
     expect(copied.reduce((sum, table) => sum + table.rows, 0)).toBe(rows);
     expect(copied.filter((table) => table.rows < 2)).toEqual([]);
     // What is stored there is read without nestwatch.
@@ -128,10 +106,10 @@ describe.skipIf(bin === undefined)('a store is copied between SQLite and Postgre
       `SELECT started_us::text, id FROM ${schema}.flight ORDER BY flight.started_us LIMIT 1`,
     );
     expect(found).toEqual([{ started_us: String(Number.MIN_SAFE_INTEGER), id: expect.anything() }]);
-    expect((await copy(onServer(schema), inFile(back))).tables).toEqual(copied);
+    expect(await copy(onServer(schema), inFile(back))).toEqual(copied);
     expect(rawContent(back)).toEqual(rawContent(path));
     const again = newSchema();
-    expect((await copy(onServer(schema), onServer(again))).tables).toEqual(copied);
+    expect(await copy(onServer(schema), onServer(again))).toEqual(copied);
   });
 
   test('queued and numbered rows continue where they were [long]', async () => {
@@ -265,21 +243,8 @@ interface TypedColumn {
 }
 
 const TEXTS = [
-  '',
-  '"',
-  '""',
-  'a\0b',
-  '\0',
-  '\ud800',
-  'x\udfff"',
-  '\ufffd',
-  "'; --",
-  '\\x00',
-  '{}',
-  '[1',
-  'ß\u{1f426}',
-  '\n\r\t',
-  'NULL',
+  ...['', '"', '""', 'a\0b', '\0', '\ud800', 'x\udfff"', '\ufffd'],
+  ...["'; --", '\\x00', '{}', '[1', 'ß\u{1f426}', '\n\r\t', 'NULL'],
 ];
 const INTEGERS = [0, -1, 42, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
 const REALS = [0, -0.1, 1e-308, 1.7976931348623157e308, 1 / 3];

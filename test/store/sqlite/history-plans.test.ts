@@ -20,43 +20,21 @@ async function plansOf(read: (sql: SqliteSql) => Promise<unknown>): Promise<stri
 }
 
 const flights = (sql: SqliteSql) => createFlights(sql, {} as never);
+const alerts = (sql: SqliteSql) => createAlerts(sql, {} as never);
+const birds = (sql: SqliteSql) => createBirds(sql, {} as never);
+
+const FLIGHTS = 'SEARCH flight USING PRIMARY KEY (stream=? AND started_us>?';
+const A_BIRD = 'SEARCH bird USING PRIMARY KEY (region=? AND bird_id=?)';
+const EPISODES = 'SEARCH episode USING PRIMARY KEY (alert_id>? AND alert_id<?)';
 
 test.each<[string, (sql: SqliteSql) => Promise<unknown>, string]>([
-  [
-    'landed',
-    (sql) => flights(sql).landed(1, 9),
-    'SEARCH flight USING PRIMARY KEY (stream=? AND started_us>?)',
-  ],
-  [
-    'countStarts',
-    (sql) => flights(sql).countStarts(1, 2, 3),
-    'SEARCH flight USING PRIMARY KEY (stream=? AND started_us>? AND started_us<?)',
-  ],
-  [
-    'firstStart',
-    (sql) => flights(sql).firstStart(1),
-    'SEARCH flight USING PRIMARY KEY (stream=? AND started_us>?)',
-  ],
-  [
-    'episodesSince',
-    (sql) => createAlerts(sql, {} as never).episodesSince('RegionDown', 'eu', 1),
-    'SEARCH episode USING PRIMARY KEY (alert_id>? AND alert_id<?)',
-  ],
-  [
-    'wake',
-    (sql) => createOverdue(sql).wake('eu', ['1']),
-    'SEARCH bird USING PRIMARY KEY (region=? AND bird_id=?)',
-  ],
-  [
-    'publishesSince',
-    (sql) => createBirds(sql, {} as never).publishesSince(1),
-    'SCAN event USING INDEX event_of_change',
-  ],
-  [
-    'bird',
-    (sql) => createOverdue(sql).bird('eu', '1'),
-    'SEARCH bird USING PRIMARY KEY (region=? AND bird_id=?)',
-  ],
+  ['landed', (sql) => flights(sql).landed(1, 9), `${FLIGHTS})`],
+  ['countStarts', (sql) => flights(sql).countStarts(1, 2, 3), `${FLIGHTS} AND started_us<?)`],
+  ['firstStart', (sql) => flights(sql).firstStart(1), `${FLIGHTS})`],
+  ['episodesSince', (sql) => alerts(sql).episodesSince('RegionDown', 'eu', 1), EPISODES],
+  ['wake', (sql) => createOverdue(sql).wake('eu', ['1']), A_BIRD],
+  ['publishesSince', (sql) => birds(sql).publishesSince(1), 'SCAN event USING INDEX event_of_change'],
+  ['bird', (sql) => createOverdue(sql).bird('eu', '1'), A_BIRD],
 ])('%s', async (_what, read, expected) => {
   const plans = await plansOf(read);
   expect(plans).toContainEqual(expected);
