@@ -73,73 +73,60 @@ test('a Bird whose last Flight was long before the first start is late at once, 
   expect(stage.forwarded()).toEqual([]);
 });
 
-describe('a Bird whose trigger fails', () => {
-  test('is reported before the service deactivates it, then its deactivation, then that it is active again [long]', async () => {
-    const { world, birdId } = await oneBird();
-    await stage.minutesPass(1);
+test('a Bird whose trigger fails is reported before the service deactivates it, then its deactivation, then that it is active again [long]', async () => {
+  const { world, birdId } = await oneBird();
+  await stage.minutesPass(1);
+  world.eventError(birdId);
+  await stage.minutesPass(5);
+  expect(received()).toEqual([]);
+  world.eventError(birdId);
+  await stage.minutesPass(2);
+  expect(received()).toEqual(['BirdTriggerFailing firing warning']);
+  for (let count = 0; count < 3; count += 1) {
     world.eventError(birdId);
-    await stage.minutesPass(5);
-    expect(received()).toEqual([]);
-    world.eventError(birdId);
-    await stage.minutesPass(2);
-    expect(received()).toEqual(['BirdTriggerFailing firing warning']);
-    for (let count = 0; count < 3; count += 1) {
-      world.eventError(birdId);
-      await stage.minutesPass(3);
-    }
-    expect(received()).toContain('BirdDeactivated firing critical');
-    const [deactivated] = stage.alerts('BirdDeactivated');
-    // The Bird log and the notification of the same deactivation make one alert.
-    expect(deactivated!.labels).toMatchObject({ bird: 'Publish', nest: 'Production', bird_id: birdId });
-    // Programs are told that the trigger's alert is over; people have it in the same message.
-    expect(received()).toContain('BirdTriggerFailing resolved warning');
-    const mailed = stage.mails.flatMap(({ notification }) => notification.alerts);
-    expect(mailed.map(({ labels, status }) => `${labels.alertname} ${status}`)).not.toContain(
-      'BirdTriggerFailing resolved',
-    );
-    expect(mailed.at(-1)!.annotations.switched_off).toMatch(/^after its trigger failed again and again: ./);
-    world.activate(birdId);
     await stage.minutesPass(3);
-    expect(received().filter((one) => one.startsWith('BirdDeactivated'))).toEqual(
-      expect.arrayContaining(['BirdDeactivated resolved critical']),
-    );
-    const end = received().length;
-    await stage.minutesPass(60);
-    expect(received()).toHaveLength(end);
-  });
+  }
+  expect(received()).toContain('BirdDeactivated firing critical');
+  const [deactivated] = stage.alerts('BirdDeactivated');
+  // The Bird log and the notification of the same deactivation make one alert.
+  expect(deactivated!.labels).toMatchObject({ bird: 'Publish', nest: 'Production', bird_id: birdId });
+  // Programs are told that the trigger's alert is over; people have it in the same message.
+  expect(received()).toContain('BirdTriggerFailing resolved warning');
+  const mailed = stage.mails.flatMap(({ notification }) => notification.alerts);
+  expect(mailed.map(({ labels, status }) => `${labels.alertname} ${status}`)).not.toContain(
+    'BirdTriggerFailing resolved',
+  );
+  expect(mailed.at(-1)!.annotations.switched_off).toMatch(/^after its trigger failed again and again: ./);
+  world.activate(birdId);
+  await stage.minutesPass(3);
+  expect(received().filter((one) => one.startsWith('BirdDeactivated'))).toEqual(
+    expect.arrayContaining(['BirdDeactivated resolved critical']),
+  );
+  const end = received().length;
+  await stage.minutesPass(60);
+  expect(received()).toHaveLength(end);
+});
 
-  test('until it is deactivated in a storm: people are not told that this is over later either [long]', async () => {
-    const { world, birdId, nestId } = await oneBird(undefined, [], {}, { foldStormsMs: 30 * 60_000 });
-    await stage.minutesPass(1);
-    for (let count = 0; count < 2; count += 1) world.eventError(birdId);
-    await stage.minutesPass(3);
-    world.startFlight(world.addBird(nestId, { name: 'Other', triggerType: 'manual' }).id, {
-      endsAs: 'failed',
-    });
-    await stage.minutesPass(6);
-    for (let count = 0; count < 3; count += 1) world.eventError(birdId);
-    await stage.minutesPass(90);
-    expect(received()).toContain('BirdTriggerFailing resolved warning');
-    const mailed = stage.mails.flatMap(({ notification }) => notification.alerts);
-    expect(mailed.map(({ labels, status }) => `${labels.alertname} ${status}`)).toEqual([
-      'BirdTriggerFailing firing',
-      'FlightFailed firing',
-      'BirdDeactivated firing',
-    ]);
-    const reasons = stage.happenings.flatMap((one) => (one.what === 'suppressed' ? [one.reason] : []));
-    expect(reasons.at(-1)).toBe('inhibited');
+test('until it is deactivated in a storm: people are not told that this is over later either [long]', async () => {
+  const { world, birdId, nestId } = await oneBird(undefined, [], {}, { foldStormsMs: 30 * 60_000 });
+  await stage.minutesPass(1);
+  for (let count = 0; count < 2; count += 1) world.eventError(birdId);
+  await stage.minutesPass(3);
+  world.startFlight(world.addBird(nestId, { name: 'Other', triggerType: 'manual' }).id, {
+    endsAs: 'failed',
   });
-
-  test('now and then, with Flights in between, is not reported [long]', async () => {
-    const { world, birdId } = await oneBird();
-    for (let count = 0; count < 4; count += 1) {
-      world.eventError(birdId);
-      await stage.minutesPass(3);
-      world.startFlight(birdId, { endsAs: 'succeeded' });
-      await stage.minutesPass(3);
-    }
-    expect(received()).toEqual([]);
-  });
+  await stage.minutesPass(6);
+  for (let count = 0; count < 3; count += 1) world.eventError(birdId);
+  await stage.minutesPass(90);
+  expect(received()).toContain('BirdTriggerFailing resolved warning');
+  const mailed = stage.mails.flatMap(({ notification }) => notification.alerts);
+  expect(mailed.map(({ labels, status }) => `${labels.alertname} ${status}`)).toEqual([
+    'BirdTriggerFailing firing',
+    'FlightFailed firing',
+    'BirdDeactivated firing',
+  ]);
+  const reasons = stage.happenings.flatMap((one) => (one.what === 'suppressed' ? [one.reason] : []));
+  expect(reasons.at(-1)).toBe('inhibited');
 });
 
 test('a Bird that was added while nestwatch was away: everything that happened to it is reported', async () => {
@@ -227,27 +214,15 @@ test('a notification of an unknown type is reported, not dropped', async () => {
   expect(stage.received()[0]!.alerts[0]!.events[0]!.message).toBe('<b>No more Flights</b>');
 });
 
-describe('on a first start', () => {
-  test('a Bird that was deactivated before, and still is, is reported', async () => {
-    await oneBird((world, birdId) => {
-      world.at(world.nowUs() - 1_200e6, () => {
-        for (let count = 0; count < 5; count += 1) world.eventError(birdId);
-      });
+test('on a first start a Bird that was deactivated before, and is active again, is not reported', async () => {
+  await oneBird((world, birdId) => {
+    world.at(world.nowUs() - 1_200e6, () => {
+      for (let count = 0; count < 5; count += 1) world.eventError(birdId);
     });
-    await stage.minutesPass(3);
-    expect(received()).toContain('BirdDeactivated firing critical');
+    world.at(world.nowUs() - 600e6, () => world.activate(birdId));
   });
-
-  test('a Bird that was deactivated before, and is active again, is not reported', async () => {
-    await oneBird((world, birdId) => {
-      world.at(world.nowUs() - 1_200e6, () => {
-        for (let count = 0; count < 5; count += 1) world.eventError(birdId);
-      });
-      world.at(world.nowUs() - 600e6, () => world.activate(birdId));
-    });
-    await stage.minutesPass(10);
-    expect(received()).toEqual([]);
-  });
+  await stage.minutesPass(10);
+  expect(received()).toEqual([]);
 });
 
 describe('the inventory', () => {

@@ -72,18 +72,6 @@ describe('a Flight is watched until it ends', () => {
     expect(stage.received()).toEqual([]);
   });
 
-  test('one that ends again after it was active again is a second event', async () => {
-    const birdId = await openOneBird('event');
-    const world = stage.eu;
-    const { id } = world.startFlight(birdId, { endsAs: 'failed' });
-    await stage.minutesPass(2);
-    world.reopenFlight(id);
-    await stage.minutesPass(2);
-    world.endFlight(id, 'failed');
-    await stage.minutesPass(2);
-    expect(stage.forwarded()).toEqual([`eu/flight/${id}/failed`, `eu/flight/${id}/failed#2`]);
-  });
-
   test('a message that comes later than the status is still in the event [long]', async () => {
     const birdId = await openOneBird('event', { behaviours: { eu: { errorMessagesLateMs: 8_000 } } });
     stage.eu.startFlight(birdId, {
