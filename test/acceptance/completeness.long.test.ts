@@ -371,6 +371,22 @@ describe('what audits cost', () => {
 describe('how far polls look back is learned from what audits and reviews had to find,', () => {
   const LATE_A_MINUTE: Partial<Behaviours> = { lateShare: 0.03, lateMinMs: 60_000, lateMaxMs: 90_000 };
 
+  test('and then sweeps find late entries by themselves [long]', async () => {
+    stage = await createStage({
+      regions: ['eu'],
+      poll: { overlapMs: 10_000 },
+      behaviours: { eu: LATE_A_MINUTE },
+      before: busy,
+    });
+    await stage.minutesPass(60);
+    const learning = counted('recovered', 'bird_log');
+    expect(learning).toBeGreaterThan(2);
+    await stage.minutesPass(LEARNED_MINUTES);
+    expect(counted('recovered', 'bird_log') - learning).toBe(0);
+    expect(lost()).toEqual([]);
+    expect(Math.max(...delaysUs('bird_log').slice(-500))).toBeLessThan(MINUTE_US);
+  });
+
   test('and then polls find late Flights by themselves [long]', async () => {
     stage = await createStage({
       regions: ['eu'],
