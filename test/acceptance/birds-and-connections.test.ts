@@ -129,6 +129,17 @@ test('until it is deactivated in a storm: people are not told that this is over 
   expect(reasons.at(-1)).toBe('inhibited');
 });
 
+test('a Bird whose trigger fails now and then, with Flights in between, is not reported [long]', async () => {
+  const { world, birdId } = await oneBird();
+  for (let count = 0; count < 4; count += 1) {
+    world.eventError(birdId);
+    await stage.minutesPass(3);
+    world.startFlight(birdId, { endsAs: 'succeeded' });
+    await stage.minutesPass(3);
+  }
+  expect(received()).toEqual([]);
+});
+
 test('a Bird that was added while nestwatch was away: everything that happened to it is reported', async () => {
   const { world, nestId } = await oneBird();
   await stage.minutesPass(6);

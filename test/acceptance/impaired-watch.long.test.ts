@@ -99,6 +99,19 @@ test('a single 401 of a gateway is not reported, and reading continues [long]', 
   expect(received()).toEqual([]);
 });
 
+test('a token that is refused with 403 everywhere is reported as refused [long]', async () => {
+  let isRefused = false;
+  await regionWhere(async (_request, pass) => (isRefused ? answer(403) : pass()), {
+    before: (world) => void settle(world, 5),
+  });
+  await stage.minutesPass(10);
+  isRefused = true;
+  await stage.minutesPass(2);
+  expect(health()).toBe('unauthorized');
+  await stage.minutesPass(10);
+  expect(received().map(({ labels }) => labels.alertname)).toEqual(['RegionUnauthorized']);
+});
+
 const MANY_NESTS = 100;
 test('if one answer in five fails, the inventory of many Nests is still kept [long]', async () => {
   stage = await createStage({
