@@ -11,6 +11,15 @@ const pager = (name = 'ops', settings: Partial<Receiver> = {}): Receiver => ({
   ...settings,
 });
 
+/** It has a webhook beside PagerDuty. */
+const hooked = (name: string, settings: Partial<Receiver> = {}): Receiver => ({
+  ...{ name, integrations: [...hook(name).integrations, pagerduty()] },
+  ...settings,
+});
+/** Its incidents must be ended by hand. */
+const byHand = (name: string, settings: Partial<Receiver> = {}) =>
+  pager(name, { integrations: [pagerduty({ sendResolved: false })], ...settings });
+
 /** `receiver@minute action`, with a letter for each incident, in order of arrival. */
 function story(desk: Desk): string[] {
   const keys = [...new Set(desk.pages.map((one) => one.dedup_key))];
@@ -19,6 +28,8 @@ function story(desk: Desk): string[] {
     return `${receiver}@${Math.floor(minute)} ${event_action} ${incident}`;
   });
 }
+
+const undated = (desk: Desk) => story(desk).map((one) => one.replace(/@\d+/, ''));
 
 /**
  * The actions of the first incident about Flights, including repetitions. Other incidents are about a failing
@@ -44,12 +55,7 @@ describe('an incident whose alert is acknowledged', () => {
   test('is closed when somebody resolves the alert by hand, and the next failure opens another [long]', async () => {
     const desk = await openDesk({ receivers: [pager()] });
     await desk.story('fails A, 2, acknowledges A, 10, resolves A, 10, fails A, 10');
-    expect(story(desk).map((one) => one.replace(/@\d+/, ''))).toEqual([
-      'ops trigger a',
-      'ops acknowledge a',
-      'ops resolve a',
-      'ops trigger a',
-    ]);
+    expect(undated(desk)).toEqual(['ops trigger a', 'ops acknowledge a', 'ops resolve a', 'ops trigger a']);
   });
 
   test('is not acknowledged before it was opened, nor after it was resolved', async () => {
@@ -72,9 +78,7 @@ describe('an incident whose alert is acknowledged', () => {
 
   test('also ends if a silence mutes the end, unless it must be ended by hand [long]', async () => {
     for (const sendResolved of [true, false]) {
-      const desk = await openDesk({
-        receivers: [pager('ops', { integrations: [pagerduty({ sendResolved })] })],
-      });
+      const desk = await openDesk({ receivers: [sendResolved ? pager() : byHand('ops')] });
       await desk.story('fails A, 1');
       await desk.silences('A', 1440);
       await desk.story('succeeds A, 30');
@@ -182,10 +186,8 @@ test('what was held back, and then not accepted, opens an incident at the fallba
 
 test('what some integrations send as one message and others by incident is given to a fallback once [long]', async () => {
   const answer = (name: string, minute: number) => (name === 'ops' && minute > 3 ? 503 : 200);
-  const integrations = [...hook('ops').integrations, pagerduty()];
-  const own = { name: 'ops', integrations, foldStormsMs: 5 * MINUTE_MS, fallback: 'backup' };
-  const backup = { name: 'backup', integrations: [...hook('backup').integrations, pagerduty()] };
-  const desk = await openDesk({ receivers: [own, backup], answer, route: PER_BIRD });
+  const own = hooked('ops', { foldStormsMs: 5 * MINUTE_MS, fallback: 'backup' });
+  const desk = await openDesk({ receivers: [own, hooked('backup')], answer, route: PER_BIRD });
   for (const bird of ['A', 'B', 'C']) await desk.fails(bird);
   await desk.story('2, fails D E F, 10');
   const received = desk.lines('backup').filter((line) => !line.includes('ops'));
@@ -196,21 +198,12 @@ test('what some integrations send as one message and others by incident is given
   const ofFlights = desk.pages.filter(({ receiver, payload }) => {
     return receiver === 'backup' && payload?.summary.includes(' failed');
   });
-  expect(ofFlights.map(({ payload }) => payload!.summary.split(' · ')[0])).toEqual([
-    '3 Birds failed',
-    'D failed',
-    'E failed',
-    'F failed',
-  ]);
+  const subjects = ofFlights.map(({ payload }) => payload!.summary.split(' · ')[0]);
+  expect(subjects).toEqual(['3 Birds failed', 'D failed', 'E failed', 'F failed']);
   expect(new Set(ofFlights.map(({ dedup_key }) => dedup_key)).size).toBe(4);
 });
 
 test('an incident that must be ended by hand is not ended by a failure that was over before it was notified [long]', async () => {
-  const byHand = (name: string, settings: Partial<Receiver> = {}): Receiver => ({
-    ...settings,
-    name,
-    integrations: [pagerduty({ sendResolved: false })],
-  });
   let isDown = false;
   const answer = (name: string) => (name === 'ops' && isDown ? 503 : 200);
   const receivers = [byHand('ops', { fallback: 'boss' }), byHand('boss')];
@@ -230,12 +223,7 @@ test('an incident whose route is no longer configured ends, and what fires opens
   await desk.story('fails A, 6');
   await desk.restart(PER_BIRD);
   await desk.story('20, succeeds A, 20');
-  expect(story(desk).map((one) => one.replace(/@\d+/, ''))).toEqual([
-    'ops trigger a',
-    'ops resolve a',
-    'ops trigger b',
-    'ops resolve b',
-  ]);
+  expect(undated(desk)).toEqual(['ops trigger a', 'ops resolve a', 'ops trigger b', 'ops resolve b']);
 });
 
 describe('what is notified together with other groups', () => {
@@ -244,17 +232,13 @@ describe('what is notified together with other groups', () => {
     const desk = await openDesk({ receivers, route: PER_BIRD });
     await desk.story('fails A, 1, fails B C, 61, succeeds A C, 120, succeeds B, 120');
     const byIncident = Map.groupBy(desk.pages, (one) => one.dedup_key);
-    expect([...byIncident.values()].map((all) => all.map((one) => one.event_action))).toEqual([
-      ['trigger', 'resolve'],
-      ['trigger', 'resolve'],
-      ['trigger', 'resolve'],
-    ]);
+    const each = [...byIncident.values()].map((all) => all.map((one) => one.event_action));
+    expect(each).toEqual(Array(3).fill(['trigger', 'resolve']));
     expect(await desk.states()).toEqual({ delivered: 6 });
   });
 
   test('ends no incident that must be ended by hand', async () => {
-    const integrations = [pagerduty({ sendResolved: false })];
-    const desk = await openDesk({ receivers: [{ name: 'ops', integrations, maxNotificationsPerHour: 1 }] });
+    const desk = await openDesk({ receivers: [byHand('ops', { maxNotificationsPerHour: 1 })] });
     await desk.story('fails A, 1, succeeds A, 120');
     expect(actions(desk)).toEqual(['trigger']);
   });
@@ -269,20 +253,15 @@ describe('what is notified together with other groups', () => {
   });
 
   test('goes to the incidents of what still fires if a summary contains old news, and nothing else does', async () => {
-    const integrations = [...hook('ops').integrations, pagerduty()];
-    const desk = await openDesk({ receivers: [{ name: 'ops', integrations }], route: PER_BIRD });
+    const desk = await openDesk({ receivers: [hooked('ops')], route: PER_BIRD });
     await desk.story('failedLongAgo A B C, succeededLongAgo B, 10');
     expect(desk.received).toHaveLength(1);
     expect(story(desk)).toEqual(['ops@2 trigger a', 'ops@2 trigger b']);
     const summaries = desk.pages.map(({ payload }) => payload!.summary.split(' · ')[0]);
     expect(summaries.toSorted()).toEqual(['A failed', 'C failed']);
     await desk.story('succeeds A C, 10');
-    expect(desk.pages.map((one) => one.event_action).toSorted()).toEqual([
-      'resolve',
-      'resolve',
-      'trigger',
-      'trigger',
-    ]);
+    const all = desk.pages.map((one) => one.event_action).toSorted();
+    expect(all).toEqual(['resolve', 'resolve', 'trigger', 'trigger']);
     expect(new Set(desk.pages.map((one) => one.dedup_key)).size).toBe(2);
   });
 
@@ -298,17 +277,12 @@ describe('what is notified together with other groups', () => {
   });
 
   test('still goes to other receivers as one message [long]', async () => {
-    const integrations = [...hook('ops').integrations, pagerduty()];
-    const receivers = [{ name: 'ops', integrations, maxNotificationsPerHour: 1 }];
+    const receivers = [hooked('ops', { maxNotificationsPerHour: 1 })];
     const desk = await openDesk({ receivers, route: PER_BIRD });
     await desk.story('fails A, 1, fails B C, 61');
     expect(desk.received).toHaveLength(2);
     expect(desk.received[1]!.body.alerts).toHaveLength(2);
-    expect(story(desk).map((one) => one.replace(/@\d+/, ''))).toEqual([
-      'ops trigger a',
-      'ops trigger b',
-      'ops trigger c',
-    ]);
+    expect(undated(desk)).toEqual(['ops trigger a', 'ops trigger b', 'ops trigger c']);
   });
 });
 
@@ -317,7 +291,7 @@ test('an incident whose route has another receiver ends, and what fires opens on
   await desk.story('fails A, 6');
   await desk.restart({ receiver: 'boss' });
   await desk.story('20, succeeds A, 20');
-  const lines = story(desk).map((one) => one.replace(/@\d+/, ''));
+  const lines = undated(desk);
   expect(lines.filter((line) => line.startsWith('ops'))).toEqual(['ops trigger a', 'ops resolve a']);
   expect(lines.filter((line) => line.startsWith('boss'))).toEqual(['boss trigger a', 'boss resolve a']);
 });

@@ -273,7 +273,7 @@ describe('whatever a notification is made of', () => {
 
   test('Slack, Teams and readers of CloudEvents accept a digest of it [long]', () => {
     fc.assert(
-      fc.property(anyText, fc.constantFrom(0, 1, 9, 10, 11, 60), (name, count) => {
+      fc.property(anyText, fc.constantFrom(0, 1, 9, 10, 11, 60, 300), (name, count) => {
         const digest = digestNotification(name, count);
         slack.parse(sent(slackBody(digest, URL, PLAIN)));
         cloudEvent.parse(sent(digestEvent(digest)));

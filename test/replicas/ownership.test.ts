@@ -134,6 +134,15 @@ function begin(
   };
 }
 
+/** One replica, another a second later, and this many seconds of both. */
+async function beginTwo(seconds: number, ofOne?: Parameters<typeof begin>[1]) {
+  const one = begin('one', ofOne);
+  await secondsPass(1);
+  const two = begin('two');
+  await secondsPass(seconds);
+  return [one, two] as const;
+}
+
 /** It is sending a delivery, whose state can be asked for. */
 async function sending({ ownership }: ReturnType<typeof begin>) {
   await store.transaction(async (tx) => {
@@ -267,10 +276,7 @@ test('a replica whose work is refused, although its turns are not, leaves its du
 
 describe('several replicas', () => {
   test('divide the work evenly a while after one joined, and no sooner [long]', async () => {
-    const one = begin('one');
-    await secondsPass(1);
-    const two = begin('two');
-    await secondsPass(25);
+    const [one, two] = await beginTwo(25);
     expect([one.owned().length, two.owned().length]).toEqual([4, 0]);
     await secondsPass(60);
     expect([one.owned().length, two.owned().length]).toEqual([2, 2]);
@@ -280,10 +286,7 @@ describe('several replicas', () => {
   });
 
   test('take over at once from one that ends', async () => {
-    const one = begin('one');
-    await secondsPass(1);
-    const two = begin('two');
-    await secondsPass(5);
+    const [one, two] = await beginTwo(5);
     await one.ends();
     await secondsPass(0.5);
     expect(two.owned()).toEqual(DUTIES);
@@ -291,10 +294,7 @@ describe('several replicas', () => {
   });
 
   test('take over at once from one whose work does not end, which commits nothing more', async () => {
-    const one = begin('one');
-    await secondsPass(1);
-    const two = begin('two');
-    await secondsPass(5);
+    const [one, two] = await beginTwo(5);
     const late = one.stores.get('region a')!;
     await one.givesBack();
     await secondsPass(0.5);
@@ -305,10 +305,7 @@ describe('several replicas', () => {
 
   test('take over within a lease from a silent one, which commits nothing more and comes back', async () => {
     let isReached = true;
-    const one = begin('one', { reaches: () => isReached });
-    await secondsPass(1);
-    const two = begin('two');
-    await secondsPass(2);
+    const [one, two] = await beginTwo(2, { reaches: () => isReached });
     const late = one.stores.get('region a')!;
     isReached = false;
     await secondsPass(LEASE_MS / 1000 + 1);

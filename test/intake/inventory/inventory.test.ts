@@ -7,6 +7,7 @@ import { Inventory } from '../../../src/intake/inventory/inventory.ts';
 import { wantedPeople } from '../../../src/intake/inventory/listed-before.ts';
 import type { ServiceClient } from '../../../src/service/client.ts';
 import { readBird, readNest } from '../../../src/service/resources.ts';
+import { everyPage } from '../../store/contract/sample-records.ts';
 import { openMemory, type TestStore } from '../../store/test-store.ts';
 import { createVirtualClock, type VirtualClock } from '../../virtual-clock.ts';
 
@@ -50,14 +51,8 @@ async function watch(
 }
 
 async function noticed(): Promise<Event[]> {
-  const events: Event[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await store.events.page({ feed: 'inventory', limit: 1000, cursor });
-    events.push(...page.events);
-    cursor = page.next;
-  } while (cursor !== undefined);
-  return events;
+  const pages = await everyPage((cursor) => store.events.page({ feed: 'inventory', limit: 1000, cursor }));
+  return pages.flatMap(({ events }) => events);
 }
 
 const named = (count: number, name = 'Bird') =>

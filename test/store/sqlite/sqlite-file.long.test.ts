@@ -23,7 +23,15 @@ import { prepareSchema } from '../../../src/store/sqlite/prepare-schema.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Transaction } from '../../../src/store/store.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
-import { alert, delivery, event, groupNotification, insert, NOW_US } from '../contract/sample-records.ts';
+import {
+  alert,
+  delivery,
+  event,
+  everyPage,
+  groupNotification,
+  insert,
+  NOW_US,
+} from '../contract/sample-records.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { failure, type TestStore, testStore } from '../test-store.ts';
 
@@ -49,15 +57,10 @@ const refusal = (file = path) =>
   );
 
 /** Fills a store with something to lose and closes it. */
-async function fill(events = 500): Promise<void> {
+async function fill(length = 500): Promise<void> {
   const store = await open();
-  await store.transaction(async (tx) => {
-    const { stream } = await tx.streams.open('eu', 'notification', '');
-    const some = Array.from({ length: events }, (_, index) =>
-      event(`e${index}`, { occurredAtUs: NOW_US + index }),
-    );
-    await tx.events.insert(stream, some);
-  });
+  const events = Array.from({ length }, (_, at) => event(`e${at}`, { occurredAtUs: NOW_US + at }));
+  await store.transaction((tx) => insert(tx, events));
   await store.close();
 }
 
@@ -92,7 +95,7 @@ describe('opening a store', () => {
     onTestFinished(() => void process.umask(before));
     const deep = join(directory, 'own', 'store.db');
     const store = await open(deep);
-    await store.transaction((tx) => tx.streams.open('eu', 'notification', ''));
+    await store.streams.open('eu', 'notification', '');
     const modes = ['', '-wal', '-shm', '.lock'].map((end) => statSync(`${deep}${end}`).mode & 0o777);
     expect(modes).toEqual([0o600, 0o600, 0o600, 0o600]);
     expect(statSync(join(directory, 'own')).mode & 0o777).toBe(0o700);
@@ -178,12 +181,10 @@ describe('opening a store', () => {
   test('keeps the texts of the newest malformed entries of each stream [long]', async () => {
     const store = await open();
     const keep = (stream: number, from: number, count: number) =>
-      store.transaction((tx) =>
-        tx.streams.quarantine(
-          stream,
-          Array.from({ length: count }, (_, index) => ({ raw: `entry ${from + index}`, reason: 'cut' })),
-          NOW_US,
-        ),
+      store.streams.quarantine(
+        stream,
+        Array.from({ length: count }, (_, index) => ({ raw: `entry ${from + index}`, reason: 'cut' })),
+        NOW_US,
       );
     expect(await keep(1, 0, 1)).toBe(1);
     expect(await keep(2, 0, 150)).toBe(150);
@@ -398,9 +399,9 @@ describe('committed data', () => {
     expect(await insert()).toHaveLength(2);
     const before = walBytes();
     expect(await insert()).toHaveLength(0);
-    await store.transaction((tx) => tx.events.page({ limit: 10 }));
-    await store.transaction((tx) => tx.outbox.claim('ops', 0, NOW_US, 10));
-    await store.transaction((tx) => tx.upkeep.prune(0, 10));
+    await store.events.page({ limit: 10 });
+    await store.outbox.claim('ops', 0, NOW_US, 10);
+    await store.upkeep.prune(0, 10);
     expect(walBytes()).toBe(before);
   });
 
@@ -412,7 +413,7 @@ describe('committed data', () => {
       await tx.alerts.linkEvents([{ alertId: 'a', seq: 1, event: event('old') }]);
     });
     // The alert's episode is deleted together with the event.
-    expect(await store.transaction((tx) => tx.upkeep.prune(NOW_US + 1, 10))).toBe(2);
+    expect(await store.upkeep.prune(NOW_US + 1, 10)).toBe(2);
     await store.close();
     const reader = new DatabaseSync(path, { readOnly: true });
     expect(reader.prepare('SELECT count(*) AS count FROM alert_event').get()).toEqual({ count: 0 });
@@ -467,24 +468,18 @@ describe('committed data', () => {
     expect(complaints).toEqual(['open', 'store_failed', 'then store_failed']);
     expect(acknowledged.length).toBeGreaterThan(100);
     const store = await open();
-    const done = new Set(
-      (await store.transaction((tx) => tx.inventory.nests('eu'))).map((nest) => Number(nest.nestId)),
-    );
+    const done = new Set((await store.inventory.nests('eu')).map((nest) => Number(nest.nestId)));
     for (const number of acknowledged) expect(done.has(number)).toBe(true);
   });
 
   /** How many events of each numbered transaction exist. */
   async function countParts(tx: Transaction) {
+    const pages = await everyPage((cursor) => tx.events.page({ limit: 1000, cursor }));
     const parts = new Map<number, number>();
-    let cursor: string | undefined;
-    do {
-      const page = await tx.events.page({ limit: 1000, cursor });
-      for (const { key } of page.events) {
-        const number = Number(/(\d+)-\d+$/.exec(key)![1]);
-        parts.set(number, (parts.get(number) ?? 0) + 1);
-      }
-      cursor = page.next;
-    } while (cursor !== undefined);
+    for (const { key } of pages.flatMap(({ events }) => events)) {
+      const number = Number(/(\d+)-\d+$/.exec(key)![1]);
+      parts.set(number, (parts.get(number) ?? 0) + 1);
+    }
     return parts;
   }
 });
