@@ -23,29 +23,42 @@ function keepAsking({ client, clock }: ReturnType<typeof openRegion>): () => Pro
   };
 }
 
-async function watch(perSecond: number, minutes: number, headers: Record<string, string>) {
-  const admits = bucketLimit(perSecond);
-  let counting = false;
-  let accepted = 0;
-  let refused = 0;
+/** A region that answers within 80 ms, and what it accepted and refused since that was last counted. */
+function limited(perSecond: number, headers: Record<string, string> = {}) {
+  let counts = { accepted: 0, refused: 0 };
   const region = openRegion(
     async (): Promise<Reply> => {
       await sleep(region.clock, 80);
-      const isAccepted = admits(region.clock.monotonicMs());
-      if (counting && isAccepted) accepted += 1;
-      if (counting && !isAccepted) refused += 1;
+      const isAccepted = limit.admits(region.clock.monotonicMs());
+      counts[isAccepted ? 'accepted' : 'refused'] += 1;
       return isAccepted ? { body: '[]' } : { status: 429, headers };
     },
     { requestsPerSecond: 50, startPerSecond: 2 },
   );
-  const { clock } = region;
+  const limit = { admits: bucketLimit(perSecond) };
   const leave = keepAsking(region);
+  const counted = () => {
+    const before = counts;
+    counts = { accepted: 0, refused: 0 };
+    return before;
+  };
+  return { clock: region.clock, limit, leave, counted };
+}
+
+async function watch(perSecond: number, minutes: number, headers: Record<string, string>) {
+  const { clock, leave, counted } = limited(perSecond, headers);
   await clock.advance(60_000);
-  counting = true;
+  counted();
   await clock.advance(minutes * 60_000);
+  const { accepted, refused } = counted();
   await leave();
   return { refusedShare: refused / (accepted + refused), used: accepted / (perSecond * minutes * 60) };
 }
+
+const sumOf = (minutes: readonly { readonly accepted: number; readonly refused: number }[]) => ({
+  accepted: minutes.reduce((sum, minute) => sum + minute.accepted, 0),
+  refused: minutes.reduce((sum, minute) => sum + minute.refused, 0),
+});
 
 test.each([
   ['without Retry-After', {}],
@@ -79,7 +92,7 @@ test.each(shares)(
   async (shed, least) => {
     for (const seed of SEEDS) {
       const minutes = await refusedNowAndThen({ ceiling: 10, shed, seed }, 15);
-      const accepted = minutes.slice(5).reduce((sum, minute) => sum + minute.accepted, 0);
+      const { accepted } = sumOf(minutes.slice(5));
       expect(accepted / (10 * 60 * 10 * (1 - shed))).toBeGreaterThan(least);
     }
   },
@@ -95,7 +108,7 @@ test.each(pauses)(
     const service = { ceiling: 10, shed: 0.1, retryAfter: () => retryAfter };
     for (const seed of SEEDS) {
       const minutes = await refusedNowAndThen({ ...service, seed }, 25);
-      const accepted = minutes.slice(15).reduce((sum, minute) => sum + minute.accepted, 0);
+      const { accepted } = sumOf(minutes.slice(15));
       expect(accepted / (10 * 60 * 10 * 0.9)).toBeGreaterThan(least);
     }
   },
@@ -109,10 +122,7 @@ test.each([
   for (const perSecond of QUOTAS) {
     const limits = [{ fromMinute: 0, admits: windowLimit((perSecond * windowMs) / 1000, windowMs) }];
     const minutes = (await refusedNowAndThen({ ceiling: 20, limits, retryAfter }, 30)).slice(10);
-    const [accepted, refused] = [
-      minutes.reduce((sum, minute) => sum + minute.accepted, 0),
-      minutes.reduce((sum, minute) => sum + minute.refused, 0),
-    ];
+    const { accepted, refused } = sumOf(minutes);
     expect(refused / (accepted + refused)).toBeLessThan(perSecond === 1 ? 0.1 : 0.03);
     expect(accepted / (perSecond * 60 * 20)).toBeGreaterThan(0.93);
   }
@@ -121,10 +131,7 @@ test.each([
 test('a limit is respected beside random refusals', async () => {
   const limits = [{ fromMinute: 0, admits: bucketLimit(4) }];
   const minutes = (await refusedNowAndThen({ ceiling: 10, limits, shed: 0.01 }, 30)).slice(10);
-  const [accepted, refused] = [
-    minutes.reduce((sum, minute) => sum + minute.accepted, 0),
-    minutes.reduce((sum, minute) => sum + minute.refused, 0),
-  ];
+  const { accepted, refused } = sumOf(minutes);
   expect(refused / (accepted + refused)).toBeLessThan(0.04);
   expect(accepted / (4 * 60 * 20)).toBeGreaterThan(0.7);
 });
@@ -193,31 +200,14 @@ test('after bursts of 429 among other faults the rate is back within a minute', 
 });
 
 test('a limit that has fallen is found within two minutes, with few requests refused meanwhile [long]', async () => {
-  let admits = bucketLimit(50);
-  let accepted = 0;
-  let refused = 0;
-  const region = openRegion(
-    async (): Promise<Reply> => {
-      await sleep(region.clock, 80);
-      if (!admits(region.clock.monotonicMs())) {
-        refused += 1;
-        return { status: 429 };
-      }
-      accepted += 1;
-      return { body: '[]' };
-    },
-    { requestsPerSecond: 50, startPerSecond: 2 },
-  );
-  const { clock } = region;
-  const leave = keepAsking(region);
+  const { clock, limit, leave, counted } = limited(50);
   await clock.advance(MINUTES_BEFORE_FALL * 60_000);
-  admits = bucketLimit(3, clock.monotonicMs());
-  refused = 0;
+  limit.admits = bucketLimit(3, clock.monotonicMs());
+  counted();
   await clock.advance(120_000);
-  expect(refused).toBeLessThan(60);
-  accepted = 0;
-  refused = 0;
+  expect(counted().refused).toBeLessThan(60);
   await clock.advance(120_000);
+  const { accepted, refused } = counted();
   expect(refused / (accepted + refused)).toBeLessThan(0.02);
   expect(accepted / (3 * 120)).toBeGreaterThan(0.85);
   await leave();

@@ -1,12 +1,9 @@
 /** Recipients whose addresses are not ASCII, by mail servers with and without SMTPUTF8. */
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
-import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
-import { expect, onTestFinished, test } from 'vitest';
-import { openMails } from '../../../src/channels/email/email-channel.ts';
+import type { SMTPServerOptions } from 'smtp-server';
+import { expect, test } from 'vitest';
 import { needsSmtpUtf8 } from '../../../src/channels/email/smtp.ts';
-import { createVirtualClock } from '../../virtual-clock.ts';
 import { delivery, email, group } from '../sample-notifications.ts';
+import { accepting, openSmtp } from './open-smtp.ts';
 
 const NO_SMTPUTF8 = 'the mail server does not offer SMTPUTF8, which this address needs';
 const TO = ['anna@example.com', 'jürgen@example.com', 'bo@münchen.example'];
@@ -14,40 +11,22 @@ const TO = ['anna@example.com', 'jürgen@example.com', 'bo@münchen.example'];
 async function opened(options: SMTPServerOptions = {}) {
   const mails: string[][] = [];
   let connections = 0;
-  const server = new SMTPServer({
-    authOptional: true,
-    disabledCommands: ['STARTTLS'],
+  const { clock, channel, smarthost } = await openSmtp({
     onConnect(_session, done) {
       connections += 1;
       done();
     },
-    onData(stream, { envelope }, done) {
-      stream.resume();
-      stream.on('end', () => {
-        mails.push(envelope.rcptTo.map(({ address }) => address));
-        done();
-      });
-    },
+    onData: accepting(({ envelope }) => mails.push(envelope.rcptTo.map(({ address }) => address))),
     ...options,
   });
-  server.on('error', () => {});
-  server.listen(0, '127.0.0.1');
-  await once(server.server, 'listening');
-  const clock = createVirtualClock();
-  const channel = openMails({ clock, version: '1' });
-  onTestFinished(async () => {
-    await channel.close();
-    await new Promise<void>((resolve) => server.close(resolve));
-  });
-  const { port } = server.server.address() as AddressInfo;
   const send = (to: readonly string[], remaining?: readonly string[], leftOut = false) =>
     channel.send(
-      email({ smarthost: { host: '127.0.0.1', port }, to: [] }),
+      email({ smarthost, to: [] }),
       delivery({ ...(remaining && { remaining }) }),
       group({ to, ...(leftOut && { leftOut: [{ recipient: 'x', why: 'no address' }] }) }),
       'https://watch.example.com',
     );
-  return { clock, mails, channel, port, send, connections: () => connections };
+  return { clock, mails, channel, smarthost, send, connections: () => connections };
 }
 
 const refusal = (responseCode: number) => Object.assign(new Error('no'), { responseCode });
@@ -91,11 +70,8 @@ test('without SMTPUTF8 the others are mailed and these are named [long]', async 
 });
 
 test('a sender beyond ASCII is refused with the reason', async () => {
-  const { channel, mails, port } = await opened({ hideSMTPUTF8: true });
-  const integration = email({
-    smarthost: { host: '127.0.0.1', port },
-    from: 'Wächter <wächter@example.com>',
-  });
+  const { channel, mails, smarthost } = await opened({ hideSMTPUTF8: true });
+  const integration = email({ smarthost, from: 'Wächter <wächter@example.com>' });
   expect(await channel.send(integration, delivery(), group(), '')).toEqual({
     ...{ kind: 'refused', reason: 'rejected' },
     error: `Wächter <wächter@example.com>: ${NO_SMTPUTF8}`,

@@ -1,13 +1,10 @@
 import { createHash, createVerify, generateKeyPairSync } from 'node:crypto';
 import { lookup } from 'node:dns';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import type { AddressInfo, Socket } from 'node:net';
-import { tmpdir } from 'node:os';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import PostalMime, { type Email } from 'postal-mime';
-import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
-import { afterEach, describe, expect, test } from 'vitest';
+import type { SMTPServerOptions } from 'smtp-server';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { openMails } from '../../../src/channels/email/email-channel.ts';
 import { createPools } from '../../../src/channels/email/smtp.ts';
 import { createDelivery } from '../../../src/delivery/outbox.ts';
@@ -17,8 +14,10 @@ import type { Delivery } from '../../../src/store/outbox-store.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { compileTemplate } from '../../../src/templates/liquid.ts';
 import { SAMPLE_VARIABLES } from '../../../src/templates/variables.ts';
+import { temporaryFolder } from '../../store/temporary-folder.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { alert, delivery, email, failedFlight, forward, group, NOW_US } from '../sample-notifications.ts';
+import { openSmtp } from './open-smtp.ts';
 
 interface Received {
   readonly mail: Email;
@@ -26,43 +25,31 @@ interface Received {
   readonly to: readonly string[];
 }
 
-const cleanups: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
-
 /** A real SMTP server on loopback that keeps what it accepts, and a channel to it. */
 async function mailServer(options: SMTPServerOptions = {}) {
   const mails: Received[] = [];
   const sockets = new Set<Socket>();
-  const server = new SMTPServer({
-    authOptional: true,
-    disabledCommands: ['STARTTLS'],
-    onData(stream, session, done) {
-      const chunks: Buffer[] = [];
-      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-      stream.on('end', async () => {
-        const raw = Buffer.concat(chunks);
-        const to = session.envelope.rcptTo.map(({ address }) => address);
-        mails.push({ mail: await PostalMime.parse(raw), raw: raw.toString('latin1'), to });
-        done();
-      });
+  const { server, smarthost, channel } = await openSmtp(
+    {
+      onData(stream, session, done) {
+        const chunks: Buffer[] = [];
+        stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+        stream.on('end', async () => {
+          const raw = Buffer.concat(chunks);
+          const to = session.envelope.rcptTo.map(({ address }) => address);
+          mails.push({ mail: await PostalMime.parse(raw), raw: raw.toString('latin1'), to });
+          done();
+        });
+      },
+      ...options,
     },
-    ...options,
-  });
-  // Connections that break are part of these tests.
-  server.on('error', () => {});
+    { lookUp: lookup },
+  );
   server.server.on('connection', (socket: Socket) => sockets.add(socket));
-  server.listen(0, '127.0.0.1');
-  await once(server.server, 'listening');
-  const { port } = server.server.address() as AddressInfo;
-  const channel = openMails({ clock: createVirtualClock(), version: '1.2.3', lookUp: lookup });
-  cleanups.push(() => new Promise((resolve) => server.close(resolve)));
-  cleanups.push(() => channel.close());
   const hangUp = () => {
     for (const socket of sockets) socket.destroy();
   };
-  const at = { smarthost: { host: '127.0.0.1', port } };
+  const at = { smarthost };
   const send = (
     changes: Parameters<typeof email>[0] = {},
     notification: Notification = group(),
@@ -116,7 +103,7 @@ describe('a mail through a real server', () => {
         else answered(null, [{ address: '127.0.0.1', family: 4 }]);
       },
     });
-    cleanups.push(() => channel.close());
+    onTestFinished(() => channel.close());
     const to = (host: string) => email({ smarthost: { ...at.smarthost, host } });
     expect((await channel.send(to('mail.example'), delivery(), group(), URL)).kind).toBe('accepted');
     expect(await channel.send(to('nowhere.example'), delivery({ id: 'd-2' }), group(), URL)).toEqual({
@@ -379,7 +366,7 @@ describe('a server that does not take the mail', () => {
     const { at } = await mailServer({ onConnect: () => connected() });
     const clock = createVirtualClock();
     const channel = openMails({ clock, version: '1' });
-    cleanups.push(() => channel.close());
+    onTestFinished(() => channel.close());
     const sending = channel.send(email(at), delivery(), group(), URL);
     await isConnected;
     await clock.advance(120_000);
@@ -432,8 +419,7 @@ describe('a server that does not take the mail', () => {
               : null,
         ),
     });
-    const folder = mkdtempSync(join(tmpdir(), 'nestwatch-'));
-    cleanups.push(async () => rmSync(folder, { recursive: true }));
+    const folder = temporaryFolder();
     const clock = createVirtualClock();
     const to = ['ops@example.com', 'gone@example.com', 'full@example.com'];
     const integration = email({ ...at, to });

@@ -1,18 +1,14 @@
-/** Mail servers with certificates of one's own, from the configuration to a server that encrypts. */
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+import type { SMTPServerOptions } from 'smtp-server';
 import { expect, onTestFinished, test } from 'vitest';
-import { openMails } from '../../../src/channels/email/email-channel.ts';
 import type { EmailIntegration } from '../../../src/channels/email/email-config.ts';
 import { channelOf } from '../../../src/channels/registry.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { makeAuthority, makeCertificate } from '../../http/certificates.ts';
 import { openFolder } from '../../http/servers.ts';
-import { createVirtualClock } from '../../virtual-clock.ts';
 import { delivery, group } from '../sample-notifications.ts';
+import { accepting, openSmtp } from './open-smtp.ts';
 
 function folder(): string {
   const { path, close } = openFolder();
@@ -28,26 +24,13 @@ function folder(): string {
 async function mailServer(path: string, options: SMTPServerOptions = {}) {
   let mails = 0;
   const read = (name: string) => readFileSync(join(path, name), 'utf8');
-  const server = new SMTPServer({
-    ...{ authOptional: true, cert: read('server.pem'), key: read('server.key') },
-    onData(stream, _session, done) {
-      stream.resume();
-      stream.on('end', () => {
-        mails += 1;
-        done();
-      });
-    },
+  const { channel, port } = await openSmtp({
+    ...{ disabledCommands: [], cert: read('server.pem'), key: read('server.key') },
+    onData: accepting(() => {
+      mails += 1;
+    }),
     ...options,
   });
-  server.on('error', () => {});
-  server.listen(0, '127.0.0.1');
-  await once(server.server, 'listening');
-  const channel = openMails({ clock: createVirtualClock(), version: '1' });
-  onTestFinished(async () => {
-    await channel.close();
-    await new Promise<void>((resolve) => server.close(resolve));
-  });
-  const { port } = server.server.address() as AddressInfo;
 
   function integrationOf(entry: string, global: string): EmailIntegration {
     const config = loadConfig({
