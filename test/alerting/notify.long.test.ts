@@ -27,6 +27,9 @@ const opsIsDown =
   (receiver: string, minute: number) =>
     receiver === 'ops' && minute < until ? 503 : 200;
 
+const capped = (name: string) => hook(name, { maxNotificationsPerHour: 1 });
+const TO_BOSS = { escalation: { afterMs: 15 * MINUTE_MS, receiver: 'boss' } };
+
 describe('a large notification', () => {
   const both = { name: 'ops', integrations: [email(), webhook({ url: hookUrl('ops') })] };
 
@@ -313,7 +316,7 @@ describe('max_alerts', () => {
 });
 
 describe('escalation', () => {
-  const route = { escalation: { afterMs: 15 * MINUTE_MS, receiver: 'boss' } };
+  const route = TO_BOSS;
   const receivers = [hook('ops'), hook('boss')];
 
   test('notifies the second receiver once of what still fires after the time, and of its end [long]', async () => {
@@ -406,9 +409,10 @@ describe('escalation', () => {
 describe("a receiver's cap", () => {
   const route = { groupBy: ['bird'] };
   const receivers = [hook('ops', { maxNotificationsPerHour: 3 })];
+  const toCappedBoss = { receivers: [hook('ops'), capped('boss')], route: { ...route, ...TO_BOSS } };
 
   test('notifies of nothing before what is held back, even if its turn comes late [long]', async () => {
-    const desk = await openDesk({ receivers: [hook('ops', { maxNotificationsPerHour: 1 })], route });
+    const desk = await openDesk({ receivers: [capped('ops')], route });
     await desk.story('fails B, 4.75, fails A, 54, fails A');
     // The group of A becomes due before what is held back, and both are flushed after that.
     desk.clock.stall(3 * MINUTE_MS);
@@ -417,7 +421,7 @@ describe("a receiver's cap", () => {
   });
 
   test('notifies once of the end of what was acknowledged while it was held back [long]', async () => {
-    const desk = await openDesk({ receivers: [hook('ops', { maxNotificationsPerHour: 1 })], route });
+    const desk = await openDesk({ receivers: [capped('ops')], route });
     await desk.story('fails A, 2.2, fails B, 2, acknowledges B, 60, fails C');
     // The group of B becomes due before what is held back.
     await desk.story('88.4, succeeds B, 70');
@@ -429,7 +433,7 @@ describe("a receiver's cap", () => {
   });
 
   test('notifies once that what was muted still fires, with each event once [long]', async () => {
-    const desk = await openDesk({ receivers: [hook('ops', { maxNotificationsPerHour: 1 })] });
+    const desk = await openDesk({ receivers: [capped('ops')] });
     await desk.story('fails A, 2, fails A, 5');
     await desk.silences('A', 115);
     await desk.story('fails B, 115.2, fails A, 100');
@@ -442,10 +446,7 @@ describe("a receiver's cap", () => {
 
   test('sends each event once of an alert that moves to another group while it is held back [long]', async () => {
     const eu = node('region="eu"', { groupBy: ['alertname'] });
-    const desk = await openDesk({
-      receivers: [hook('ops', { maxNotificationsPerHour: 1 })],
-      route: tree(node('', {}, [eu])),
-    });
+    const desk = await openDesk({ receivers: [capped('ops')], route: tree(node('', {}, [eu])) });
     await desk.story('fails A, 2, fails B, 58.2');
     await desk.restart(tree(node('', {}, [node('bird="B"', { groupBy: ['alertname'] }), eu])));
     await desk.story('fails B, 120');
@@ -457,10 +458,7 @@ describe("a receiver's cap", () => {
 
   test('notifies of an end soon after an alert moved to another group while it was held back [long]', async () => {
     const eu = node('region="eu"', { groupBy: ['alertname'] });
-    const desk = await openDesk({
-      receivers: [hook('ops', { maxNotificationsPerHour: 1 })],
-      route: tree(node('', {}, [eu])),
-    });
+    const desk = await openDesk({ receivers: [capped('ops')], route: tree(node('', {}, [eu])) });
     await desk.story('fails A, 2, fails B, 58.2');
     await desk.restart(tree(node('', {}, [node('bird="B"', { groupBy: ['alertname'] }), eu])));
     await desk.story('fails B, 10, succeeds B, 200');
@@ -471,7 +469,7 @@ describe("a receiver's cap", () => {
   /** `ops` was notified of B and may not be notified of A yet. */
   async function holdsBackA() {
     const options: { -readonly [Key in keyof DeskOptions]: DeskOptions[Key] } = {
-      receivers: [hook('ops', { maxNotificationsPerHour: 1 })],
+      receivers: [capped('ops')],
       route,
     };
     const desk = await openDesk(options);
@@ -503,10 +501,7 @@ describe("a receiver's cap", () => {
   });
 
   test('of a second receiver notifies of the end of what was escalated, although it fires anew by then [long]', async () => {
-    const desk = await openDesk({
-      receivers: [hook('ops'), hook('boss', { maxNotificationsPerHour: 1 })],
-      route: { ...route, escalation: { afterMs: 15 * MINUTE_MS, receiver: 'boss' } },
-    });
+    const desk = await openDesk(toCappedBoss);
     await desk.story('fails A, 20, succeeds A, 50, fails A, 10, succeeds A, 300');
     expect(desk.lines('boss')).toEqual([
       'boss@15 firing: A firing +1',
@@ -516,10 +511,7 @@ describe("a receiver's cap", () => {
   });
 
   test('of a second receiver notifies of the end of what fires again but is no longer escalated [long]', async () => {
-    const desk = await openDesk({
-      receivers: [hook('ops'), hook('boss', { maxNotificationsPerHour: 1 })],
-      route: { ...route, escalation: { afterMs: 15 * MINUTE_MS, receiver: 'boss' } },
-    });
+    const desk = await openDesk(toCappedBoss);
     await desk.story('fails A, 20, succeeds A, 10');
     await desk.restart({ escalation: undefined } as unknown as Partial<Route>);
     await desk.story('fails A, 200');
@@ -527,10 +519,7 @@ describe("a receiver's cap", () => {
   });
 
   test('of a second receiver notifies once of the end of what was escalated meanwhile [long]', async () => {
-    const desk = await openDesk({
-      receivers: [hook('ops'), hook('boss', { maxNotificationsPerHour: 1 })],
-      route: { ...route, escalation: { afterMs: 15 * MINUTE_MS, receiver: 'boss' } },
-    });
+    const desk = await openDesk(toCappedBoss);
     await desk.story('fails B, 5, fails A, 67, succeeds A, 300');
     expect(desk.lines('boss')).toEqual(['boss@15 firing: B firing +1', 'boss@75 resolved: A resolved +1']);
   });
@@ -563,7 +552,7 @@ describe("a receiver's cap", () => {
   });
 
   test('notifies once of an event that came after the holding back and before the sending [long]', async () => {
-    const desk = await openDesk({ receivers: [hook('ops', { maxNotificationsPerHour: 1 })], route });
+    const desk = await openDesk({ receivers: [capped('ops')], route });
     await desk.story('fails A, 20, fails A, 37.5, fails A, 2, fails A, 30, fails A, 180, succeeds A, 90');
     expectEventsOnce(desk, 5);
     expect(desk.received.at(-1)!.body.status).toBe('resolved');
@@ -660,7 +649,7 @@ describe("a receiver's cap", () => {
   });
 
   test('holds back what a renamed Bird has to report, not that its old name has nothing more', async () => {
-    const desk = await openDesk({ receivers: [hook('ops', { maxNotificationsPerHour: 1 })], route });
+    const desk = await openDesk({ receivers: [capped('ops')], route });
     await desk.fails('7:Old');
     // Just before the old group is flushed again, which then comes before the new one.
     await desk.story('5.2, succeeds 7:Old, fails 7:New, 70');
@@ -1010,10 +999,7 @@ describe('DeliveryFailing', () => {
   });
 
   test('does not fire for a short trouble, nor for one that a restart only seems to begin anew [long]', async () => {
-    const desk = await openDesk({
-      receivers: [hook('ops'), hook('boss')],
-      answer: opsIsDown(3),
-    });
+    const desk = await openDesk({ receivers: [hook('ops'), hook('boss')], answer: opsIsDown(3) });
     await desk.story('fails A, 30');
     expect(desk.lines('boss')).toEqual([]);
 
