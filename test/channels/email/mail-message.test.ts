@@ -4,7 +4,7 @@ import { mailMessage } from '../../../src/channels/email/mail-message.ts';
 import { MAX_PART_BYTES } from '../../../src/channels/message/bounded.ts';
 import { compileTemplate, type TemplateUse } from '../../../src/templates/liquid.ts';
 import { SAMPLE_VARIABLES } from '../../../src/templates/variables.ts';
-import { alert, failedFlight, group } from '../sample-notifications.ts';
+import { alert, failedFlight, group, labelled } from '../sample-notifications.ts';
 
 const URL = 'https://watch.example.com';
 const liquid = (text: string, use: TemplateUse = 'text') => compileTemplate(text, use, SAMPLE_VARIABLES);
@@ -25,6 +25,7 @@ const HOSTILE = [
 describe('a mail with hostile text', () => {
   /** Every text from outside is this one. */
   function saying(text: string, others: number) {
+    const words = { message: text, bird: text, type: text, attributes: { step_id: text, flight_id: text } };
     const one = (position: number) =>
       alert({
         labels: {
@@ -32,22 +33,11 @@ describe('a mail with hostile text', () => {
           ...{ bird_id: String(position), error: `${position}${text}`, [text.slice(0, 50)]: text },
         },
         annotations: {
-          summary: text,
-          description: text,
-          flapping: text,
-          runbook_url: text,
+          ...{ summary: text, description: text, flapping: text, runbook_url: text },
           [`x${text.slice(0, 50)}`]: text,
         },
         history: ['failed', 'succeeded'],
-        events: [
-          failedFlight(1, {
-            message: text,
-            bird: text,
-            type: text,
-            attributes: { step_id: text, flight_id: text },
-          }),
-          failedFlight(2),
-        ],
+        events: [failedFlight(1, words), failedFlight(2)],
       });
     return group({
       receiver: text,
@@ -82,17 +72,9 @@ describe('a mail with hostile text', () => {
 describe('a mail with more notices than fit', () => {
   const notices = Array.from({ length: 12 }, (_, index) => `${index} ${`"&<'`.repeat(200)}`);
   const hostile = '"'.repeat(3_000);
-  const labels = {
-    ...{
-      alertname: hostile,
-      severity: hostile,
-      region: hostile,
-      nest: hostile,
-      bird: hostile,
-      team: hostile,
-    },
-    ...{ nest_id: hostile, entity_name: hostile, entity_id: hostile, entity_type: hostile },
-  };
+  const names = ['alertname', 'severity', 'region', 'nest', 'bird', 'team', 'nest_id'];
+  const entity = ['entity_name', 'entity_id', 'entity_type'];
+  const labels = Object.fromEntries([...names, ...entity].map((name) => [name, hostile]));
   const annotations = {
     ...{ summary: hostile, description: hostile, flapping: hostile },
     ...Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`${index}${hostile}`, hostile])),
@@ -105,11 +87,8 @@ describe('a mail with more notices than fit', () => {
     const alerts = Array.from({ length: count }, (_, index) =>
       alert({ ...one, labels: { ...one.labels, bird_id: String(index), error: `${index}${hostile}` } }),
     );
-    const mail = mailMessage(
-      group({ alerts, notices, receiver: hostile }),
-      `https://x/${'&'.repeat(450)}`,
-      undefined,
-    );
+    const page = `https://x/${'&'.repeat(450)}`;
+    const mail = mailMessage(group({ alerts, notices, receiver: hostile }), page, undefined);
     for (const part of [mail.text, mail.html]) {
       expect(Buffer.byteLength(part)).toBeLessThan(30_000);
     }
@@ -118,10 +97,7 @@ describe('a mail with more notices than fit', () => {
   });
 
   test('shows all that fit', () => {
-    const few = Array.from(
-      { length: 12 },
-      (_, index) => `Notice ${index} of twelve, which is a plain sentence.`,
-    );
+    const few = Array.from({ length: 12 }, (_, at) => `Notice ${at} of twelve, which is a plain sentence.`);
     const mail = mailMessage(group({ notices: few }), URL, undefined);
     for (const part of [mail.text, mail.html]) {
       for (const notice of few) expect(part).toContain(notice);
@@ -133,10 +109,8 @@ describe('a mail with more notices than fit', () => {
 describe('a mail with templates', () => {
   test('has the notices after them', () => {
     const notices = ['8 notifications were held back <b>', 'Second notice.'];
-    const templates = {
-      text: liquid('own text'),
-      html: liquid('<html><body><p>own</p></body></html>', 'html'),
-    };
+    const html = '<html><body><p>own</p></body></html>';
+    const templates = { text: liquid('own text'), html: liquid(html, 'html') };
     const mail = message(templates, group({ notices }));
     expect(mail.text).toBe('own text\n\n8 notifications were held back <b>\nSecond notice.\n');
     expect(mail.html).toMatch(
@@ -145,10 +119,7 @@ describe('a mail with templates', () => {
     expect(message({ html: liquid('<p>own</p>', 'html') }, group({ notices })).html).toMatch(
       /^<p>own<\/p>\n<p[^>]*>8 .*<\/p>\n<p[^>]*>Second notice\.<\/p>\n$/,
     );
-    expect(message(templates)).toMatchObject({
-      text: 'own text',
-      html: '<html><body><p>own</p></body></html>',
-    });
+    expect(message(templates)).toMatchObject({ text: 'own text', html });
   });
 
   test('has each notice once if they show them', () => {
@@ -160,11 +131,8 @@ describe('a mail with templates', () => {
   });
 
   test('has a notice about those that failed', () => {
-    const mail = message({
-      subject: liquid('{{ commonLabels.nobody }}'),
-      text: liquid('own'),
-      html: liquid('own', 'html'),
-    });
+    const subject = liquid('{{ commonLabels.nobody }}');
+    const mail = message({ subject, text: liquid('own'), html: liquid('own', 'html') });
     for (const part of [mail.text, mail.html])
       expect(part).toMatch(/^own\n[\s\S]*The template subject failed/);
   });
@@ -206,20 +174,11 @@ describe('a mail with templates', () => {
 
   test('takes no header or markup from hostile text', () => {
     const bad = 'x\r\nBcc: victim@example.com\r\n<script>alert(1)</script>\u202E';
-    const labels = { ...alert().labels, bird: bad };
-    const notification = group({
-      groupLabels: { bird: bad },
-      alerts: [alert({ labels, events: [failedFlight(1, { message: bad, bird: bad })] })],
-    });
+    const one = labelled({ bird: bad }, { events: [failedFlight(1, { message: bad, bird: bad })] });
+    const notification = group({ groupLabels: { bird: bad }, alerts: [one] });
     const text = liquid('{{ commonLabels.bird }}{{ message }}');
-    const mail = message(
-      {
-        subject: text,
-        headers: { 'X-Bird': text },
-        html: liquid('<p>{{ message }}{{ alerts[0].labels.bird }}</p>', 'html'),
-      },
-      notification,
-    );
+    const html = liquid('<p>{{ message }}{{ alerts[0].labels.bird }}</p>', 'html');
+    const mail = message({ subject: text, headers: { 'X-Bird': text }, html }, notification);
     for (const line of [mail.subject, mail.headers['X-Bird']]) expect(line).not.toMatch(/[\r\n\u202E]/);
     expect(mail.html).not.toMatch(/<script|\u202E/);
   });

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { mailMessage } from '../../../src/channels/email/mail-message.ts';
 import type { GroupNotification } from '../../../src/domain/grouping/notification.ts';
 import { anyGroupNotification } from '../any-notification.ts';
-import { alert, group, NOW_US } from '../sample-notifications.ts';
+import { group, labelled, resolved } from '../sample-notifications.ts';
 
 const URL = 'https://nestwatch.example.com';
 const STABLE = { subject: 'stable' } as const;
@@ -13,9 +13,9 @@ const subject = (notification: GroupNotification) =>
 
 const BIRD = { alertname: 'FlightFailed', region: 'eu', nest: 'Marketing', bird: 'Translate blog' };
 const NEST = { alertname: 'FlightFailed', region: 'eu', nest: 'Marketing' };
-const over = alert({ status: 'resolved', ending: 'over', endsAtUs: NOW_US });
-const other = (bird: string, changes: Parameters<typeof alert>[0] = {}) =>
-  alert({ id: bird, labels: { ...alert().labels, bird, bird_id: bird }, ...changes });
+const over = resolved({ ending: 'over' });
+const other = (bird: string, changes: Parameters<typeof resolved>[0] = {}) =>
+  labelled({ bird, bird_id: bird }, { id: bird, ...changes });
 
 describe('the subject says where and what, by the labels of the group', () => {
   test.each([
@@ -36,16 +36,8 @@ describe('the subject says where and what, by the labels of the group', () => {
 });
 
 test('whatever a group has in common, its subject says more than that there are alerts', () => {
-  const name = fc.constantFrom(
-    'alertname',
-    'region',
-    'nest',
-    'nest_id',
-    'bird',
-    'bird_id',
-    'severity',
-    'team',
-  );
+  const names = ['alertname', 'region', 'nest', 'nest_id', 'bird', 'bird_id', 'severity', 'team'];
+  const name = fc.constantFrom(...names);
   const value = fc.constantFrom('', ' ', '\u202E', '\r\n', 'Marketing', 'FlightFailed');
   fc.assert(
     fc.property(fc.dictionary(name, value), (groupLabels) => {

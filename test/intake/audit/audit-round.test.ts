@@ -119,6 +119,13 @@ async function pass(ms: number): Promise<void> {
   }
 }
 
+/** What is asked while time passes, and nothing before. */
+async function askedIn(ms: number): Promise<typeof asked> {
+  asked.length = 0;
+  await pass(ms);
+  return asked;
+}
+
 const HOURS_AGO = { fromMsAgo: 5 * HOUR_MS };
 const BUSY = { fromMsAgo: 2 * MINUTE_MS };
 
@@ -171,9 +178,7 @@ describe('a stream', () => {
     expect(round.verifiedUntilUs('bird_log')).toBeLessThanOrEqual(hiddenUs[0]!);
     stream.given = HOURS_AGO;
     await pass(10 * MINUTE_MS);
-    asked.length = 0;
-    await pass(HOUR_MS);
-    expect(asked).toEqual([]);
+    expect(await askedIn(HOUR_MS)).toEqual([]);
     expect(round.verifiedUntilUs('bird_log')).toBeGreaterThan(usAgo(13 * MINUTE_MS));
   });
 
@@ -182,9 +187,7 @@ describe('a stream', () => {
     await pass(11 * MINUTE_MS);
     const untrue = { what: 'counts_untrue', region: 'eu', feed: 'bird_log', stream: 'logs/1' };
     expect(happenings).toContainEqual(untrue);
-    asked.length = 0;
-    await pass(HOUR_MS);
-    expect(asked).toEqual([]);
+    expect(await askedIn(HOUR_MS)).toEqual([]);
     expect(round.verifiedUntilUs('bird_log')).toBeGreaterThan(usAgo(13 * MINUTE_MS));
   });
 
@@ -209,8 +212,7 @@ describe('a stream', () => {
       }));
     await add('1', await traffic(60, 20));
     await pass(9 * MINUTE_MS);
-    asked.length = 0;
-    await pass(2 * MINUTE_MS);
+    await askedIn(2 * MINUTE_MS);
     expect(lengths()).toEqual([
       { minutes: 48, pageSize: 1 },
       { minutes: 20, pageSize: 20 },
@@ -224,9 +226,7 @@ describe('a stream', () => {
     const gone = { ...given, instantsUs: given.instantsUs!.toSpliced(20, 1) };
     await add('1', gone);
     const isReadWhole = async (ms: number) => {
-      asked.length = 0;
-      await pass(ms);
-      return asked.some(
+      return (await askedIn(ms)).some(
         ({ query }) => query.pageSize === 20 && query.fromUs! < TEST_START_US - 30 * MINUTE_MS * 1000,
       );
     };
@@ -242,8 +242,7 @@ describe('a stream', () => {
   test('is read whole if entries are too dense for an edge between what is counted and what is read', async () => {
     await add('1', await traffic(2, 200));
     await pass(9 * MINUTE_MS);
-    asked.length = 0;
-    await pass(2 * MINUTE_MS);
+    await askedIn(2 * MINUTE_MS);
     expect(asked.map(({ query }) => query.pageSize)).toContain(200);
   });
 
