@@ -231,15 +231,21 @@ describe('whatever a notification is made of', () => {
   test.each(LARGEST.map((one, index) => [index, one] as const))(
     'Slack, Teams and PagerDuty accept the largest (%i) [long]',
     (_, notification) => {
-      slack.parse(sent(slackBody(notification, URL, PLAIN)));
+      const whole = (body: unknown) => {
+        expect(JSON.stringify(body)).not.toMatch(/\\ud[89a-f]/i);
+        return sent(body);
+      };
+      slack.parse(whole(slackBody(notification, URL, PLAIN)));
       for (const texts of [{}, { title: '😀'.repeat(500), text: '😀\n'.repeat(50_000) }]) {
         const body = teamsBody(notification, URL, texts);
-        teams.parse(sent(body));
+        teams.parse(whole(body));
         expect(bytesOf(body)).toBeLessThanOrEqual(28_000);
+        // Hostile names are no mentions.
+        expect(JSON.stringify(body.attachments[0].content)).not.toMatch(/"entities"/);
       }
       const style = { routingKey: 'k', severity: null };
       const event = pagerdutyEvent(notification, URL, style, '😀'.repeat(2_000));
-      pagerduty.parse(sent(event));
+      pagerduty.parse(whole(event));
       expect(bytesOf(event)).toBeLessThan(512_000);
     },
   );
