@@ -10,6 +10,7 @@ import {
   type Action,
   type ActionRule,
   type Plan,
+  uuidOf,
   WISH_LASTS_US,
   whyNotStarted,
   withheld,
@@ -24,7 +25,7 @@ import { ended } from '../domain/muting/silence-change.ts';
 import { putActions } from '../store/change-alerts.ts';
 import type { Transaction } from '../store/store.ts';
 import { howMany } from '../text/instant-words.ts';
-import { plainText, uuidOf } from '../text/plain-text.ts';
+import { plainText } from '../text/plain-text.ts';
 import { NOTHING, type Step } from './step-runner.ts';
 
 const HOUR_US = 3_600_000_000;

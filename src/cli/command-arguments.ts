@@ -2,7 +2,7 @@
 import { formatMatcher, type Matcher, parseMatcher } from '../domain/matchers/matcher.ts';
 import { MatcherSyntaxError } from '../domain/matchers/matcher-syntax.ts';
 import { NestwatchError } from '../errors.ts';
-import { LISTS, type ListName } from '../operator/lists.ts';
+import { filterNames, type ListName } from '../operator/lists.ts';
 import { LONGEST_MS, parseDuration } from '../time/duration.ts';
 import { parseInstant } from '../time/instant.ts';
 
@@ -44,11 +44,6 @@ export function readMatcherArguments(args: readonly string[]): Matcher[] {
 /** The matchers as parameters of an address. */
 export function filterParameters(matchers: readonly Matcher[]): URLSearchParams {
   return new URLSearchParams(matchers.map((matcher) => ['filter', formatMatcher(matcher)]));
-}
-
-/** What a list can be narrowed down by. Instants in arguments without an offset are in UTC. */
-export function filterNames(list: ListName): readonly string[] {
-  return LISTS[list].filter((name) => name !== 'zone');
 }
 
 /**

@@ -1,7 +1,6 @@
 /** The commands that list and show what the running daemon knows about the service, and what it sent. */
-import type { ListName } from '../operator/lists.ts';
+import { filterNames, type ListName } from '../operator/lists.ts';
 import type { Edge } from '../process-io.ts';
-import { filterNames } from './command-arguments.ts';
 import { CONFIG_FILE, type CommandRow, JSON_OUTPUT, STOPS, URL_OF_DAEMON, UTC } from './command-rows.ts';
 import type { ListOptions } from './commands/printed-lists.ts';
 

@@ -26,3 +26,8 @@ export const LISTS = {
   writes: ['who', 'text', 'since', 'until', 'zone'],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 export type ListName = keyof typeof LISTS;
+
+/** What people can narrow a list down by in a command, where instants without an offset are in UTC. */
+export function filterNames(list: ListName): readonly string[] {
+  return LISTS[list].filter((name) => name !== 'zone');
+}

@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto';
-
 /**
  * Cleans text from outside for display, storage and comparison, by one rule for all of nestwatch:
  *
@@ -105,10 +103,4 @@ const MAX_CODE_POINTS = 80;
 /** A region's name for people: `EU`. The name `all` is not a region; it stands for nestwatch itself. */
 export function regionName(region: string): string {
   return region === 'all' ? 'all regions' : plainText(region, MAX_CODE_POINTS).toUpperCase();
-}
-
-/** The same UUID for the same parts. */
-export function uuidOf(...parts: readonly (string | number)[]): string {
-  const hash = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
-  return hash.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-8$3-8$4-$5');
 }

@@ -5,13 +5,12 @@
  */
 import type { Context } from 'hono';
 import { type Press, type Presses, SILENCE_MS } from '../channels/press.ts';
-import { sayAction } from '../domain/action/action.ts';
+import { sayAction, uuidOf } from '../domain/action/action.ts';
 import { formatMatcher } from '../domain/matchers/matcher.ts';
 import { codeOf, NestwatchError } from '../errors.ts';
 import { findAlert, type Signature, type SilenceEditor } from '../operator/act-on-alerts.ts';
 import { askToFly } from '../operator/ask-to-fly.ts';
 import { dayAndTime } from '../text/instant-words.ts';
-import { uuidOf } from '../text/plain-text.ts';
 import type { Admission } from './access/admission.ts';
 import { answerRefusal } from './access/refusals.ts';
 import { sentence } from './pages/frame/form.ts';

@@ -5,8 +5,9 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import * as z from 'zod';
+import { uuidOf } from '../../domain/action/action.ts';
 import { instantsIn } from '../../text/instant-words.ts';
-import { plainText, uuidOf } from '../../text/plain-text.ts';
+import { plainText } from '../../text/plain-text.ts';
 import type { Outcome } from '../channel.ts';
 import type { NoPress, Press, Presses, SignedRequest } from '../press.ts';
 import type { Receiver } from '../receiver.ts';

@@ -13,6 +13,7 @@
  *
  * A Bird has at most one action that is open.
  */
+import { createHash } from 'node:crypto';
 import { plainText } from '../../text/plain-text.ts';
 import type { Place } from '../alert/fact.ts';
 import type { Matcher } from '../matchers/matcher.ts';
@@ -173,4 +174,10 @@ export function sayAction(
 /** What an action that was withheld is like. `detail` is for people. */
 export function withheld(guard: Guard, detail = '') {
   return { state: 'withheld', guard, reason: `${GUARDS[guard]}${detail && ` (${detail})`}.` } as const;
+}
+
+/** The id of an action: the same for the same parts, so that a wish counts once. */
+export function uuidOf(...parts: readonly (string | number)[]): string {
+  const hash = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+  return hash.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-8$3-8$4-$5');
 }
