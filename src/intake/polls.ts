@@ -57,10 +57,7 @@ interface WrongLists {
 /** The first backoff, which doubles with each further failure. */
 const FIRST_RETRY_MS = 5_000;
 
-/**
- * Fewer failures in a row may be temporary: at first, and once the lists were read, when a fifth comes within two minutes
- * of the first.
- */
+/** Fewer failures in a row may be temporary. With the backoff three take at most 15 s, and five 75 s. */
 const UNLISTED_AFTER = { atFirst: 3, later: 5 } as const;
 
 /** So many failed polls in a row, of whichever streams, are no chance: the region as a whole could not be read. */

@@ -448,6 +448,19 @@ describe('a region that answers, but not with its Nests and Birds', () => {
     expect(mailed('FlightFailed', 'firing', 0)).toHaveLength(1);
   });
 
+  test('is only a warning if a gateway answers 404 to the list of Nests alone, and over within a minute of its end [long]', async () => {
+    await open();
+    await stage.minutesPass(20);
+    breakOnly({ instead: ({ url }) => (isOfNests(url) ? answer(404) : undefined) });
+    await stage.minutesPass(7);
+    const during = await look();
+    expect(during).toMatchObject({ reasons: ['inventory_failing'], isBeating: true });
+    expect(during.health.impairments[0]).toMatchObject({ severity: 'warning' });
+    mendAll();
+    await stage.minutesPass(1);
+    expect((await look()).reasons).toEqual([]);
+  });
+
   test('is not reported if a gateway answers 404 to all for half a minute [long]', async () => {
     await open();
     await stage.minutesPass(20);
