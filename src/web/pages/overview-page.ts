@@ -165,7 +165,7 @@ function pauseNotice(page: Page, { actionsPaused }: PageView): Html | string {
 
 function alertList(page: Page, problems: PageView['problems']): Html {
   if (problems.length === 0) return html`<p class="sheet empty">${page.words.alerts.none}</p>`;
-  return html`<ul class="sheet">${problemList(page, problems.slice(0, SHOWN_CAUSES))}</ul>`;
+  return html`<ul class="sheet">${problemList(page, problems.slice(0, SHOWN_CAUSES), 1)}</ul>`;
 }
 
 function nestTiles(page: Page, { nests, nestEnds }: PageView, most = nests.length): Html | string {

@@ -255,34 +255,36 @@ describe('the page of an alert', () => {
     const event = anEvent({ id: 'f1/failed', message: 'The quota\nis used up' });
     await putAlert(store, alert, [event]);
     await store.transaction(async (tx) => {
-      await tx.outbox.enqueue(
-        {
-          ...{ kind: 'group', id: 'n', receiver: 'pager', createdAtUs: NOW_US, reason: 'first' },
-          ...{ groupKey: 'k', groupSort: 'route', groupLabels: {}, status: 'firing', thread: 't' },
-          alerts: [{ ...alert, status: 'firing', fingerprint: '', events: [], eventsOmitted: 0 }],
-          ...{ truncatedAlerts: 0, firingTotal: 1, resolvedTotal: 0, threadPosition: 0 },
-        },
-        [
+      const told = (number: number, reason: 'first' | 'new_alerts') =>
+        tx.outbox.enqueue(
           {
-            ...{
-              id: 'd-1',
-              notificationId: 'n',
-              receiver: 'pager',
-              integration: 'email',
-              position: 0,
-              lane: '',
-            },
-            ...{ state: 'pending', attempts: 0, createdAtUs: NOW_US, nextAttemptAtUs: NOW_US },
-            ...{ settledAtUs: 0, lastError: '' },
+            ...{ kind: 'group', id: `n-${number}`, receiver: 'pager', createdAtUs: NOW_US + number, reason },
+            ...{ groupKey: 'k', groupSort: 'route', groupLabels: {}, status: 'firing', thread: 't' },
+            alerts: [{ ...alert, status: 'firing', fingerprint: '', events: [], eventsOmitted: 0 }],
+            ...{ truncatedAlerts: 0, firingTotal: 1, resolvedTotal: 0, threadPosition: 0 },
           },
-        ],
-      );
+          [
+            {
+              ...{
+                id: `d-${number}`,
+                notificationId: `n-${number}`,
+                receiver: 'pager',
+                integration: 'email',
+              },
+              ...{ position: 0, lane: '', state: 'pending', attempts: 0, createdAtUs: NOW_US + number },
+              ...{ nextAttemptAtUs: NOW_US, settledAtUs: 0, lastError: '' },
+            },
+          ],
+        );
+      await told(1, 'first');
+      await told(2, 'new_alerts');
     });
     const { body } = await ask(`/${alertPath(id)}`);
     const text = read(body);
     expect(text).toContain('Flight failed: Marketing / Translate blog');
     expect(text).toContain('Active for 12 min');
-    expect(text).toContain('Message to pager first of its group email Waiting 0 s ago');
+    expect(text).toContain('Message to pager first of its group email Waiting');
+    expect(text).toContain('Message to pager new alerts beside this one email Waiting');
     expect(text).toContain('Notified pager, ops');
     const root = '../../../../../';
     expect(links(body)).toContain(`${root}deliveries/d-1`);

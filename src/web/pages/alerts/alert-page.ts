@@ -178,7 +178,7 @@ ${shown.isInhibited ? html`<p class="small soft">${words.alerts.inhibitedWhy}</p
 ${isFiring ? html`<p class="actions">${alertActions(page, shown)}</p>` : ''}${again}
 ${whySection(page, record, last, message)}
 ${oftenSection(page, record, around)}
-${helpSection(page, alert)}
+${isFiring ? helpSection(page, alert) : ''}
 ${whoSection(page, record, around)}
 ${timeline(page, record, around, message, nameOf)}
 ${noteForm(page, alert.id, note)}
@@ -398,7 +398,12 @@ function momentsOf(
     ].map((all) => {
       const [{ createdAtUs, reason, receiver }] = all as [SentNotification];
       const sent = all.flatMap(({ deliveries }) => deliveries);
-      const why = html`${words.alert.why(name(reason))} ${deliveryLinks(page, sent, nameOf)}`;
+      const isFirst = notifications.every(
+        (one) =>
+          one.receiver !== receiver || one.createdAtUs >= createdAtUs || one.createdAtUs < alert.startsAtUs,
+      );
+      const what = words.alert.why(reason === 'new_alerts' && !isFirst ? 'others' : name(reason));
+      const why = html`${what} ${deliveryLinks(page, sent, nameOf)}`;
       return moment(createdAtUs, words.alert.told(name(receiver)), why);
     }),
     ...suppressions.map((one) => {

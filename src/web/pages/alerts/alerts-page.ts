@@ -172,9 +172,9 @@ function fieldsOf({ words }: Page, cause: string): FilteredBy {
   ];
 }
 
-/** Firing alerts by cause. */
-export function problemList(page: Page, entries: readonly AlertsEntry[]): Html {
-  return html`${entries.map((entry) => entryItem(page, entry, new URLSearchParams()))}`;
+/** Firing alerts by cause, each with so many of its places. */
+export function problemList(page: Page, entries: readonly AlertsEntry[], mostPlaces?: number): Html {
+  return html`${entries.map((entry) => entryItem(page, entry, new URLSearchParams(), mostPlaces))}`;
 }
 
 /** The alerts that it stands for. */
@@ -183,11 +183,11 @@ export function alertsOf(entry: AlertsEntry): readonly ShownAlert[] {
   return 'alert' in entry ? [entry.alert] : entry.latest;
 }
 
-function entryItem(page: Page, entry: AlertsEntry, given: URLSearchParams): Html {
+function entryItem(page: Page, entry: AlertsEntry, given: URLSearchParams, mostPlaces = Infinity): Html {
   if ('over' in entry) return overItem(page, entry.over, given);
   return 'alert' in entry
     ? alertItem(page, entry.alert, daySpark(page, entry))
-    : causeItem(page, entry, given);
+    : causeItem(page, entry, given, mostPlaces);
 }
 
 /** The last day of the Nests that it is about. */
@@ -200,6 +200,7 @@ function causeItem(
   page: Page,
   entry: Extract<AlertsEntry, { readonly cause: Cause }>,
   given: URLSearchParams,
+  mostPlaces: number,
 ): Html {
   const { words } = page;
   const { cause, latest } = entry;
@@ -207,7 +208,7 @@ function causeItem(
   const isHidden = alerts === latest.length && latest.every(isHiddenFromAll);
   // Said once of all: another alert stands in for them.
   const areInhibited = latest.every(({ isInhibited }) => isInhibited);
-  const places = (given.has('cause') ? [] : latest).map(
+  const places = (given.has('cause') ? [] : latest.slice(0, mostPlaces)).map(
     (one) => html`<li id="alert-${fingerprint(one.alert.labels)}">
 ${choiceOf(page, one.alert)}${placeLink(page, one.alert.id, one.alert.labels)}
 ${!areInhibited && (one.silencedBy.some(({ alertId }) => alertId === null) || one.isInhibited) ? mutePills(page, one) : ''}</li>`,
@@ -339,9 +340,10 @@ function card(
   each.delete('cursor');
   const path = cause !== '' && !given.has('cause') ? `alerts?${each}` : undefined;
   const more = alerts - shown.places.length;
+  const rest = page.words.count.more(more);
   const others =
-    path !== undefined && more > 0
-      ? [html`<li><a href="${page.root}${path}">${page.words.count.more(more)}</a></li>`]
+    more > 0
+      ? [html`<li>${path === undefined ? rest : html`<a href="${page.root}${path}">${rest}</a>`}</li>`]
       : [];
   return problemCard(page, {
     ...shown,

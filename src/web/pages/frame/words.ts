@@ -12,6 +12,7 @@ import { sayMistake } from '../../requests/query.ts';
 const REASONS = new Map([
   ['first', 'first of its group'],
   ['new_alerts', 'new alerts'],
+  ['others', 'new alerts beside this one'],
   ['new_events', 'new events'],
   ['resolved', 'resolved'],
   ['repeat', 'reminder'],
