@@ -76,6 +76,28 @@ export function layoutOf({ stdout, environment }: Edge, { utc }: { readonly utc?
   return { width: stdout.columns, isColoured: !environment.NO_COLOR, clock: shortClock(zone) };
 }
 
+/** Where the text of a fact begins: `status     active`. */
+const FACT_AT = 11;
+
+/** Facts, a line each. On a terminal a long one goes on below its text, broken between words. */
+export function factText({ stdout }: Edge, lines: readonly string[]): string {
+  const width = (stdout.isTTY === true && stdout.columns) || Number.POSITIVE_INFINITY;
+  return lines.map((line) => `${wrapped(line, width)}\n`).join('');
+}
+
+function wrapped(line: string, width: number): string {
+  if (line.length <= width) return line;
+  const indent = ' '.repeat(line.slice(FACT_AT - 2, FACT_AT) === '  ' ? FACT_AT : 4);
+  const [first = '', ...words] = line.split(/(?<=\S) (?=\S)/);
+  const lines = [first];
+  for (const word of words) {
+    const longer = `${lines.at(-1)} ${word}`;
+    if (longer.length <= width) lines[lines.length - 1] = longer;
+    else lines.push(indent + word);
+  }
+  return lines.join('\n');
+}
+
 /** The colour of a cell that is one of these words. */
 const COLOURS = new Map(
   Object.entries({

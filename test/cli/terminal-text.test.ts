@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { jsonText } from '../../src/cli/terminal-text.ts';
+import { factText, jsonText } from '../../src/cli/terminal-text.ts';
 import { nestwatch } from './test-io.ts';
 
 const STEERING = '\u001b[2J\u009b31m\u0085\u007f\u202efdp.exe\u2066\u200f\u061c';
@@ -17,4 +17,23 @@ test.each([[[]], [['--json']]])('nor does the name of a checked file: %j', async
   const { stdout } = await nestwatch(['check-config', ...options, `${STEERING}.yaml`]);
   expect(stdout).toContain('the file does not exist');
   expect(stdout).not.toMatch(/[[\p{Cc}\p{Bidi_Control}]--\n]/v);
+});
+
+describe('facts', () => {
+  const LINES = [
+    'status     active, first seen long ago',
+    `why        ${'abc '.repeat(5)}`,
+    'One more of them',
+  ];
+  const on = (columns: number, isTTY = true) =>
+    factText({ stdout: { columns, isTTY } } as unknown as Parameters<typeof factText>[0], LINES);
+
+  test('go on below their text on a terminal, with no word broken', () => {
+    expect(on(25)).toBe(
+      'status     active, first\n           seen long ago\nwhy        abc abc abc\n           abc abc \nOne more of them\n',
+    );
+    expect(on(12).split('\n')).toContain('    them');
+  });
+
+  test('are a line each for a program', () => expect(on(25, false)).toBe(`${LINES.join('\n')}\n`));
 });

@@ -28,7 +28,7 @@ export async function birdsFly(edge: Edge, bird: string, options: FlyOptions): P
   const author = authorOf(edge, options, 'starts it');
   const { region } = options;
   const found = await findBird(edge, bird, region === undefined ? [] : [`region=${region}`], options);
-  const name = shown(found.bird || found.bird_id);
+  const name = shown(found.bird) || shown(found.bird_id);
   const question = `This starts a new Flight of ${name} from its beginning.`;
   if (!options.yes && !(await isConfirmed(edge, question, 'this starts a Flight'))) return EXIT.failed;
   const path = `/api/v1/birds/${encodeURIComponent(found.region)}/${encodeURIComponent(found.bird_id)}/fly`;

@@ -7,7 +7,7 @@ import { durationWords } from '../../text/instant-words.ts';
 import type { explanationJson } from '../../web/api/alert-json.ts';
 import type { Answer } from '../command-rows.ts';
 import { askDaemon, daemonJson, daemonUrl, type PrintOptions } from '../daemon-client.ts';
-import { shown, shownSentence, shownTime } from '../terminal-text.ts';
+import { factText, shown, shownSentence, shownTime } from '../terminal-text.ts';
 import {
   alertsShow,
   birdsShow,
@@ -34,7 +34,7 @@ export async function explain(edge: Edge, key: string, options: PrintOptions): P
   const request = { path, alsoAnswers: 404 } as const;
   const answer = await daemonJson<Explanation | NoEvent>(edge, options, request, 'seen');
   if ('error' in answer) return showWhatIsKnown(edge, answer, options);
-  return { json: answer, text: `${linesOf(answer).join('\n')}\n` };
+  return { json: answer, text: factText(edge, linesOf(answer)) };
 }
 
 async function showWhatIsKnown(

@@ -7,6 +7,7 @@ import type { birdReportJson, flightLogJson, flightReportJson } from '../../web/
 import { type Answer, EXIT } from '../command-rows.ts';
 import { daemonJson, type PrintOptions } from '../daemon-client.ts';
 import {
+  factText,
   layoutOf,
   linesOfIds,
   shown,
@@ -38,7 +39,10 @@ export async function alertsShow(
   const { events } = alert;
   const list = events.length > 0 ? `\n${listText(LISTS.events, events, layoutOf(edge, {}))}` : '';
   const isMarkdown = options.format === 'markdown';
-  return { json: alert, text: isMarkdown ? postMortem(alert) : `${alertLines(alert).join('\n')}\n${list}` };
+  return {
+    json: alert,
+    text: isMarkdown ? postMortem(alert) : `${factText(edge, alertLines(alert))}${list}`,
+  };
 }
 
 /** What was looked for to say why an alert fires now. */
@@ -132,7 +136,7 @@ export async function birdsShow(
   const report = await daemonJson<BirdReport>(edge, options, { path }, 'counts');
   const flights = report.flights.slice(0, SHOWN_FLIGHTS);
   const list = flights.length > 0 ? `\n${listText(LISTS.flights, flights, layoutOf(edge, {}))}` : '';
-  return { json: report, text: `${birdLines(report).join('\n')}\n${list}` };
+  return { json: report, text: `${factText(edge, birdLines(report))}${list}` };
 }
 
 function birdLines(data: BirdReport): string[] {
@@ -140,7 +144,7 @@ function birdLines(data: BirdReport): string[] {
   const failure = data.flights.find(({ status }) => status === 'failed') ?? data.causes[0]?.example;
   const words = (seconds: number) => durationWords(seconds * 1000, 'rounded');
   return [
-    `${shown(data.bird || data.bird_id)} in ${shown([data.region, data.nest].filter(Boolean).join(' / '))}: ${data.standing}`,
+    `${shown(data.bird) || shown(data.bird_id)} in ${shown([data.region, data.nest].filter(Boolean).join(' / '))}: ${data.standing}`,
     `id         ${shown(data.bird_id)}`,
     `status     ${shown(data.status)}, first seen ${shownTime(data.status_since)}, trigger ${shown(data.trigger_type)}`,
     ...(off ? [`off        ${eventLine(off)}`] : []),
@@ -163,7 +167,7 @@ function birdLines(data: BirdReport): string[] {
     ...data.causes.map((one) => `cause      ${one.count} × ${shown(one.error) || 'without a message'}`),
     ...(failure
       ? [
-          `failed     ${shownTime(failure.ended_at)}${step(failure) && `, step ${step(failure)}`}: ${shown(failure.message) || 'without a message'} (Flight ${shown(failure.flight_id)})`,
+          `failed     ${shownTime(failure.ended_at)}${step(failure) && !failure.message.startsWith(`${step(failure)}:`) ? `, step ${step(failure)}` : ''}: ${shown(failure.message) || 'without a message'} (Flight ${shown(failure.flight_id)})`,
         ]
       : []),
     ...data.log.slice(0, SHOWN_LOG).map((one) => `log        ${eventLine(one)}`),
@@ -210,7 +214,7 @@ export async function flightsShow(
   if (!flight) throw new NestwatchError('usage', `no Flight ${shown(id)} is kept`);
   const path = `/api/v1/flights/${encodeURIComponent(flight.region)}/${encodeURIComponent(flight.flight_id)}${options.log ? '?log=true' : ''}`;
   const report = await daemonJson<FlightReport>(edge, options, { path }, 'flight_id');
-  return { json: report, text: `${flightLines(report).join('\n')}\n` };
+  return { json: report, text: factText(edge, flightLines(report)) };
 }
 
 function flightLines(data: FlightReport): string[] {
@@ -260,10 +264,10 @@ interface ShownDelivery extends Delivery {
 export async function deliveriesShow(edge: Edge, id: string, options: PrintOptions): Promise<Answer> {
   const path = `/api/v1/deliveries/${encodeURIComponent(id)}`;
   const delivery = await daemonJson<ShownDelivery>(edge, options, { path }, 'refused_by');
-  return { json: delivery, text: deliveryText(delivery) };
+  return { json: delivery, text: deliveryText(edge, delivery) };
 }
 
-function deliveryText(one: ShownDelivery): string {
+function deliveryText(edge: Edge, one: ShownDelivery): string {
   const settled = one.settled_at ? `ended ${shownTime(one.settled_at)}` : '';
   const next = one.next_attempt_at ? `next try ${shownTime(one.next_attempt_at)}` : '';
   const lines = [
@@ -273,9 +277,9 @@ function deliveryText(one: ShownDelivery): string {
     ...(one.refused_by ? [`not sent   to ${shownList(one.refused_by)}`] : []),
     ...one.alerts.map((id) => `alert      ${shown(id)}`),
     ...one.events.map((key) => `event      ${shown(key)}`),
-    ...(one.message === null ? [] : ['', shownLines(one.message).trimEnd()]),
   ];
-  return `${lines.join('\n')}\n`;
+  const message = one.message === null ? '' : `\n${shownLines(one.message).trimEnd()}\n`;
+  return factText(edge, lines) + message;
 }
 
 /** Queues dead deliveries again. Exits with 1 if one of them was not dead or is unknown. */
