@@ -274,7 +274,7 @@ function findIneffectiveRules(check: Check, { rules, regions }: Config): void {
     const texts = check.raw([...path, 'match']);
     for (const [position, text] of Array.isArray(texts) ? texts.entries() : []) {
       for (const matcher of parseMatchers(String(text))) {
-        const why = whyNever(matcher, kind, regionsOf(kind));
+        const why = whyNever(matcher, kind, regionsOf(kind)) ?? whyNotBoth(matcher, match);
         if (why) check.problem([...path, 'match', position], `this rule never applies: ${why}`);
       }
     }
@@ -304,6 +304,14 @@ function createRulesBefore(): (kind: string, match: readonly Matcher[]) => numbe
     count += 1;
     return places.length > 0 ? Math.min(...places) : undefined;
   };
+}
+
+function whyNotBoth(matcher: Matcher, all: readonly Matcher[]): string | undefined {
+  const { name } = matcher;
+  const other = all.find(
+    (one) => one.name === name && one.op === '=' && !matcher.matches({ [name]: one.value }),
+  );
+  return other && `no ${name} fits this and ${formatMatcher(other)}: write a rule for each`;
 }
 
 /** Why a matcher matches no alert of the kind, and what to do; undefined if it may match one. */

@@ -253,6 +253,7 @@ describe('a rule that never acts', () => {
     ['FlightFailed', 'region=us', 'no region matches: match on eu'],
     ['DeliveryFailing', 'region=eu', 'no region matches: match on all'],
     ['WatchImpaired', 'region=us', 'no region matches: match on eu, all'],
+    ['FlightFailed', 'nest=a,nest!=a', 'no nest fits this and nest="a": write a rule for each'],
   ])('%s with %s', (kind, matcher, why) => {
     expect(rules(`{ kind: ${kind}, match: ['${matcher}'] }`)).toEqual([
       `3:${15 + kind.length + 8}: rules[0].match[0]: this rule never applies: ${why}`,
