@@ -7,20 +7,23 @@
  * Nothing is judged without a reading: while a region is down, or not read yet since the start, a Flight may have ended
  * and a Bird may have flown.
  */
+
 import type { RuledFact } from '../domain/alert/fact.ts';
+import { FaultBox } from '../domain/alert/fault.ts';
 import { placeLabels } from '../domain/alert/labels.ts';
 import type { Rule } from '../domain/alert/rule.ts';
 import { rulesFor, wokenKinds } from '../domain/evaluate/choose-rule.ts';
 import { flightStuck } from '../domain/kinds/flight-stuck.ts';
-import type { Judges, Subjects } from '../domain/kinds/judge.ts';
+import type { Judgement, Judges, Subjects } from '../domain/kinds/judge.ts';
 import { KINDS } from '../domain/kinds/kinds.ts';
+import { isStoreFailure } from '../errors.ts';
 import type { Happening } from '../report.ts';
 import { applyFacts } from '../store/change-alerts.ts';
 import { createHistories, type HistoryOptions } from '../store/read-history.ts';
 import type { MissedDeadline } from '../store/sql/watched/judged-times.ts';
 import type { Transaction } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
-import { NOTHING, type Step } from './step-runner.ts';
+import { NOTHING, noteFaults, type Step } from './step-runner.ts';
 
 export interface OverdueOptions extends HistoryOptions {
   readonly rules: readonly Rule[];
@@ -69,6 +72,7 @@ export function createOverdue(options: OverdueOptions) {
     const judged: Judged<Subjects[Of]>[] = [];
     const happenings: Happening[] = [];
     const missed: MissedDeadline[] = [];
+    const faults = new FaultBox();
     for (const subject of subjects) {
       const history = historyOf(subject);
       const labels = {
@@ -84,7 +88,14 @@ export function createOverdue(options: OverdueOptions) {
       for (const kind of KINDS) {
         const judges = kind.judges?.of === of ? (kind.judges as Judges<Rule> & { of: Of }) : undefined;
         for (const rule of judges ? rulesFor(kind, labels, rules) : []) {
-          const judgement = await judges!.judge(subject as never, history, rule, nowUs);
+          let judgement: Judgement;
+          try {
+            judgement = await judges!.judge(subject as never, history, rule, nowUs);
+          } catch (error) {
+            if (isStoreFailure(error)) throw error;
+            faults.note('rule', `${kind.name} by rule ${rule.id}`, error);
+            continue;
+          }
           if (judgement.fact) found.push({ kind: kind.name, fact: { ...judgement.fact, rule: rule.id } });
           if (judgement.claims && 'precedes' in judges! && judges.precedes) claimed.add(judges.precedes);
           if (judgement.logByUs !== undefined) logByUs = Math.min(logByUs ?? Infinity, judgement.logByUs);
@@ -107,6 +118,7 @@ export function createOverdue(options: OverdueOptions) {
       judged.push({ subject, nextUs: nextUs > nowUs ? nextUs : nowUs + laterUs, ...until });
     }
     await tx.overdue.countMissed(missed);
+    happenings.push(...(await noteFaults(tx, faults.all(), nowUs)));
     return { facts, judged, happenings };
   }
 
@@ -141,7 +153,12 @@ export function createOverdue(options: OverdueOptions) {
       isFirst = false;
       nextLookMs = nextMs;
     };
-    return { done, queued: 0, happenings: [...happenings, ...birds.happenings], remember };
+    return {
+      done,
+      queued: 0,
+      happenings: [...happenings, ...flights.happenings, ...birds.happenings],
+      remember,
+    };
   }
 
   return {

@@ -70,10 +70,17 @@ export function parseWallTime(text: string, zone: string): number | undefined {
   return Number(epochNanoseconds / 1000n);
 }
 
-/** Whether a time zone of this name is known. Plain offsets are refused, because they have no daylight saving time. */
+const MAX_ZONE_LENGTH = 64;
+
+/**
+ * Whether there is a time zone of this name, such as `Europe/Amsterdam`. Plain offsets are refused, because they have no
+ * daylight saving time, and so are abbreviations, which mean several zones: Intl takes some of them, Temporal none.
+ */
 export function isTimezone(name: string): boolean {
+  if (name.length > MAX_ZONE_LENGTH || !/^[a-z][a-z0-9_+/-]*$/i.test(name)) return false;
   try {
-    return /^[a-z]/i.test(name) && wallClock(name) !== undefined;
+    new Temporal.ZonedDateTime(0n, name);
+    return wallClock(name) !== undefined;
   } catch {
     return false;
   }

@@ -110,6 +110,14 @@ describe('a look', () => {
     expect(await firing()).toEqual(['FlightStuck quick-20']);
   });
 
+  test('of a rule that fails stops no other, and is told', async () => {
+    await world({ quick: [...history, { startedAtUs: ago(31) }] });
+    await look(begin(rule('FlightsUnusual', { timezone: 'IST', atLeast: 1 })));
+    expect(await firing()).toEqual(['FlightStuck quick-20']);
+    const aside = await store.transaction((tx) => tx.faults.list(clock.nowUs(), 10));
+    expect(aside).toMatchObject([{ name: expect.stringContaining('FlightsUnusual by rule') }]);
+  });
+
   test('comes when the earliest is due, and again soon while that waits for a reading', async () => {
     await world({ quick: [{ startedAtUs: ago(10) }] }, 'event');
     const limit = rule('FlightStuck', { maxDurationMs: 10 * MINUTE_MS + 12_500 });

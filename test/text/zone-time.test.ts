@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { exactZoneTime, isZone } from '../../src/text/instant-words.ts';
+import { exactZoneTime } from '../../src/text/instant-words.ts';
+import { isTimezone } from '../../src/time/zone-format.ts';
 
 const NOON_US = Date.UTC(2026, 6, 2, 12) * 1000;
 
@@ -14,13 +15,17 @@ test.each([
   ['Asia/Kolkata', true],
   ['America/Argentina/Buenos_Aires', true],
   ['UTC', true],
+  ['EST5EDT', true],
   ['Europe/Nowhere', false],
+  ['IST', false],
+  ['bst', false],
+  ['+02:00', false],
   ['', false],
   ['constructor', false],
   ['<script>', false],
   [`Europe/${'x'.repeat(500)}`, false],
 ])('%s is a zone: %s', (name, expected) => {
-  expect(isZone(name)).toBe(expected);
+  expect(isTimezone(name)).toBe(expected);
 });
 
 test('a zone name in a thousand spellings, as a cookie might contain, takes almost no memory [long]', () => {
@@ -28,6 +33,6 @@ test('a zone name in a thousand spellings, as a cookie might contain, takes almo
   const spelling = (bits: number) =>
     [...name].map((letter, at) => ((bits >> at) & 1 ? letter.toUpperCase() : letter)).join('');
   const before = process.memoryUsage.rss();
-  for (let at = 0; at < 3_000; at += 1) expect(isZone(spelling(at * 7_919))).toBe(true);
+  for (let at = 0; at < 3_000; at += 1) expect(isTimezone(spelling(at * 7_919))).toBe(true);
   expect((process.memoryUsage.rss() - before) / 2 ** 20).toBeLessThan(40);
 });

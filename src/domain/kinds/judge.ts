@@ -80,7 +80,7 @@ export interface History {
   gaps(): Promise<{ readonly count: number; readonly longestUs: number; readonly spanUs: number }>;
 }
 
-interface Judgement {
+export interface Judgement {
   /** When to judge again; null if it is not known. An instant that has passed: once its Flights are read again. */
   readonly nextUs: number | null;
   /** What raises the alert. */

@@ -13,9 +13,8 @@ import {
 import type { Filter } from '../../store/filter.ts';
 import { DELIVERY_STATES, type ListedDelivery } from '../../store/outbox-store.ts';
 import type { Transaction } from '../../store/store.ts';
-import { isZone } from '../../text/instant-words.ts';
 import { parseDuration } from '../../time/duration.ts';
-import { parseWallTime } from '../../time/zone-format.ts';
+import { isTimezone, parseWallTime } from '../../time/zone-format.ts';
 import { flag, instant, limit, oneOf, QueryError, readQuery } from './query.ts';
 
 export interface ListContext {
@@ -140,7 +139,7 @@ export function readFilter(
 ): Filter {
   const { nest, bird, flight, name, severity, text } = given;
   const { zone = 'UTC' } = given;
-  if (!isZone(zone)) throw new QueryError({ says: 'zone', name: 'zone' });
+  if (!isTimezone(zone)) throw new QueryError({ says: 'zone', name: 'zone' });
   const sinceUs = readSince('since', given.since, zone, nowUs);
   const untilUs = readSince('until', given.until, zone, nowUs);
   if (sinceUs !== undefined && untilUs !== undefined && sinceUs >= untilUs) {

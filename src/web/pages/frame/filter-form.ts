@@ -7,8 +7,8 @@ import { getCookie } from 'hono/cookie';
 import { html } from 'hono/html';
 import { ALERT_KINDS } from '../../../domain/kinds/kinds.ts';
 import { FILTERS, type FilterName, LISTS } from '../../../operator/lists.ts';
-import { isZone } from '../../../text/instant-words.ts';
 import { plainText } from '../../../text/plain-text.ts';
+import { isTimezone } from '../../../time/zone-format.ts';
 import { MAX_VALUE_LENGTH } from '../../requests/query.ts';
 import type { Html, Page } from './page.ts';
 import { ZONE_COOKIE } from './page-script.ts';
@@ -141,7 +141,7 @@ ${chips.length > 0 ? html`<p class="actions">${chips}</p>` : ''}`;
 function typedZone({ zone, query }: Page): string {
   const given = new URLSearchParams(query);
   const named = given.get('zone');
-  if (named !== null && isZone(named)) return named;
+  if (named !== null && isTimezone(named)) return named;
   return given.get('since') || given.get('until') ? 'UTC' : zone;
 }
 

@@ -2,8 +2,8 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie } from 'hono/cookie';
 import type { html } from 'hono/html';
-import { isZone } from '../../../text/instant-words.ts';
 import type { Clock } from '../../../time/clock.ts';
+import { isTimezone } from '../../../time/zone-format.ts';
 import { ZONE_COOKIE } from './page-script.ts';
 import type { Words } from './words.ts';
 
@@ -50,7 +50,7 @@ export function pageOf(c: Context, clock: Clock): Page {
     root: rootFrom(pathname),
     nowUs: clock.nowUs(),
     words: c.get('words'),
-    zone: named !== undefined && isZone(named) ? named : 'UTC',
+    zone: named !== undefined && isTimezone(named) ? named : 'UTC',
     query: search,
   };
 }

@@ -16,11 +16,10 @@ import { alertPath } from '../../../http/page-path.ts';
 import { LIMITS } from '../../../limits.ts';
 import { SUBJECT_LABELS, usualLabels } from '../../../operator/act-on-alerts.ts';
 import { type RoutedAlert, readRoutedAlerts } from '../../../operator/read-alerts.ts';
-import { isZone } from '../../../text/instant-words.ts';
 import { manyLines } from '../../../text/plain-text.ts';
 import { LONGEST_MS, parseDuration } from '../../../time/duration.ts';
 import { parseInstant } from '../../../time/instant.ts';
-import { parseWallTime } from '../../../time/zone-format.ts';
+import { isTimezone, parseWallTime } from '../../../time/zone-format.ts';
 import { select } from '../../bounded-work.ts';
 import { refuse } from '../../requests/query.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../../requests/silence-request.ts';
@@ -238,7 +237,7 @@ function timesOf(
   nowUs: number,
 ): Pick<Silence, 'startsAtUs' | 'endsAtUs' | 'recurrence'> {
   const { start, zone } = form;
-  if (!isZone(zone)) throw refuse(mistakes.query({ says: 'zone', name: 'zone' }));
+  if (!isTimezone(zone)) throw refuse(mistakes.query({ says: 'zone', name: 'zone' }));
   const startsAtUs = start === '' ? nowUs : (parseWallTime(start, zone) ?? parseInstant(start)?.us);
   if (startsAtUs === undefined) throw refuse(mistakes.start(zone));
   const chosenUs = untilUs(form.until, zone, nowUs);
