@@ -46,6 +46,7 @@ interface Reloading {
 const MOST_MISTAKES = 50;
 
 export function createReloading({ config, read, apply, clock, report }: ReloadingOptions): Reloading {
+  let inForce = config;
   let view: ReloadView = { readAtUs: clock.nowUs(), triedAtUs: 0, mistakes: [], needsRestart: [] };
   let ended: Promise<unknown> = Promise.resolve();
   let next: Promise<ReloadOutcome> | undefined;
@@ -53,8 +54,9 @@ export function createReloading({ config, read, apply, clock, report }: Reloadin
   async function reload(): Promise<ReloadOutcome> {
     const atUs = clock.nowUs();
     try {
-      const { fitting, needsRestart } = fitted(read(), config);
+      const { fitting, needsRestart } = fitted(read(), inForce);
       await apply(fitting);
+      inForce = fitting;
       view = { readAtUs: atUs, triedAtUs: atUs, mistakes: [], needsRestart };
     } catch (error) {
       view = { ...view, triedAtUs: atUs, mistakes: mistakesOf(error).slice(0, MOST_MISTAKES) };
@@ -78,9 +80,9 @@ export function createReloading({ config, read, apply, clock, report }: Reloadin
   };
 }
 
-/** The new configuration, with the old values of everything that cannot change while the process runs. */
-function fitted(next: Config, started: Config): { fitting: Config; needsRestart: string[] } {
-  const { store, web, metrics } = started;
+/** The new configuration, with the values in force of everything that cannot change while the process runs. */
+function fitted(next: Config, inForce: Config): { fitting: Config; needsRestart: string[] } {
+  const { store, web, metrics } = inForce;
   const isEncryptedElse = (next.web.tls === undefined) !== (web.tls === undefined);
   const isWebElsewhere = next.web.host !== web.host || next.web.port !== web.port || isEncryptedElse;
   const fitting: Config = {
@@ -90,7 +92,7 @@ function fitted(next: Config, started: Config): { fitting: Config; needsRestart:
     web: isWebElsewhere ? web : next.web,
     metrics,
   };
-  const [file, kept] = [fileOf(next), fileOf(started)];
+  const [file, kept] = [fileOf(next), fileOf(inForce)];
   if (file && kept) {
     const { retention } = { retention: undefined, ...file.store };
     rememberFile(fitting, {

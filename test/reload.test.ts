@@ -79,6 +79,16 @@ test('what is fixed at the start stays as it was and is reported', async () => {
   });
 });
 
+test('a new address that waits for a restart leaves the page as the last reload made it', async () => {
+  const revoked = { ...BASE.web, externalUrl: 'http://second.example' };
+  let web = revoked;
+  const { reload, applied } = open(() => ({ ...BASE, web }));
+  await reload();
+  web = { ...revoked, port: 9465 };
+  expect((await reload()).needsRestart).toEqual(['web']);
+  expect(applied[1]!.web).toEqual(revoked);
+});
+
 test('what is in force can be shown, and compared with that of other replicas, also after a reload [long]', async () => {
   const read = (more: string) =>
     loadConfig({
