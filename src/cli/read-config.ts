@@ -92,7 +92,7 @@ export function openConfigFile(edge: Edge, file: string, readLater = readFileLat
       const texts = new Map<string, string>();
       for (const path of new Set([file, ...(lastRead?.keys() ?? [])])) {
         try {
-          texts.set(path, await readLater(path, MOST_CONFIG_BYTES));
+          texts.set(path, await rereads.read(path, MOST_CONFIG_BYTES, () => {}));
         } catch (error) {
           if (path === file && (error as NodeJS.ErrnoException).code === 'ENOENT') return false;
           texts.set(path, whyUnreadable(error));

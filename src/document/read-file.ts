@@ -45,15 +45,18 @@ const EVERY_MS = 1_000;
 /** After this, a file that does not answer is told as one that cannot be read. */
 const LATE_MS = 10_000;
 /** A reading on a hung mount holds one of the four threads that also look up names and read other files. */
-const MOST_AT_ONCE = 2;
+const MOST_AT_ONCE = 3;
+/** So while two mounts hang, other files are read again all the same. */
+const MOST_IN_TIME = 2;
 
 export class FileRereads {
   readonly #clock: Clock;
   readonly #read: ReadFileLater;
   /** Who is told of each file that is being read, or waits for it. */
   readonly #asked = new Map<string, Set<Take>>();
-  readonly #waiting: (() => Promise<void>)[] = [];
+  readonly #waiting: (() => void)[] = [];
   #atOnce = 0;
+  #late = 0;
 
   constructor(clock: Clock, read: ReadFileLater) {
     this.#clock = clock;
@@ -83,25 +86,48 @@ export class FileRereads {
     const tell = (read: () => string) => {
       for (const one of takers) one(read);
     };
-    const cancel = this.#clock.setTimer(LATE_MS, () => tell(fails(new UnfitFile('does not answer'))));
-    this.#waiting.push(async () => {
-      const outcome = await this.#read(path, mostBytes).then((text) => () => text, fails);
-      cancel();
-      this.#asked.delete(key);
-      tell(outcome);
+    void this.read(path, mostBytes, (late) => tell(fails(late)))
+      .then((text) => () => text, fails)
+      .then((outcome) => {
+        this.#asked.delete(key);
+        tell(outcome);
+      });
+  }
+
+  /** Reads a file when its turn comes. `late` is told if there is no text after ten seconds; it may still come. */
+  read(path: string, mostBytes: number, late: (why: UnfitFile) => void): Promise<string> {
+    return new Promise((resolve) => {
+      const tell = (why: string) => late(new UnfitFile(why));
+      let cancel = this.#clock.setTimer(LATE_MS, () => tell('waits for others that do not answer'));
+      this.#waiting.push(() => {
+        cancel();
+        let isLate = false;
+        cancel = this.#clock.setTimer(LATE_MS, () => {
+          isLate = true;
+          this.#late += 1;
+          tell('does not answer');
+          this.#next();
+        });
+        const ended = () => {
+          cancel();
+          this.#atOnce -= 1;
+          if (isLate) this.#late -= 1;
+          this.#next();
+        };
+        const reading = this.#read(path, mostBytes);
+        reading.then(ended, ended);
+        resolve(reading);
+      });
+      this.#next();
     });
-    this.#next();
   }
 
   #next(): void {
-    if (this.#atOnce === MOST_AT_ONCE) return;
-    const read = this.#waiting.shift();
-    if (!read) return;
+    if (this.#atOnce === MOST_AT_ONCE || this.#atOnce - this.#late === MOST_IN_TIME) return;
+    const begin = this.#waiting.shift();
+    if (!begin) return;
     this.#atOnce += 1;
-    void read().finally(() => {
-      this.#atOnce -= 1;
-      this.#next();
-    });
+    begin();
   }
 }
 

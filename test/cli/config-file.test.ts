@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { readFile, readFileLater } from '../../src/cli/config-file.ts';
 import { openConfigFile } from '../../src/cli/read-config.ts';
-import { MOST_CONFIG_BYTES } from '../../src/document/read-file.ts';
+import { FileRereads, MOST_CONFIG_BYTES, whyUnreadable } from '../../src/document/read-file.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { createTestEdge } from './test-io.ts';
 
@@ -153,3 +153,41 @@ test('a secret whose file never answers keeps its last value and says so, while 
   await clock.advance(1_000);
   expect([tokens()[0], [...file.unread()]]).toEqual(['second a', []]);
 });
+
+test('two files that never answer keep no other one from being read again, and three never take every thread', async () => {
+  const clock = createVirtualClock();
+  const asked: string[] = [];
+  const rereads = new FileRereads(clock, (path) => {
+    asked.push(path);
+    return path.startsWith('hung') ? new Promise(() => {}) : Promise.resolve(path);
+  });
+  const told = new Map<string, string>();
+  const look = (path: string) => rereads.of(path, 100, (read) => told.set(path, textOrWhy(read)));
+  const looks = ['hung a', 'hung b', 'c', 'hung d', 'e'].map(look);
+  async function pass(ms: number) {
+    await clock.advance(ms);
+    for (const one of looks) one();
+    await clock.advance(0);
+  }
+  await pass(1_000);
+  expect(asked).toEqual(['hung a', 'hung b']);
+  await pass(10_000);
+  expect([asked, told.get('c')]).toEqual([['hung a', 'hung b', 'c', 'hung d'], 'c']);
+  await pass(10_000);
+  expect(asked).toHaveLength(4);
+  expect(Object.fromEntries(told)).toEqual({
+    'hung a': 'does not answer',
+    'hung b': 'does not answer',
+    'hung d': 'does not answer',
+    c: 'waits for others that do not answer',
+    e: 'waits for others that do not answer',
+  });
+});
+
+function textOrWhy(read: () => string): string {
+  try {
+    return read();
+  } catch (error) {
+    return whyUnreadable(error);
+  }
+}
