@@ -74,7 +74,7 @@ export async function endRemovedRules(tx: Transaction, rules: readonly Rule[], n
     const query = { state: 'firing', name: kind.name, order: 'newest', nowUs, limit: BATCH } as const;
     for (let cursor: string | undefined; ; await tx.pause()) {
       const { alerts, next } = await tx.alerts.page({ ...query, cursor });
-      const lost = alerts.filter((alert) => isOff(presentRule(alert, kind, rules)));
+      const lost = alerts.filter((alert) => isOff(alert, presentRule(alert, kind, rules)));
       const ended = lost.flatMap((alert) => endAtOnce(alert, reasonOf(alert), 'gone', rules, nowUs) ?? []);
       happenings.push(
         ...(await writeDecision(tx, lost, { alerts: ended, links: [] }, rules, nowUs)).happenings,
@@ -86,9 +86,10 @@ export async function endRemovedRules(tx: Transaction, rules: readonly Rule[], n
   return { done: 0, queued: 0, happenings };
 }
 
-/** Whether nothing is judged by it any more. */
-function isOff(rule: Rule | undefined): boolean {
-  return !rule || (isRuleOf(rule, sharedCause) && rule.birds === 0);
+/** Whether nothing judges it any more. A cause is looked up only as its rule says now: in its region, or across all. */
+function isOff({ labels }: Alert, rule: Rule | undefined): boolean {
+  if (!rule || !isRuleOf(rule, sharedCause)) return !rule;
+  return rule.birds === 0 || (rule.across === 'all') !== (labels.region === 'all');
 }
 
 function reasonOf({ rule }: Alert): string {

@@ -71,3 +71,14 @@ test('a cause that Birds share ends when such alerts are turned off', async () =
   await ended([rule('SharedCause', { id: 'off', birds: 0 })]);
   expect(await names('firing')).toEqual([]);
 });
+
+test.each([
+  ['eu', 'region', 'all'],
+  ['all', 'all', 'region'],
+] as const)('a cause of %s ends when `across` is no longer %s but %s', async (region, before, after) => {
+  await apply([{ ...sharedError(500, 5), region, events: [] }], [rule('SharedCause', { across: before })]);
+  await ended([rule('SharedCause', { across: before })]);
+  expect(await names('firing')).toEqual(['SharedCause undefined']);
+  await ended([rule('SharedCause', { across: after })]);
+  expect(await names('firing')).toEqual([]);
+});
