@@ -240,6 +240,14 @@ rules:
       '4:34: rules[1].across: must be one of region, all',
       '5:34: rules[2].within: must be at least 1m',
     ],
+    // Causes of some regions and of all.
+    [
+      `rules:
+  - { kind: SharedCause, match: ['region="eu"'], birds: 0 }
+  - { kind: SharedCause, match: ['error=~"DeepL.*"'], across: all }
+  - { kind: RegionDown, match: ['region="eu"'] }`,
+      '3:33: rules[0].match: no rule of SharedCause can match region while one has `across: all`, whose alerts are about every region: leave out one or the other',
+    ],
     // Members that nobody is, or that are none.
     [
       `rules:

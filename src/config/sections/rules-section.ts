@@ -15,7 +15,8 @@ import {
   ruleId,
   type WhatIsAnnotated,
 } from '../../domain/alert/rule.ts';
-import type { Kind } from '../../domain/kinds/kind.ts';
+import { sharedCause } from '../../domain/kinds/failures/shared-cause.ts';
+import { isRuleOf, type Kind } from '../../domain/kinds/kind.ts';
 import { ALERT_KINDS, DEFAULT_RULES, KINDS, kindOf } from '../../domain/kinds/kinds.ts';
 import type { Matcher } from '../../domain/matchers/matcher.ts';
 import { compileTemplate, type Template } from '../../templates/liquid.ts';
@@ -147,7 +148,9 @@ const OWN_LABELS = new Set(
 export function readRules(check: Check): Rule[] {
   const paths = readList(check, ['rules']);
   refuseRepeated(check, paths, 'rule');
-  const rules = paths.flatMap((path) => readRule(check, path) ?? []);
+  const read = paths.map((path) => ({ path, rule: readRule(check, path) }));
+  const rules = read.flatMap(({ rule }) => rule ?? []);
+  if (rules.some((rule) => isRuleOf(rule, sharedCause) && rule.across === 'all')) refuseRegions(check, read);
   const taken = new Set(rules.flatMap(({ name }) => name ?? []));
   return [...rules, ...DEFAULT_RULES].map(({ name, ...rule }: ReadRule) => {
     const id = name ?? freeId(rule.id, (one) => taken.has(one));
@@ -214,6 +217,16 @@ function checkMatched(check: Check, path: Path, kind: Kind, match: readonly Matc
   const known = ['alertname', ...kind.labels, ...kind.matchedOnly].toSorted();
   for (const { name } of match.filter((one) => !known.includes(one.name))) {
     check.problem([...path, 'match'], `no event has ${name}; ${meantOr(name, known)}`);
+  }
+}
+
+/** An alert about a cause in all regions stands in for the failures of each, so none can have a rule of its own. */
+function refuseRegions(check: Check, read: readonly { path: Path; rule: Rule | undefined }[]): void {
+  for (const { path, rule } of read) {
+    if (rule?.kind !== sharedCause.name || !rule.match.some(({ name }) => name === 'region')) continue;
+    const message =
+      'no rule of SharedCause can match region while one has `across: all`, whose alerts are about every region: leave out one or the other';
+    check.problem([...path, 'match'], message);
   }
 }
 

@@ -29,7 +29,8 @@ const PARAMETERS = {
     type: 'choice',
     of: ['region', 'all'],
     default: 'region',
-    description: 'Whether the Birds of each region count for themselves, or those of all regions together.',
+    description:
+      'Whether the Birds of each region count for themselves, or those of all regions together; then no rule of the kind can match `region`.',
   },
 } as const satisfies Parameters;
 
