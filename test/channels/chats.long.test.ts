@@ -386,9 +386,27 @@ describe('whatever a notification is made of', () => {
       for (const hostile of HOSTILE) {
         const labels = { ...alert().labels, bird: hostile, nest: hostile };
         const events = [failedFlight(1, { message: hostile, bird: hostile })];
-        const text = await bodyOf(kind, group({ alerts: [alert({ labels, events })] }));
-        expect(text).not.toMatch(/@everyone|@channel|<[!@]|https:\/\/evil/);
-        expect([0, 2]).toContain(text.split('```').length - 1);
+        const firing = alert({ labels, events });
+        // Beside others, the one that fires is named in the link to it.
+        const resolved = alert({ id: 'other', status: 'resolved', endsAtUs: 1, labels });
+        for (const alerts of [[firing], [firing, resolved]]) {
+          const text = await bodyOf(kind, group({ alerts }));
+          expect(text).not.toMatch(/@everyone|@channel|<[!@]|https:\/\/evil/);
+          expect([0, 2]).toContain(text.split('```').length - 1);
+        }
+      }
+    },
+  );
+
+  test.each(['discord', 'mattermost', 'rocketchat', 'webex'])(
+    '%s: a name is no link in the headline either, nor in the links',
+    async (kind) => {
+      const labels = { ...alert().labels, bird: 'a](evil.example) [b' };
+      const resolved = alert({ id: 'other', status: 'resolved', endsAtUs: 1 });
+      for (const alerts of [[alert({ labels })], [alert({ labels }), resolved]]) {
+        const outside = (await bodyOf(kind, group({ alerts }))).replace(/```.*```/, '');
+        expect(outside).toContain('evil.example');
+        expect(outside).not.toMatch(/(?<!\\)\]\((?!https:\/\/watch)/);
       }
     },
   );

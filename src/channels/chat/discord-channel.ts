@@ -44,7 +44,7 @@ export const discordChannel = chatChannel({
       allowed_mentions: { parse: content && message.firesNewly ? ['everyone', 'roles', 'users'] : [] },
       embeds: [
         {
-          title: message.title.replaceAll('[', '(').replaceAll(']', ')'),
+          title: message.title,
           description: chatMarkdown(message),
           color: COLOURS[message.tone],
         },

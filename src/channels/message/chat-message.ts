@@ -67,11 +67,11 @@ export function chatMessage(
     isFiring: notification.kind === 'group' && notification.firingTotal > 0,
     firesNewly: notification.kind === 'group' && firesNewly(notification),
     title: within(
-      harmless(plainText(texts.title || '', limits.title) || plainText(view.headline, limits.title)),
+      unlinked(plainText(texts.title || '', limits.title) || plainText(view.headline, limits.title)),
       limits.title,
     ),
     text: linesWithin(lines.map(harmless), room),
-    links,
+    links: links.map((link) => ({ ...link, text: unlinked(link.text) })),
   };
 }
 
@@ -87,6 +87,11 @@ const LIKES: ReadonlyMap<string, string> = new Map([
 /** The text without such marks; its length does not change. */
 function harmless(text: string): string {
   return text.toWellFormed().replace(/[@<>`]|:\/\//g, (mark) => LIKES.get(mark)!);
+}
+
+/** The same for what stands outside a code block, where brackets make links as well. */
+function unlinked(text: string): string {
+  return harmless(text).replaceAll('[', '［').replaceAll(']', '］');
 }
 
 function contentOf(view: MailView): string[] {
