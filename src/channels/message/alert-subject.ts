@@ -99,6 +99,8 @@ export function commonLabels([first, ...others]: readonly NotifiedAlert[]): Labe
 }
 
 const ALERTNAME_CODE_POINTS = 60;
+/** A rule may give any text as its title. */
+const TITLE_CODE_POINTS = 200;
 
 type Stated = Pick<NotifiedAlert, 'status' | 'ending' | 'labels' | 'annotations'>;
 
@@ -106,10 +108,10 @@ type Stated = Pick<NotifiedAlert, 'status' | 'ending' | 'labels' | 'annotations'
 export function stateWords(alert: Stated, goesOn: boolean): string {
   const alertname = plainText(alert.labels.alertname ?? 'Alert', ALERTNAME_CODE_POINTS);
   const own = kindOf(alertname)?.words;
-  const title = own?.isMoment ? alert.annotations.title : undefined;
+  const title = own?.isMoment ? plainText(alert.annotations.title ?? '', TITLE_CODE_POINTS) : '';
   const words: Words = {
     ...(own ?? { firing: alertname, still: `${alertname} (still)`, over: `${alertname}: resolved` }),
-    ...(title !== undefined && { firing: title, still: title, over: `${title}, over` }),
+    ...(title !== '' && { firing: title, still: title, over: `${title}, over` }),
   };
   if (alert.status === 'firing') {
     const isAhead = words.ahead !== undefined && alert.annotations.due_by !== undefined;

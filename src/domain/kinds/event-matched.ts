@@ -3,6 +3,7 @@
  * a moment and no state, so nobody is told when it is over.
  */
 import { durationWords, howMany } from '../../text/instant-words.ts';
+import { plainText } from '../../text/plain-text.ts';
 import { fire, remember, waitingEvent } from '../alert/alert.ts';
 import { type Event, isOwnFeed } from '../alert/event.ts';
 import { birdOf, birdScope, type FactOf } from '../alert/fact.ts';
@@ -19,6 +20,9 @@ import {
 } from '../alert/labels.ts';
 import { type Parameters, type RuleOf, resolvedAfter } from '../alert/rule.ts';
 import { defineKind, endQuiet, quietAtUs, subjectPart } from './kind.ts';
+
+/** Of a type that is not known: the service may name any. */
+const TYPE_CODE_POINTS = 80;
 
 const PARAMETERS = {
   title: {
@@ -104,7 +108,7 @@ export const eventMatched = defineKind({
       return remember(alert, { waiting: counted.map(waitingEvent) }, forgetAtUs, nowUs);
     }
     const isOwn = isOwnFeed(event.feed);
-    const what = eventTitle(event.type) ?? event.type.replace(/^[a-z_]+\./, '');
+    const what = eventTitle(event.type) ?? plainText(event.type.replace(/^[a-z_]+\./, ''), TYPE_CODE_POINTS);
     const one = summary(event, forEach, what, rule);
     const said = others > 0 ? `${one}, and ${howMany(others, 'other event')} like it` : one;
     const firing = {

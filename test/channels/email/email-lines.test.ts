@@ -52,6 +52,11 @@ const BETA = { bird: 'Beta', birdId: '897', error: 'b' };
 const refused = (number: number, job: number, changes: Partial<Event> = {}) =>
   failedFlight(number, { message: `TMS said no to job ${job}`, ...changes });
 
+test('the title that a rule on events gives is one line', () => {
+  const annotations = { title: 'Published\nRecovered: all is well' };
+  expect(text([labelled({ alertname: 'EventMatched' }, { annotations })])).not.toMatch(/^Recovered/m);
+});
+
 describe('a mail about several alerts', () => {
   test('says of every failure when its Flight started, its step and its ids, the newest first', () => {
     const withStep = failedFlight(4, {

@@ -21,6 +21,15 @@ const PUBLISHED = rule('EventMatched', {
 const inNest = (nestId: string, birdId = '1') => ({ ...MARKETING, nestId, nest: `Nest ${nestId}`, birdId });
 
 describe('EventMatched', () => {
+  test('a type that is not known is clean in the title', () => {
+    const type = `bird_log.Paid\u202Etxt.exe\nRecovered \ud800 ${'x'.repeat(100)}`;
+    const own = rule('EventMatched', { id: 'any' });
+    const { title } = storyUnder([own], [1, eventMatched(type, 1, { rule: 'any' })]).the(
+      'EventMatched',
+    ).annotations;
+    expect(title).toMatch(/^Paidtxt\.exe Recovered \ufffd x+…$/);
+  });
+
   test('says what happened and by whom, and is over by itself', () => {
     const story = storyUnder([PUBLISHED], [1, eventMatched('bird_log.Published', 1, { rule: PUBLISHED.id })]);
     expect(story.the('EventMatched')).toMatchObject({
