@@ -72,9 +72,12 @@ export function scheduleOf(
     return found;
   };
   /** By default a Flight counts that started since the deadline before, for a day at most. */
-  const fromOf = (atUs: number) =>
-    withinMs !== undefined ? atUs - withinMs * 1000 : (last(atUs - DAY_US, atUs - 1, 1)[0] ?? atUs - DAY_US);
-  const due = (atUs: number): Due => ({ atUs, fromUs: fromOf(atUs) });
+  const fromOf = (atUs: number, beforeUs = last(atUs - DAY_US, atUs - 1, 1)[0] ?? 0) =>
+    Math.max(beforeUs, atUs - DAY_US);
+  const due = (atUs: number, beforeUs?: number): Due => ({
+    atUs,
+    fromUs: withinMs !== undefined ? atUs - withinMs * 1000 : fromOf(atUs, beforeUs),
+  });
   return {
     after(us) {
       let atUs: number | undefined = us;
@@ -84,7 +87,8 @@ export function scheduleOf(
       }
       return undefined;
     },
-    between: (afterUs, untilUs, most) => last(afterUs, untilUs, most).map(due),
+    between: (afterUs, untilUs, most) =>
+      last(afterUs, untilUs, most).map((atUs, at, all) => due(atUs, all[at - 1])),
   };
 }
 
