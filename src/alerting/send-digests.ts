@@ -253,11 +253,14 @@ class DigestLoop {
       dead: await tx.digests.countDead(receiver, fromUs, toUs),
     }));
     const regions = this.#options.regions();
-    const { store, config } = this.#options;
-    const deadlines = (await countDeadlines(store, config, fromUs, toUs)).map(({ place, ...outcomes }) => ({
-      ...{ region: place.region, nest: place.nest, bird: place.bird || place.birdId },
-      ...outcomes,
-    }));
+    const { store, config, clock } = this.#options;
+    const span = { fromUs, untilUs: toUs };
+    const deadlines = (await countDeadlines(store, config, span, clock.nowUs())).map(
+      ({ place, ...outcomes }) => ({
+        ...{ region: place.region, nest: place.nest, bird: place.bird || place.birdId },
+        ...outcomes,
+      }),
+    );
     return {
       digest: digestOf({ name, fromUs, toUs, tally, episodes, regions, deadlines, unusual, ...rest }),
       lastEvent: newest,

@@ -70,7 +70,7 @@ export async function readMonth(store: Store, query: ReportQuery) {
   const silences = (await store.transaction((tx) => tx.silences.list())).filter(
     ({ alertId, startsAtUs: us }) => alertId !== null && us >= span.fromUs && us < span.untilUs,
   );
-  const deadlines = (await countDeadlines(store, config, span.fromUs, span.untilUs)).filter(({ place }) =>
+  const deadlines = (await countDeadlines(store, config, span, nowUs)).filter(({ place }) =>
     regions.includes(place.region),
   );
   const known = { months, month, earlier, later, watched, flightsUs, alertsUs };

@@ -239,18 +239,26 @@ export async function loadDeadlines(
   return found;
 }
 
-/** Birds, and the last deadlines of each, that are counted: it is no news for people that more of them were met. */
-const MOST_COUNTED = { birds: 1_000, ofEach: 1_000 };
+/** Birds that are counted, and deadlines of each by a rule: those of a month with one each five minutes. */
+const MOST_COUNTED = { birds: 2_000, ofEach: 9_000 };
 
-/** How each Bird met its deadlines after `fromUs` until `toUs`, each read in its own transaction. */
-export async function countDeadlines(store: Store, config: DeadlineConfig, fromUs: number, toUs: number) {
+/**
+ * How each Bird met its deadlines after `fromUs` until `untilUs`, as far as its Flights are still known now. Each is read
+ * in its own transaction.
+ */
+export async function countDeadlines(
+  store: Store,
+  config: DeadlineConfig,
+  { fromUs, untilUs }: Period,
+  nowUs: number,
+) {
   if (!config.rules.some(({ kind }) => kind === flightOverdue.name)) return [];
   const birds = await store.transaction((tx) => tx.overdue.birdsWithDeadlines(fromUs, MOST_COUNTED.birds));
   const counted = [];
   for (const bird of birds) {
-    const until = { ...bird, deadlineUs: Math.min(bird.deadlineUs, toUs) };
+    const until = { ...bird, deadlineUs: Math.min(bird.deadlineUs, untilUs) };
     const span = { afterUs: fromUs, most: MOST_COUNTED.ofEach };
-    const each = await store.transaction((tx) => loadDeadlines(tx, until, config, span, toUs));
+    const each = await store.transaction((tx) => loadDeadlines(tx, until, config, span, nowUs));
     const outcomes = countOutcomes(each.flatMap(({ last }) => last));
     if (outcomes.met + outcomes.late + outcomes.missed > 0) counted.push({ place: bird.place, ...outcomes });
   }

@@ -79,3 +79,53 @@ test('a digest says how each Bird met the deadlines of its period, the worst fir
     ],
   });
 });
+
+/** June 2026, read on 2 July at 12:00, of a Bird that landed a minute before each deadline but those that it misses. */
+async function june(landedBy: string, everyUs: number, days: number, misses: (us: number) => boolean) {
+  const store = await openMemory(createVirtualClock());
+  const keptMs = days * 24 * (HOUR_US / 1000);
+  const landings: number[] = [];
+  for (let us = Date.UTC(2026, 5, 1, 6) * 1000; us < TEST_START_US; us += everyUs)
+    landings.push(us - 60_000_000);
+  await store.transaction(async (tx) => {
+    await tx.inventory.regionSince('eu', Date.UTC(2026, 4, 1) * 1000);
+    await tx.inventory.putNests([nest('7', 'Prod')]);
+    await tx.inventory.putBirds([bird('1', { nestId: '7', statusSinceUs: 1 })]);
+    const { stream } = await tx.streams.open('eu', 'flight', '1');
+    await tx.streams.advanceCursor(stream, TEST_START_US);
+    const landed = landings
+      .filter((us) => !misses(us))
+      .map((endedAtUs) => {
+        const ended = { status: 'succeeded', open: false, ends: 1, endedAtUs };
+        return flight(`${endedAtUs}`, { stream, startedAtUs: endedAtUs - 60_000_000, ...ended });
+      });
+    await tx.flights.put(landed);
+    await tx.overdue.judgeBirds([
+      { region: 'eu', birdId: '1', nextUs: 0, deadlineUs: landings.at(-1)! + 60_000_000, countedUs: 0 },
+    ]);
+    while ((await tx.upkeep.prune(TEST_START_US - keptMs * 1000, 500)) === 500);
+  });
+  const { tables } = await readMonthReport(store, {
+    ...{ regions: ['eu'], nestId: undefined, month: '2026-06', zone: 'UTC', nowUs: TEST_START_US },
+    config: {
+      ...NOTHING_CONFIGURED,
+      rules: [rule('FlightOverdue', { landedBy })],
+      store: { retentionMs: keptMs },
+    },
+  });
+  return tables.month[0]!.figures;
+}
+
+test('a month that is over has no deadlines whose Flights are deleted meanwhile', async () => {
+  // Of the day 24 hours before the first that is known, too little is known.
+  expect(await june('0 6 * * *', 24 * HOUR_US, 10, () => false)).toMatchObject({
+    deadlines: 7,
+    deadlines_met: 7,
+  });
+});
+
+test('a month has all deadlines of one each twenty minutes [long]', async () => {
+  const isEarly = (us: number) => us < Date.UTC(2026, 5, 11) * 1000;
+  const figures = await june('*/20 * * * *', HOUR_US / 3, 60, isEarly);
+  expect(figures).toMatchObject({ deadlines: 30 * 72, deadlines_met: 20 * 72 });
+});

@@ -175,8 +175,8 @@ export function describeOverdue(run: Run): void {
       });
       expect(found.one).toMatchObject({ place: { birdId: '3', nest: 'Marketing' }, deadlineUs: 9 });
       expect(found.none).toBeUndefined();
-      expect(found.later.map(({ place }) => place.birdId)).toEqual(['2']);
-      expect(found.first.map(({ place }) => place.birdId)).toEqual(['2']);
+      expect(found.later.map(({ place }) => place.birdId)).toEqual(['3', '2']);
+      expect(found.first.map(({ place }) => place.birdId)).toEqual(['3']);
     });
 
     test('a Bird is found by its id, and woken', async () => {

@@ -168,12 +168,12 @@ describe('the report of a month', () => {
     const { body } = await ask('/report?month=2026-05');
     expect(read(body)).toContain('EU: watched since 2026-05-20 00:00:00 UTC. US: watched since 2026-05-20');
     // Alerts are kept for 30 days.
-    expect(read(body)).toContain('Alerts are kept from 2026-06-02 12:00:00 UTC on.');
+    expect(read(body)).toContain('Alerts and deadlines are kept from 2026-06-02 12:00:00 UTC on.');
     expect(read(body)).not.toContain('Critical downtime');
     expect(read((await ask('/report?month=2026-06')).body)).toContain(
-      'Alerts are kept from 2026-06-02 12:00:00 UTC on.',
+      'Alerts and deadlines are kept from 2026-06-02 12:00:00 UTC on.',
     );
-    expect(read((await ask('/report?month=2026-07')).body)).not.toContain('Alerts are kept');
+    expect(read((await ask('/report?month=2026-07')).body)).not.toContain('Alerts and deadlines are kept');
   });
 
   test('leads to the months before and after it, as far as there are any, and to its CSV', async () => {

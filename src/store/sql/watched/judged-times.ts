@@ -111,7 +111,7 @@ const BIRDS = birdsOf(`bird /* INDEXED BY bird_judged */ ${JOINED}
 const BIRD = birdsOf(`bird ${JOINED} WHERE bird.region = $1 AND bird.bird_id = $2`);
 
 const WITH_DEADLINES = birdsOf(`bird ${JOINED}
-  WHERE bird.present = 1 AND bird.deadline_us > $1
+  WHERE bird.deadline_us > $1
   ORDER BY bird.deadline_us DESC, bird.region, bird.bird_id LIMIT $2`);
 
 const NEXT = `SELECT min(at) AS at FROM (
@@ -180,7 +180,7 @@ export function createOverdue(sql: Sql) {
       const row = await sql.first<BirdToJudgeRow>(BIRD, region, birdId);
       return row && birdToJudge(row);
     },
-    /** Present Birds of which a deadline was judged that is later than this, the last judged first. */
+    /** Birds, present or not, of which a deadline was judged that is later than this, the last judged first. */
     async birdsWithDeadlines(afterUs: number, limit: number): Promise<BirdToJudge[]> {
       return (await sql.rows<BirdToJudgeRow>(WITH_DEADLINES, afterUs, limit)).map(birdToJudge);
     },

@@ -208,7 +208,7 @@ export const ENGLISH = {
     csv: 'as CSV',
     watchedSince: (region: string, instant: string): string => `${region}: watched since ${instant}.`,
     flightsSince: (instant: string): string => `Flights are counted from ${instant} on.`,
-    alertsSince: (instant: string): string => `Alerts are kept from ${instant} on.`,
+    alertsSince: (instant: string): string => `Alerts and deadlines are kept from ${instant} on.`,
   },
 
   /** What is so once it is over. */
