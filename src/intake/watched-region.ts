@@ -16,7 +16,7 @@ import { createFeeds } from './feeds.ts';
 import { createFlightLogReading, createFlightTails, type FlightTails } from './flights/flight-logs.ts';
 import { HealthWatch, LagWatch } from './health-watch.ts';
 import { Inventory } from './inventory/inventory.ts';
-import { createMemberBook } from './inventory/inventory-reading.ts';
+import { createMemberBook, NestSelection } from './inventory/inventory-reading.ts';
 import type { WantedPeople } from './inventory/listed-before.ts';
 import { AUDIT, FLIGHT_LOGS, feedOf, INVENTORY, type IntakeParts } from './parts.ts';
 import { createHints, PollSlots, Polls } from './polls.ts';
@@ -416,7 +416,7 @@ function polled(feeds: readonly FeedProgress[]): readonly FeedProgress[] {
 }
 
 interface IsReachedOptions {
-  readonly region: ServiceRegion;
+  readonly region: ServiceRegion & Pick<RegionConfig, 'nests'>;
   /** Closed by `isReached`. */
   readonly transport: Transport;
   readonly clock: Clock;
@@ -424,10 +424,10 @@ interface IsReachedOptions {
 }
 
 /**
- * Checks whether a region's service gives this process what reading requires: its Nests, the Birds of the first Nest,
- * and notifications. A replica needs this before it takes a region over, since a service that refuses one of these to
- * everybody would refuse it to the new reader as well. Errors are not reported, because another replica reads the
- * region. Ends early when `signal` aborts.
+ * Checks whether a region's service gives this process what reading requires: its Nests, the Birds of the first one that
+ * is watched, and notifications. A replica needs this before it takes a region over, since a service that refuses one of
+ * these to everybody would refuse it to the new reader as well. Errors are not reported, because another replica reads
+ * the region. Ends early when `signal` aborts.
  */
 export async function isReached(options: IsReachedOptions, signal: AbortSignal): Promise<boolean> {
   const { transport } = options;
@@ -435,7 +435,8 @@ export async function isReached(options: IsReachedOptions, signal: AbortSignal):
   const end = () => void client.close();
   signal.addEventListener('abort', end, { once: true });
   try {
-    const [nest] = (await client.searchNests()).value.flatMap((one) => (one.ok ? [one.entry] : []));
+    const listed = (await client.searchNests()).value.flatMap((one) => (one.ok ? [one.entry] : []));
+    const [nest] = new NestSelection(options.region.nests).select(listed);
     if (nest) await client.searchBirds(nest.id);
     await client.getNotifications({ page: 0, pageSize: 1, ascending: false });
     return true;

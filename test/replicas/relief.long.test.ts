@@ -90,6 +90,20 @@ test.each(answering)('stays where it is if the service %s, whoever asks [long]',
   expect(await two.ownerOf('region us')).toBe(reader);
 });
 
+test('stays where it is if the service lists no Birds of what is watched, whoever asks [long]', async () => {
+  let sales = 'no Nest yet';
+  const two = await openReplicas(['a', 'b'], (_, __, url) => !url.includes(`/nests/${sales}/birds`));
+  const eu = two.worlds.get('eu')!;
+  const { id } = eu.addNest({ name: 'Sales' });
+  eu.addBird(id, { name: 'Sort orders', triggerType: 'manual' });
+  await two.clock.advance(5 * MINUTE_MS);
+  const reader = await two.ownerOf('region eu');
+  sales = id;
+  await two.clock.advance(CALM_MINUTES * MINUTE_MS);
+  expect(two.said()).toEqual([`${reader} firing eu`]);
+  expect(await two.ownerOf('region eu')).toBe(reader);
+});
+
 test('a replica that cannot reach one region is given no other [long]', async () => {
   let cutOff = '';
   const two = await openReplicas(['a', 'b'], (name, what) => what === 'watchdog' || name !== cutOff);
