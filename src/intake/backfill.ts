@@ -2,8 +2,8 @@
  * Reads the history of a time window into the store. The cursors of the regular polls are not moved. Each page is
  * committed together with how far the stream has been backfilled, so an interrupted backfill continues from there.
  *
- * Without `notify` the events are only kept: they raise no alerts and are not forwarded. Flights that are still
- * active are left to the regular polls.
+ * Without `notify` the events are only kept: they raise no alerts and are not forwarded. So what the regular polls still
+ * have to tell is left to them: what is later than their cursors, and Flights whose end they have not told.
  */
 
 import type { Forward } from '../config/sections/forward-section.ts';
@@ -66,8 +66,8 @@ interface Step {
 interface BackfilledStream {
   readonly feed: Feed;
   readonly birdId: string;
-  /** Reads on from `fromUs`. Each step is committed. */
-  readonly read: (fromUs: number) => AsyncGenerator<Step>;
+  /** Reads on from `fromUs`, up to `endUs`. Each step is committed. */
+  readonly read: (fromUs: number, endUs: number) => AsyncGenerator<Step>;
 }
 
 /** The final statuses of a Flight. */
@@ -78,16 +78,20 @@ export async function* backfill(
   options: BackfillOptions,
   signal: AbortSignal,
 ): AsyncGenerator<BackfillProgress> {
-  const { store, fromUs, toUs } = options;
+  const { store, fromUs, toUs, notify, poll } = options;
   const { inventory, streams } = await streamsOf(options);
   for (const [done, { feed, birdId, read }] of streams.entries()) {
-    const { stream } = await store.transaction((tx) => tx.streams.open(options.region.name, feed, birdId));
+    const { stream, cursorUs } = await store.transaction((tx) =>
+      tx.streams.open(options.region.name, feed, birdId),
+    );
+    const isRead = notify === undefined && cursorUs > 0;
+    const endUs = isRead ? Math.min(toUs, cursorUs - poll.overlapMs * 1000) : toUs;
     const before = await store.transaction((tx) => tx.streams.backfilled(stream));
     // A backfill that began at another instant says nothing about this one.
     let atUs = before?.fromUs === fromUs ? Math.min(before.untilUs, toUs) : fromUs;
     const step = { feed, bird: inventory.bird(birdId), streams: streams.length, readFromUs: atUs };
-    if (atUs < toUs) {
-      for await (const { untilUs, fresh, unread } of read(atUs)) {
+    if (atUs < endUs) {
+      for await (const { untilUs, fresh, unread } of read(atUs, endUs)) {
         atUs = Math.max(atUs, Math.min(untilUs, toUs));
         await store.transaction((tx) => tx.streams.putBackfilled(stream, { fromUs, untilUs: atUs }));
         yield { ...step, done, share: (atUs - fromUs) / (toUs - fromUs), fresh, unread };
@@ -132,9 +136,9 @@ async function streamsOf(options: BackfillOptions) {
   const flights = createFlightReading({ ...shared, options });
   const birds = inventory.birds();
   const streams: BackfilledStream[] = [
-    { feed: 'notification', birdId: '', read: logReading(feeds.createNotifications(), options) },
+    { feed: 'notification', birdId: '', read: logReading(feeds.createNotifications()) },
     ...birds.map(({ birdId }): BackfilledStream => {
-      return { feed: 'bird_log', birdId, read: logReading(feeds.createBirdLog(birdId), options) };
+      return { feed: 'bird_log', birdId, read: logReading(feeds.createBirdLog(birdId)) };
     }),
     ...birds.map(({ birdId }): BackfilledStream => ({ feed: 'flight', birdId, read: flights(birdId) })),
   ];
@@ -142,20 +146,20 @@ async function streamsOf(options: BackfillOptions) {
 }
 
 /** Sweeps the window as regular polls sweep what is new. */
-function logReading(log: LogStream, { toUs }: BackfillOptions): BackfilledStream['read'] {
-  return async function* read(fromUs) {
+function logReading(log: LogStream): BackfilledStream['read'] {
+  return async function* read(fromUs, endUs) {
     let position: Position | 'end' = startOf(fromUs - ANCHOR_MARGIN_US);
     let pageSize = log.pageSize();
     while (position !== 'end') {
       // Page numbers depend on the page size, so the size may only change at page 0 of an anchor.
       if (position.page === 0) pageSize = log.pageSize();
       // The service may treat a bound as exclusive and truncate it to whole seconds.
-      const read = await log.readPage(position, pageSize, toUs + ANCHOR_MARGIN_US);
+      const read = await log.readPage(position, pageSize, endUs + ANCHOR_MARGIN_US);
       pageSize = read.pageSize;
       const page = read.answer.value;
       const fresh = await log.keep(page.items);
       position = nextPosition(read.at, viewOf(page, pageSize));
-      const untilUs: number = position === 'end' ? toUs : position.fromUs;
+      const untilUs: number = position === 'end' ? endUs : position.fromUs;
       yield { untilUs, fresh: fresh.length, unread: 0 };
     }
   };
@@ -171,7 +175,7 @@ interface FlightReadingOptions {
 
 /** Reads the Flights that started in the window, in steps that limit memory. */
 function createFlightReading({ options, region, inventory, commit, watchedSinceUs }: FlightReadingOptions) {
-  const { client, clock, store, poll, fromUs, toUs } = options;
+  const { client, clock, store, poll, fromUs, notify } = options;
   const nestOf = (birdId: string) => inventory.nestOf(birdId);
   const windows = new FlightWindows({ client, clock, nestOf });
   const finder = new FlightFinder(
@@ -189,9 +193,9 @@ function createFlightReading({ options, region, inventory, commit, watchedSinceU
     createFailureLogReader({ client, nestOf, pageSize: () => poll.pageSize }),
   );
 
-  async function readPart(birdId: string, startUs: number): Promise<Step> {
+  async function readPart(birdId: string, startUs: number, endUs: number): Promise<Step> {
     const rows = noRows();
-    const window = { minStartUs: startUs - ANCHOR_MARGIN_US, maxStartUs: toUs };
+    const window = { minStartUs: startUs - ANCHOR_MARGIN_US, maxStartUs: endUs };
     await windows.read(birdId, window, rows, startUs);
     const ended = [...rows.flights.values()].filter(({ status }) => ENDED.has(status)).sort(byStart);
     const observedAtUs = clock.nowUs();
@@ -218,7 +222,9 @@ function createFlightReading({ options, region, inventory, commit, watchedSinceU
       observedAtUs,
       serviceNowUs,
     };
-    for (const flight of ended) await finder.consider(flight, reading, found);
+    for (const flight of ended) {
+      if (notify || !reading.before.get(flight.id)?.open) await finder.consider(flight, reading, found);
+    }
     const fresh = await commit({
       region,
       stream: { stream: row.stream, feed: 'flight' },
@@ -227,13 +233,13 @@ function createFlightReading({ options, region, inventory, commit, watchedSinceU
       flights: found.changes,
       quarantined: rows.quarantined,
     });
-    return { untilUs: Math.min(rows.readToUs, toUs), fresh: fresh.length, unread: rows.unread.length };
+    return { untilUs: Math.min(rows.readToUs, endUs), fresh: fresh.length, unread: rows.unread.length };
   }
 
   return (birdId: string): BackfilledStream['read'] =>
-    async function* read(startUs) {
-      for (let atUs = startUs; atUs < toUs; ) {
-        const step = await readPart(birdId, atUs);
+    async function* read(startUs, endUs) {
+      for (let atUs = startUs; atUs < endUs; ) {
+        const step = await readPart(birdId, atUs, endUs);
         atUs = Math.max(step.untilUs, atUs + 1);
         yield step;
       }

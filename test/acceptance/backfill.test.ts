@@ -174,6 +174,24 @@ test('with --notify events are forwarded, and alerts raised by the rules [long]'
   expect(names).toContain('ServiceNotification');
 });
 
+test('what happened since the daemon stopped is still told by it, and forwarded [long]', async () => {
+  const [birdId] = [...stage.eu.birds.keys()];
+  stage.eu.startFlight(birdId!, { endsAs: 'failed', fliesForMs: 240_000, errorMessages: 'In the air' });
+  await stage.minutesPass(2);
+  await stage.restart(async () => {
+    await stage.clock.advance(180_000);
+    stage.eu.startFlight(birdId!, { endsAs: 'failed', fliesForMs: 1_000, errorMessages: 'Meanwhile' });
+    await stage.clock.advance(30_000);
+    await readBack();
+  });
+  await stage.minutesPass(10);
+  const failures = truthFrom(beganUs).filter((key) => key.endsWith('/failed'));
+  const told = stage.alerts().flatMap(({ events }) => events.map(({ key }) => key));
+  expect(told.filter((key) => failures.includes(key)).toSorted()).toEqual(failures);
+  expect(stage.forwarded()).toEqual(expect.arrayContaining(failures));
+  expect(failures).toHaveLength(2);
+});
+
 test('a region without any known Nest is refused [long]', async () => {
   await stage.store.transaction(async (tx) => {
     for (const nest of await tx.inventory.nests('eu'))
