@@ -21,7 +21,7 @@ import { flightsName, type IntakeParts } from './parts.ts';
 import type { Schedule } from './schedule/schedule.ts';
 
 interface FlyingOptions extends Pick<IntakeParts, 'region' | 'store' | 'commit' | 'clock' | 'report'> {
-  readonly client: Pick<IntakeParts['client'], 'call' | 'health'>;
+  readonly client: Pick<IntakeParts['client'], 'call' | 'health' | 'pausedMs'>;
   readonly schedule: Pick<Schedule, 'hint'>;
   /** Rings the bell of the schedule. */
   readonly hinted: () => void;
@@ -63,11 +63,13 @@ export function createFlying(options: FlyingOptions) {
 
   const readOpen = () => store.transaction((tx) => tx.actions.open(region));
 
-  async function turn(): Promise<void> {
+  async function turn(signal: AbortSignal): Promise<void> {
     const open = await readOpen();
     // Of a turn before, or of a process before, which may have asked.
-    for (const action of open.filter(({ state }) => state === 'asked')) await settle(action, LOST);
-    const asking = await Promise.allSettled(open.filter(({ state }) => state === 'wanted').map(fly));
+    for (const action of open.filter(({ state }) => state === 'asked')) await settle(action, LOST, signal);
+    const asking = await Promise.allSettled(
+      open.filter(({ state }) => state === 'wanted').map((one) => fly(one, signal)),
+    );
     const failed = asking.find((one) => one.status === 'rejected');
     // Not before all have ended: the next turn would ask for the others again.
     if (failed) throw failed.reason;
@@ -75,15 +77,21 @@ export function createFlying(options: FlyingOptions) {
     for (const action of seeking) await seek(action);
   }
 
-  async function fly(wanted: Action): Promise<void> {
+  async function fly(wanted: Action, signal: AbortSignal): Promise<void> {
     const nowUs = clock.nowUs();
     const { health, reason } = client.health();
     if (nowUs - wanted.wantedAtUs > WISH_LASTS_US)
-      return settle(wanted, { state: 'refused', reason: 'It could not be asked for within 2 minutes.' });
+      return settle(
+        wanted,
+        { state: 'refused', reason: 'It could not be asked for within 2 minutes.' },
+        signal,
+      );
     if (health !== 'up') {
       const why = `The service does not answer now, so it was not asked: ${plainText(reason, REASON_CODE_POINTS)}`;
-      return settle(wanted, { state: 'refused', reason: why });
+      return settle(wanted, { state: 'refused', reason: why }, signal);
     }
+    // It would be asked for at the end of the pause, when nobody expects it any more.
+    if (client.pausedMs() > 0) return;
     const { birdId } = wanted;
     const [last] = await store.transaction((tx) => tx.birds.latestFlights(region, birdId, 1));
     const atServiceUs = nowUs + aheadUs();
@@ -92,7 +100,7 @@ export function createFlying(options: FlyingOptions) {
     const asked: Action = { ...wanted, state: 'asked', askedAtUs: nowUs, seeks };
     // From here on nobody asks for it again, whatever happens.
     await commit({ region, actions: [asked], noticed: [eventOf(asked, 'asked')] });
-    await settle(asked, await ask(asked));
+    await settle(asked, await ask(asked), signal);
     schedule.hint(flightsName(birdId), clock.monotonicMs());
     hinted();
   }
@@ -110,8 +118,11 @@ export function createFlying(options: FlyingOptions) {
     }
   }
 
-  /** A refusal is told at once; the others together with the new Flight. While the store refuses, this tries again. */
-  async function settle(action: Action, settled: Settled): Promise<void> {
+  /**
+   * A refusal is told at once; the others together with the new Flight. While the store refuses, this tries again, until
+   * `signal` aborts: then whoever reads the region next finds that it was asked for.
+   */
+  async function settle(action: Action, settled: Settled, signal: AbortSignal): Promise<void> {
     const { seeks, ...rest } = action;
     const isSought = seeks !== undefined && settled.state !== 'refused';
     const next: Action = { ...rest, ...(isSought && { seeks }), ...settled, settledAtUs: clock.nowUs() };
@@ -121,9 +132,9 @@ export function createFlying(options: FlyingOptions) {
         await commit({ region, actions: [next], noticed });
         break;
       } catch (error) {
-        if (!isStoreFailure(error)) throw error;
+        if (!isStoreFailure(error) || signal.aborted) throw error;
         report({ what: 'trouble', stage: 'intake', region, error });
-        await sleep(clock, STORE_PAUSE_MS);
+        await sleep(clock, STORE_PAUSE_MS, signal);
       }
     }
     report({ what: 'action', region, action: action.name, outcome: settled.state, id: action.id });
@@ -149,7 +160,7 @@ export function createFlying(options: FlyingOptions) {
       while (!signal.aborted) {
         let waitMs = LOOK_MS;
         try {
-          await turn();
+          await turn(signal);
         } catch (error) {
           report({ what: 'trouble', stage: 'intake', region, error });
           waitMs = STORE_PAUSE_MS;

@@ -13,6 +13,8 @@ async function flying(
   birds: readonly string[],
   between: (commit: Commit, bird: string) => Commit,
   clock = createVirtualClock(),
+  pausedMs = () => 0,
+  forMs = 60_000,
 ) {
   const store = await openMemory(clock);
   const posts: string[] = [];
@@ -30,6 +32,7 @@ async function flying(
     commit: (batch) => between(real, batch.actions![0]!.birdId)(batch),
     client: {
       health: () => ({ health: 'up', reason: '', sinceUs: 0 }),
+      pausedMs,
       async call(_, parameters) {
         posts.push(String((parameters as { readonly birdId: string }).birdId));
         return undefined as never;
@@ -39,7 +42,7 @@ async function flying(
   });
   const stop = new AbortController();
   const running = flyAgain.run(stop.signal);
-  await clock.advance(60_000);
+  await clock.advance(forMs);
   stop.abort();
   await running;
   const end = (id: string) => store.transaction(async (tx) => (await tx.actions.find(id))!);
@@ -83,4 +86,16 @@ test('a wish of which the store does not say whether it may be asked for is not 
   });
   expect(posts).toEqual([]);
   expect(ends).toMatchObject([{ state: 'unknown', reason: expect.stringContaining('lost its store') }]);
+});
+
+test.each([
+  ['is asked for after it, if people still expect it', 60_000, 1, 'done'],
+  ['ends as refused and is never asked for, if it is long', 600_000, 0, 'refused'],
+] as const)('a wish during a pause that the service asked for %s', async (_, pauseMs, asked, state) => {
+  const clock = createVirtualClock();
+  const endMs = clock.monotonicMs() + pauseMs;
+  const pausedMs = () => Math.max(0, endMs - clock.monotonicMs());
+  const { posts, ends } = await flying(['a'], (commit) => commit, clock, pausedMs, 150_000);
+  expect(posts).toHaveLength(asked);
+  expect(ends).toMatchObject([{ state }]);
 });
