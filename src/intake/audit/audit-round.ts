@@ -10,7 +10,7 @@
  * of the requests is too small.
  */
 import { FEEDS, type Feed, isOwnFeed } from '../../domain/alert/event.ts';
-import { codeOf } from '../../errors.ts';
+import { codeOf, NestwatchError } from '../../errors.ts';
 import type { Report } from '../../report.ts';
 import type { AuditRecord, GapRecord } from '../../store/sql/watched/audits.ts';
 import type { Store } from '../../store/store.ts';
@@ -47,7 +47,7 @@ const RETRY_MS = 30_000;
 const PAUSE_MS = 5_000;
 
 /** Errors that would fail an audit again. The stream is left to its next audit. */
-const LASTING = new Set<string>(['not_found', 'bad_request', 'unexpected_shape', 'bug']);
+const LASTING = new Set<string>(['not_found', 'forbidden', 'bad_request', 'unexpected_shape', 'bug']);
 
 /**
  * How often the state of a stream that needs no audit is stored. After a restart it says up to when the stream is
@@ -209,9 +209,12 @@ export class AuditRound {
       const code = codeOf(error);
       if (!slot || code === 'bug')
         this.#report({ what: 'trouble', stage: 'intake', region: this.#region, error });
-      if (slot && LASTING.has(code)) slot.run = undefined;
-      if (slot)
-        this.#plan(slot, this.#clock.monotonicMs() + (LASTING.has(code) ? this.#auditIntervalMs : RETRY_MS));
+      // What failed was mostly a request as well.
+      requests += 1;
+      const isLasting =
+        LASTING.has(code) || (error instanceof NestwatchError && error.facts.isAlone === true);
+      if (slot && isLasting) slot.run = undefined;
+      if (slot) this.#plan(slot, this.#clock.monotonicMs() + (isLasting ? this.#auditIntervalMs : RETRY_MS));
     }
     const dueMs = this.#firstReadyMs() - this.#clock.monotonicMs();
     return { requests, delayMs: Math.max(requests > 0 ? 0 : PAUSE_MS, dueMs) };
