@@ -117,6 +117,8 @@ interface Sweep {
    * entries.
    */
   readonly unsettledUs: number;
+  /** The cursor that all its pages justify. */
+  readonly heldUs: number;
 }
 
 /** What all streams of a feed share. */
@@ -217,7 +219,6 @@ class PagedStream<T extends LogEntry> implements LogStream {
     let pageSize = sweep?.pageSize ?? pages.size();
     this.#paused = undefined;
     const fresh: Event[] = [];
-    let heldCursorUs = 0;
     let count = 0;
     for (; at !== 'end'; count += 1) {
       if (count >= PAGES_PER_POLL || signal.aborted) {
@@ -252,14 +253,16 @@ class PagedStream<T extends LogEntry> implements LogStream {
         listed: 0,
         total: 0,
         unsettledUs: Infinity,
+        heldUs: 0,
       };
       const page = this.#sort(read.answer.value.items, observedAtUs);
       sweep = listedOn(unsettled(sweep, page, serviceNowUs - overlapUs()), read);
       at = nextPosition(read.at, viewOf(read.answer.value, read.pageSize));
       // Without order a page's newest instant says nothing about later pages, so the cursor waits for the end.
-      heldCursorUs = Math.max(heldCursorUs, cursorOf(page.instantsUs, serviceNowUs + NOW_MARGIN_US));
+      const heldUs = Math.max(sweep.heldUs, cursorOf(page.instantsUs, serviceNowUs + NOW_MARGIN_US));
+      sweep = { ...sweep, heldUs };
       const inOrder = at === 'end' || at.ordered;
-      const reachedUs = inOrder && heldCursorUs > this.#cursorUs ? heldCursorUs : 0;
+      const reachedUs = inOrder && heldUs > this.#cursorUs ? heldUs : 0;
       const inserted = await this.#commitPage(stream, page, reachedUs);
       for (const event of inserted) fresh.push(event);
       this.#learnLateness(inserted, sweep, serviceNowUs);

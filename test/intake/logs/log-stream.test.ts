@@ -41,6 +41,7 @@ let huge: Set<number>;
 let isTalkative: boolean;
 /** Every page holds everything, whatever its number and size; with or without a count of it. */
 let ignoresPages: 'counting' | 'not counting' | undefined;
+let isNewestFirst: boolean;
 let malformed: number;
 /** Entries that are counted but not shown. */
 let counted: number;
@@ -68,6 +69,7 @@ beforeEach(async () => {
   huge = new Set();
   isTalkative = true;
   ignoresPages = undefined;
+  isNewestFirst = false;
   malformed = 0;
   counted = 0;
   malformedUs = undefined;
@@ -101,7 +103,9 @@ function openLog(birdId = '7'): LogStream {
           throw new NestwatchError('bad_request', 'not in pages of this size');
         }
         const size = Math.min(pageSize, largest);
-        const all = shownUs.filter((us) => us >= fromUs && us <= toUs).sort((a, b) => a - b);
+        const all = shownUs
+          .filter((us) => us >= fromUs && us <= toUs)
+          .sort((a, b) => (isNewestFirst ? b - a : a - b));
         const onPage = ignoresPages ? all : all.slice(page * size, (page + 1) * size);
         if (onPage.some((us) => refused.has(us))) throw new NestwatchError('bad_request', 'not this entry');
         if (onPage.some((us) => huge.has(us))) throw new NestwatchError('too_large', 'more than 16 MiB');
@@ -169,6 +173,16 @@ describe("a cursor ahead of the service's clock", () => {
     await pass(30);
     show(1);
     expect((await poll()).fresh).toHaveLength(1);
+  });
+
+  test('reaches the newest entry of a service that lists it first, though a sweep takes several polls', async () => {
+    isNewestFirst = true;
+    largest = 10;
+    showEach(450);
+    let polls = 1;
+    while ((await poll()).more) polls += 1;
+    expect(polls).toBeGreaterThan(1);
+    expect(await cursor()).toBe(serviceNowUs() - SECOND_US);
   });
 
   test('from an earlier life is corrected in the first poll', async () => {
