@@ -55,9 +55,9 @@ function parseAny(text: string): Instant | undefined {
   if (+year! < FIRST_YEAR || +year! > LAST_YEAR) return undefined;
   const wallMs = Date.UTC(+year!, +month! - 1, +day!, +hour!, +minute!, +second!);
   const date = new Date(wallMs);
-  if (date.getUTCMonth() !== +month! - 1 || date.getUTCDate() !== +day! || +hour! > 23 || +minute! > 59) {
-    return undefined;
-  }
+  if (date.getUTCMonth() !== +month! - 1 || date.getUTCDate() !== +day!) return undefined;
+  // A leap second counts as the next one.
+  if (+hour! > 23 || +minute! > 59 || +second! > 60) return undefined;
   let offsetMinutes = 0;
   if (offset !== 'Z' && offset !== 'z') {
     const digits = offset.slice(1).replace(':', '');

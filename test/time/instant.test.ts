@@ -26,6 +26,7 @@ describe('parseInstant', () => {
     '2026-07-00T00:00:00Z',
     '2026-07-02T24:00:00Z',
     '2026-07-02T13:60:00Z',
+    '2026-07-02T13:59:61Z',
     '2026-07-02T13:59:34.1234567890Z',
     // The values that .NET writes for "not set" and "never", which are out of range for microseconds.
     '0001-01-01T00:00:00Z',

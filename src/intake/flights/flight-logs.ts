@@ -87,7 +87,7 @@ const STEPS = 100;
 /** How long a person waits. The request itself continues. */
 const PATIENCE_MS = 10_000;
 
-const SORTS: ReadonlyMap<number | string, FlightStep['sort']> = new Map([
+const SORTS: ReadonlyMap<number, FlightStep['sort']> = new Map([
   [1, 'start'],
   [2, 'end'],
   [3, 'stopped'],
@@ -97,7 +97,7 @@ const SORTS: ReadonlyMap<number | string, FlightStep['sort']> = new Map([
 
 /** The sort of an entry, by its `eventType`. */
 function sortOf(eventType: number | string): FlightStep['sort'] {
-  return SORTS.get(eventType) ?? 'other';
+  return SORTS.get(Number(eventType)) ?? 'other';
 }
 
 /** `pageSize`: the largest page size to request. */
