@@ -200,7 +200,7 @@ interface Tried {
   readonly outcome: Outcome;
 }
 
-/** One outcome for all. Those that may accept it later are tried again, without the others. */
+/** One outcome for all. Those that may accept it later are tried again: without the others, once one has accepted it. */
 function together(tried: readonly Tried[]): Outcome {
   const leftOut: LeftOut[] = [];
   const again: string[] = [];
@@ -217,9 +217,9 @@ function together(tried: readonly Tried[]): Outcome {
     }
   }
   const left = leftOut.length > 0 && { leftOut };
+  const isTaken = tried.some(({ outcome }) => outcome.kind === 'accepted');
   // A lost answer is no reason not to repeat it: its tag shows it once.
-  if (failed)
-    return { ...failed, kind: 'failed', ...left, ...(again.length < tried.length && { remaining: again }) };
+  if (failed) return { ...failed, kind: 'failed', ...(isTaken && { ...left, remaining: again }) };
   if (leftOut.length < tried.length) return { kind: 'accepted', ...left };
   return refused ?? { kind: 'nothing', why: 'no browser is subscribed any more', leftOut };
 }

@@ -204,6 +204,15 @@ describe('a subscription', () => {
     expect(requests[2]!.headers.Topic).toBe(requests[0]!.headers.Topic);
   });
 
+  test('beside one that is refused has not been reached, so the receiver fails as a whole', async () => {
+    const { send } = pushService([subscribed('a'), subscribed('b')], (id) => ({
+      status: id === 'a' ? 403 : 503,
+    }));
+    const outcome = await send();
+    expect(outcome).toMatchObject({ kind: 'failed', reason: 'unavailable' });
+    expect(outcome).not.toHaveProperty('remaining');
+  });
+
   test('of which no answer says whether it was accepted is sent again under the same id', async () => {
     const lost = new NestwatchError('timeout', 'fcm.googleapis.com did not answer');
     const { send, shown } = pushService([subscribed('a')], () => lost);
