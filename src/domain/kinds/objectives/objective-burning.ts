@@ -13,7 +13,7 @@ export const objectiveBurning = defineKind({
   fires:
     'with `objectives`: at least `least_failures` Flights failed, 14.4 times the share that the objective allows (critical, within an hour) or three times (warning, within three days)',
   resolves:
-    'they fail more slowly, none has failed for half an hour (critical) or six hours (warning), or no objective is about them any more',
+    'they fail more slowly, none has failed for half an hour (critical) or six hours (warning), or no objective is about them any more. A critical one goes on while the slower pace lasts',
   words: {
     firing: 'Too many failures',
     still: 'Still too many failures',
