@@ -181,8 +181,9 @@ function reported(alert: Alert, fact: FactOf<'event'>, { rule, labels, nowUs }: 
       memory: newest(alert, {
         seenUs: event.observedAtUs,
         occurredUs: event.occurredAtUs,
-        // Historic facts raise an alert only for a Bird that was seen inactive.
-        wasInactive: fact.historic,
+        // Historic facts raise an alert only for a Bird that was seen inactive. What is told late, of a Bird that was
+        // active again since, needs no time to show in its status.
+        wasInactive: fact.historic || (alert.state === 'resolved' && event.occurredAtUs <= alert.endsAtUs),
       }),
       dueAtUs: quietAtUs(rule, event.observedAtUs),
     },

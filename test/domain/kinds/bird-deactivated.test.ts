@@ -165,6 +165,17 @@ describe('BirdDeactivated', () => {
     );
   });
 
+  test('what is told late, after it was activated again, ends with the next reading', () => {
+    const story = storyOf(
+      [1, birdLog('Deactivated', 0)],
+      [3, birdLog('Activated', 2)],
+      [4, flowDeactivated(0)],
+    );
+    expect(story.firing()).toHaveLength(1);
+    story.tell(5, birdStatus('active', 5));
+    expect(story.firing()).toEqual([]);
+  });
+
   test('a reading that saw it inactive does not say when that began', () => {
     const story = watch();
     story.tell(6, birdLog('Deactivated', 5));
