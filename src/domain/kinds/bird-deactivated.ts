@@ -24,7 +24,7 @@ import type { Event } from '../alert/event.ts';
 import { birdOf, type FactOf, type SwitchedOff } from '../alert/fact.ts';
 import { annotate, birdName, placeOf, whereabouts } from '../alert/labels.ts';
 import { lasting } from '../alert/rule.ts';
-import { birdTopic, type Context, defineKind, endVanished, PLACE_LABELS, quietAtUs } from './kind.ts';
+import { birdTopic, type Context, defineKind, endVanished, PLACE_LABELS } from './kind.ts';
 
 interface Memory {
   /** When the newest fact of the episode was observed, by our clock. */
@@ -91,7 +91,6 @@ export const birdDeactivated = defineKind({
     firing: 'Bird deactivated',
     still: 'Bird still deactivated',
     over: 'Bird active again',
-    quiet: 'No longer reported deactivated',
     superseded: 'Deactivated by the service',
     // The service reports one deactivation in more than one place, so the number of events means nothing.
     events: null,
@@ -137,7 +136,7 @@ export const birdDeactivated = defineKind({
     if (fact.fact === 'bird_status') {
       if (fact.status !== 'active') {
         if (memory.wasInactive) return undefined;
-        return remember(alert, { ...memory, wasInactive: true }, alert.dueAtUs, nowUs);
+        return remember(alert, { ...memory, wasInactive: true }, null, nowUs);
       }
       const settledUs = memory.seenUs + (memory.wasInactive ? 0 : SETTLED_US);
       if (fact.readAtUs <= settledUs) return undefined;
@@ -149,10 +148,6 @@ export const birdDeactivated = defineKind({
       return resolve(alert, occurredAtUs, by, nowUs);
     }
     return type === 'bird_log.Suspended' && !fact.historic ? reported(alert, fact, context) : undefined;
-  },
-
-  tick(alert, { nowUs }) {
-    return resolve(alert, alert.dueAtUs ?? nowUs, 'it was not reported again', nowUs, 'quiet');
   },
 });
 
@@ -185,7 +180,7 @@ function reported(alert: Alert, fact: FactOf<'event'>, { rule, labels, nowUs }: 
         // active again since, needs no time to show in its status.
         wasInactive: fact.historic || (alert.state === 'resolved' && event.occurredAtUs <= alert.endsAtUs),
       }),
-      dueAtUs: quietAtUs(rule, event.observedAtUs),
+      dueAtUs: null,
     },
     nowUs,
   );
@@ -211,7 +206,7 @@ function leftActive(
         occurredUs: alert.state === 'firing' ? 0 : readAtUs,
         wasInactive: true,
       }),
-      dueAtUs: quietAtUs(rule, readAtUs),
+      dueAtUs: null,
     },
     nowUs,
   );
