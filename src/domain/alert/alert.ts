@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { cap } from '../../text/plain-text.ts';
+import { cap, plainText } from '../../text/plain-text.ts';
 import type { Event } from './event.ts';
 
 export type Severity = string;
@@ -166,7 +166,10 @@ export function remember(alert: Alert, memory: unknown, dueAtUs: number | null, 
   return { alert: { ...alert, memory, dueAtUs, updatedAtUs: nowUs }, events: [] };
 }
 
-/** Ends the episode. `by` says for people what ended it: a clause that begins in lower case. */
+/** The reason that a person gives may be so long, beside who it was. */
+const MAX_BY_LENGTH = 2_300;
+
+/** Ends the episode. `by` says for people what ended it: a clause that begins in lower case, which is cleaned and cut. */
 export function resolve(
   alert: Alert,
   endsAtUs: number,
@@ -178,7 +181,7 @@ export function resolve(
     alert: {
       ...alert,
       state: 'resolved',
-      annotations: { ...alert.annotations, resolved_by: by },
+      annotations: { ...alert.annotations, resolved_by: plainText(by, MAX_BY_LENGTH) },
       endsAtUs: Math.max(endsAtUs, alert.startsAtUs),
       ending,
       updatedAtUs: nowUs,
