@@ -241,6 +241,14 @@ describe('signature', () => {
     }
   });
 
+  test('quotes that never close cost no more than their length', () => {
+    const started = process.cpuUsage();
+    for (const open of ['“', '„', '«', '「', '『', '‘', '‚']) {
+      expect(signature(`${open.repeat(2_047)}\n`.repeat(8))).toBe(`${open.repeat(119)}…`);
+    }
+    expect(process.cpuUsage(started).user / 1000).toBeLessThan(300);
+  });
+
   test('is the same for a message that was seen before many others', () => {
     const messages = Array.from(
       { length: 600 },
