@@ -107,6 +107,39 @@ describe('an open page', () => {
     await close();
   });
 
+  test('says when it cannot be updated, and no longer once it can', async () => {
+    const { page, daemon, close } = await open();
+    await page.clock.install();
+    await page.goto(new URL('wall', daemon.url).href);
+    const notice = page.getByRole('alert').filter({ hasText: 'nestwatch does not answer this page' });
+    const minutesPass = (isThen: () => Promise<boolean>, what: string) =>
+      until(async () => {
+        await page.clock.runFor(10_000);
+        return isThen();
+      }, what);
+    await page.route('**/*', (route) => route.abort());
+    await minutesPass(() => notice.isVisible(), 'it says so');
+    expect(await page.title()).toBe('nestwatch: not updated');
+    await page.unrouteAll();
+    await minutesPass(async () => !(await notice.isVisible()), 'it no longer says so');
+    expect(await page.title()).not.toBe('nestwatch: not updated');
+    await close();
+  });
+
+  test('is loaded again once its reader is sent elsewhere, as when a login has ended', async () => {
+    const { page, daemon, close } = await open();
+    await page.goto(daemon.url);
+    daemon.fails('Translate blog');
+    await hasUpdated(page, 1);
+    const again = page.waitForEvent('load');
+    const login = { status: 303, headers: { location: 'https://login.example.com/' } };
+    await page.route(daemon.url, (route) => route.fulfill(login), { times: 1 });
+    daemon.fails('Sort mail');
+    await again;
+    await page.getByRole('link', { name: 'Flight failed' }).first().waitFor();
+    await close();
+  });
+
   test('polls if there is no stream', async () => {
     const { page, daemon, close } = await open();
     await page.route('**/api/v1/stream', (route) => route.fulfill({ status: 503, body: '{}' }));

@@ -60,6 +60,7 @@ ${refreshSeconds === undefined ? '' : html`<noscript><meta http-equiv="refresh" 
 </head>
 <body${isWall ? html` class="wall"` : ''} data-zone="${page.zone}"${isLive ? html` data-stream="${page.root}api/v1/stream"` : ''}>
 ${hasNavigation ? navigation(page, section, searched) : ''}
+${isLive ? staleNotice(page) : ''}
 ${body}
 ${foot(page, footing, isLive)}
 ${hasNavigation ? keyHelp(page) : ''}
@@ -67,6 +68,12 @@ ${hasNavigation ? keyHelp(page) : ''}
 </body>
 </html>
 `;
+}
+
+/** Shown by the script once the page could not be updated for a while (`page-script.ts`). */
+function staleNotice(page: Page): Html {
+  const { stale } = page.words.frame;
+  return html`<p class="notice stale" role="alert" data-title="${stale.title}" data-icon="${icon('quiet')}">${stale.since} ${at(page, page.nowUs)}. ${stale.act}</p>`;
 }
 
 function navigation(page: Page, here: Section | undefined, searched: string): Html {

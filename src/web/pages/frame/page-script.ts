@@ -2,7 +2,8 @@
  * The only script of the pages, which also work without it. It tells the server the reader's time zone by a cookie,
  * answers to keys, and keeps a page up to date. When the stream `/api/v1/stream` says that something changed, it fetches the page
  * again and changes only what differs. Elements that stay the same are not replaced, so the focus, a selection, the
- * scroll position and opened details are kept. A form that somebody is filling in is left alone.
+ * scroll position and opened details are kept. A form that somebody is filling in is left alone. A page that could not
+ * be updated for a while says so and loses its colours: green must not outlive the watch.
  */
 import { createHash } from 'node:crypto';
 
@@ -13,7 +14,7 @@ export const SCRIPT = `(() => {
   const clockMs = () => performance.now();
   const stream = document.body.dataset.stream;
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  const LEAST_GAP_MS = 2000, ASK_ANYWAY_MS = 30000, WITHOUT_STREAM_MS = 10000;
+  const LEAST_GAP_MS = 2000, ASK_ANYWAY_MS = 30000, WITHOUT_STREAM_MS = 10000, STALE_MS = 30000;
   if (zone) document.cookie = '${ZONE_COOKIE}=' + zone + '; path=/; max-age=31536000; samesite=lax';
 
   // Keys of one character can be turned off, since a voice that types may press them.
@@ -113,14 +114,34 @@ export const SCRIPT = `(() => {
   }
 
   let isPaused = false, isAsking = false, isDue = false, timer, source, lastMs = -LEAST_GAP_MS, gapMs = LEAST_GAP_MS;
+  let freshMs = clockMs(), hasFailed = false;
+  const root = document.documentElement;
+
+  // A notice of the page, hidden until then, says since when.
+  function failed() {
+    hasFailed = true;
+    if (isPaused || clockMs() - freshMs <= STALE_MS) return;
+    root.dataset.stale = '';
+    const { title, icon } = document.querySelector('.stale').dataset;
+    document.title = title;
+    document.querySelector('link[rel=icon]').href = icon;
+  }
+
+  // Who is no longer logged in, for instance, is sent elsewhere. Only a page that was updated before is loaded again, so
+  // that this does not repeat itself.
+  function leave() {
+    if (root.dataset.updated !== undefined && ![...document.forms].some(isInUse)) location.reload();
+  }
 
   async function refresh() {
     isDue = false;
     isAsking = true;
     const beganMs = clockMs();
     try {
-      const answer = await fetch(location.href, { headers: { accept: 'text/html' } });
-      if (answer.ok && !isPaused) {
+      const answer = await fetch(location.href, { headers: { accept: 'text/html' }, redirect: 'manual', signal: AbortSignal.timeout(STALE_MS) });
+      if (!isPaused && (answer.type === 'opaqueredirect' || answer.status === 401)) leave();
+      if (!answer.ok) failed();
+      else if (!isPaused) {
         const now = new DOMParser().parseFromString(await answer.text(), 'text/html');
         const focused = document.activeElement;
         if (document.title !== now.title) document.title = now.title;
@@ -128,14 +149,19 @@ export const SCRIPT = `(() => {
         updateChildren(document.body, now.body);
         // An element loses the focus when it is moved.
         if (focused !== document.activeElement && focused.isConnected) focused.focus({ preventScroll: true });
-        document.documentElement.dataset.updated = String(Number(document.documentElement.dataset.updated ?? 0) + 1);
+        root.dataset.updated = String(Number(root.dataset.updated ?? 0) + 1);
+        delete root.dataset.stale;
+        hasFailed = false;
+        freshMs = clockMs();
       }
-    } catch {} // The next attempt may succeed.
+    } catch {
+      failed();
+    }
     lastMs = clockMs();
     // A page that takes long to load is fetched less often.
     gapMs = Math.max(LEAST_GAP_MS, 10 * (lastMs - beganMs));
     isAsking = false;
-    plan(isDue ? gapMs : source?.readyState === 2 ? WITHOUT_STREAM_MS : ASK_ANYWAY_MS);
+    plan(isDue ? gapMs : hasFailed || source?.readyState === 2 ? WITHOUT_STREAM_MS : ASK_ANYWAY_MS);
   }
 
   function plan(ms) {

@@ -243,6 +243,7 @@ a:focus-visible, button:focus-visible, input:focus-visible, textarea:focus-visib
 }
 html:has(.wall) { font-size: clamp(15px, 1vw, 30px); } .wall { font-size: 1rem; } .wall main, .wall header, .wall footer { max-width: none; }
 .wall h1 { font-size: 2.6rem; } .wall h2 { margin-top: 1.2rem; }
+.stale { display: none; max-width: 60rem; margin-inline: auto; } [data-stale] .stale { display: block; } [data-stale] :is(header, main) { filter: grayscale(1); opacity: .5; }
 .wall .actions, .wall a[href*="api/"], .wall footer { display: none; }
 dialog { max-width: 26rem; border: 1px solid var(--line); border-radius: .6rem; background: var(--sheet); color: var(--ink); padding: 1.25rem; }
 dialog::backdrop { background: rgb(0 0 0 / .4); }

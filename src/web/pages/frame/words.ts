@@ -92,6 +92,11 @@ export const ENGLISH = {
     search: 'Search',
     logOut: 'Log out',
     pause: 'Pause updates',
+    stale: {
+      title: 'nestwatch: not updated',
+      since: 'nestwatch does not answer this page, which shows how it was at',
+      act: 'It keeps trying. Reload it to see why, and check that nestwatch runs.',
+    },
     searchHint: 'Bird, Flight, id, message',
     keysTitle: 'Keys',
     keys: {
