@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { NestwatchError } from '../../src/errors.ts';
 import { secret } from '../../src/secret.ts';
 import { makeAuthority, makeCertificate } from '../http/certificates.ts';
 import { listenInTest, tempFolder } from '../http/servers.ts';
@@ -121,6 +122,15 @@ describe('status', () => {
     const { stdout } = await nestwatch(['status', '--url', web.url], { clock });
     expect(stdout).toContain('No active alerts.\n');
     expect(stdout).toContain('No deliveries yet.\n');
+  });
+
+  test('what only the store knows is not called empty while it does not answer', async () => {
+    const error = new NestwatchError('store_down', 'it is away');
+    const store = { transaction: () => Promise.reject(error), space: () => undefined, close: async () => {} };
+    const { web, clock } = await serve({ store });
+    const { stdout } = await nestwatch(['status', '--url', web.url], { clock });
+    expect(stdout).not.toMatch(/^No /m);
+    expect(stdout).toContain('Alerts are not known while the store does not answer.\n');
   });
 
   test('text from the service cannot steer the terminal', async () => {

@@ -18,10 +18,13 @@ interface Status {
   readonly configuration: ReturnType<typeof configurationJson>;
   readonly health: ReturnType<typeof healthJson>;
   readonly regions: readonly Region[];
-  readonly replicas: readonly ReturnType<typeof replicaJson>[];
-  readonly alerts: readonly { alertname: string; severity: string; state: string; count: number }[];
-  readonly deliveries: Readonly<Record<string, Partial<Record<DeliveryState, number>>>>;
+  // Null while the store does not answer.
+  readonly replicas: readonly Replica[] | null;
+  readonly alerts: readonly AlertCount[] | null;
+  readonly deliveries: Readonly<Record<string, Partial<Record<DeliveryState, number>>>> | null;
 }
+type Replica = ReturnType<typeof replicaJson>;
+type AlertCount = { alertname: string; severity: string; state: string; count: number };
 type Region = ReturnType<typeof regionJson>;
 
 /** Exits with 1 while something impairs the watch. */
@@ -52,8 +55,8 @@ function statusText(view: Status, clock: Clock, layout: Layout): string {
   const feeds = view.regions.flatMap(({ region, feeds: all, reads }) =>
     all.map((feed) => ({ region, ...feed, reads: reads.find((one) => one.feed === feed.feed) })),
   );
-  const firing = view.alerts.filter(({ state }) => state === 'firing');
-  const deliveries = Object.entries(view.deliveries);
+  const firing = view.alerts?.filter(({ state }) => state === 'firing') ?? [];
+  const deliveries = Object.entries(view.deliveries ?? {});
   return [
     `nestwatch ${shown(view.version)}, started ${since(view.started_at)}\n${healthText(view, since)}${configurationText(view, clock)}`,
     table<Region>(
@@ -85,9 +88,9 @@ function statusText(view: Status, clock: Clock, layout: Layout): string {
       layout,
       { none: '', least: ['ACTIVE FLIGHTS', 'STREAMS'] },
     ),
-    ...(view.replicas.length > 0 ? [replicasText(view, since, layout)] : []),
+    ...(view.replicas?.length ? [replicasText(view.replicas, since, layout)] : []),
     firing.length > 0
-      ? table<Status['alerts'][number]>(
+      ? table<AlertCount>(
           {
             ALERT: ({ alertname }) => shown(alertname),
             SEVERITY: ({ severity }) => shown(severity),
@@ -96,7 +99,9 @@ function statusText(view: Status, clock: Clock, layout: Layout): string {
           firing,
           layout,
         )
-      : 'No active alerts.\n',
+      : view.alerts
+        ? 'No active alerts.\n'
+        : 'Alerts are not known while the store does not answer.\n',
     deliveries.length > 0
       ? table<(typeof deliveries)[number]>(
           {
@@ -109,13 +114,19 @@ function statusText(view: Status, clock: Clock, layout: Layout): string {
           deliveries,
           layout,
         )
-      : 'No deliveries yet.\n',
+      : view.deliveries
+        ? 'No deliveries yet.\n'
+        : 'Deliveries are not known while the store does not answer.\n',
   ].join('\n');
 }
 
 /** The epoch of a region grows each time that it moves from one replica to another. */
-function replicasText({ replicas }: Status, since: (text: string | null) => string, layout: Layout): string {
-  return table<Status['replicas'][number]>(
+function replicasText(
+  replicas: readonly Replica[],
+  since: (text: string | null) => string,
+  layout: Layout,
+): string {
+  return table<Replica>(
     {
       REPLICA: ({ name }) => shown(name),
       VERSION: ({ version }) => shown(version),

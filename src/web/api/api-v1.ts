@@ -66,26 +66,38 @@ function addStatus(api: Hono, options: ApiOptions): void {
       setAside: await tx.faults.list(clock.nowUs(), SHOWN_FAULTS),
       replicas: await readReplicas(tx),
     }));
-    const byReceiver = [...Map.groupBy(counts?.deliveries ?? [], ({ receiver }) => receiver)];
-    const countsOf = (all: readonly { state: DeliveryState; count: number }[]) =>
-      Object.fromEntries(all.map(({ state, count }) => [state, count]));
+    // Unknown while the store does not answer, which is not the same as none.
+    const unknown = { replicas: null, alerts: null, deliveries: null, set_aside: null };
     return c.json({
       version: view.version,
       started_at: formatInstant(view.startedAtUs),
       configuration: configurationJson(view.configuration),
       health: healthJson(answer, counts?.waiting ?? null),
       regions: view.regions.map(regionJson),
-      replicas: (counts?.replicas ?? []).map((one) => replicaJson(one, view.replica)),
-      alerts: (counts?.alerts ?? []).map(({ alertname, severity, state, count }) => ({
-        alertname,
-        severity,
-        state,
-        count,
-      })),
-      deliveries: Object.fromEntries(byReceiver.map(([receiver, all]) => [receiver, countsOf(all)])),
-      set_aside: (counts?.setAside ?? []).map(faultJson),
+      ...(counts === null
+        ? unknown
+        : {
+            replicas: counts.replicas.map((one) => replicaJson(one, view.replica)),
+            alerts: counts.alerts.map(({ alertname, severity, state, count }) => ({
+              alertname,
+              severity,
+              state,
+              count,
+            })),
+            deliveries: deliveriesJson(counts.deliveries),
+            set_aside: counts.setAside.map(faultJson),
+          }),
     });
   });
+}
+
+/** How many there are of each state, by receiver. */
+function deliveriesJson(
+  counts: readonly { receiver: string; state: DeliveryState; count: number }[],
+): Record<string, Partial<Record<DeliveryState, number>>> {
+  const byReceiver = [...Map.groupBy(counts, ({ receiver }) => receiver)];
+  const countsOf = (all: typeof counts) => Object.fromEntries(all.map(({ state, count }) => [state, count]));
+  return Object.fromEntries(byReceiver.map(([receiver, all]) => [receiver, countsOf(all)]));
 }
 
 async function countWaiting(tx: Transaction, { muting, clock }: ApiOptions) {

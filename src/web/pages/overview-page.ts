@@ -59,12 +59,12 @@ ${view.ends.length > 0 ? strip(page, page.words.strip.day, stripBars(view.ends, 
 ${healthPanel(page, impairments, view.setAside)}
 <section>
 <h2>${words.alerts} ${alerts?.firing ? html`<a href="alerts">${words.allAlerts(alerts.firing)}</a>` : ''}</h2>
-${alertList(page, view.problems)}
+${alertList(page, view)}
 </section>
 <div class="columns">
 <section>
 <h2>${words.happened} <a href="events">${words.allEvents}</a></h2>
-${happenedList(page, view.happened, SHOWN_HAPPENINGS)}
+${alerts ? happenedList(page, view.happened, SHOWN_HAPPENINGS) : notKnown(page)}
 </section>
 ${nestTiles(page, view, SHOWN_NESTS)}
 </div>
@@ -73,7 +73,7 @@ ${nestTiles(page, view, SHOWN_NESTS)}
 <h2>${words.regions} ${asJson(page)}</h2>
 <div class="regions">${status.regions.map((region) => regionCard(page, region))}</div>
 </section>
-${silenceSection(page, view)}
+${alerts ? silenceSection(page, view) : ''}
 ${replicaSection(page, view)}
 </details>
 </main>`,
@@ -163,7 +163,13 @@ function pauseNotice(page: Page, { actionsPaused }: PageView): Html | string {
   return html`<p class="notice">${marked(page.words.overview.actionsPaused(by, exactly(page, actionsPaused.atUs)))}</p>`;
 }
 
-function alertList(page: Page, problems: PageView['problems']): Html {
+/** While the store does not answer, which is not the same as none. */
+function notKnown({ words }: Page): Html {
+  return html`<p class="sheet empty">${words.overview.notKnown}</p>`;
+}
+
+function alertList(page: Page, { alerts, problems }: PageView): Html {
+  if (!alerts) return notKnown(page);
   if (problems.length === 0) return html`<p class="sheet empty">${page.words.alerts.none}</p>`;
   return html`<ul class="sheet">${problemList(page, problems.slice(0, SHOWN_CAUSES), 1)}</ul>`;
 }
@@ -348,10 +354,10 @@ export function renderWall(page: Page, view: PageView): Html {
 <h1 class="text ${tone}">${headline}</h1>
 <p class="lead">${leadOf(page, view)}</p></header>
 <main id="main">
-${strip(page, words.strip.day, stripBars(view.ends, nowUs, 48, 0.5, view))}
+${view.alerts ? strip(page, words.strip.day, stripBars(view.ends, nowUs, 48, 0.5, view)) : ''}
 <div class="columns">
 <section><h2>${words.overview.alerts}</h2>
-${alertList(page, view.problems)}</section>
+${alertList(page, view)}</section>
 ${nestTiles(page, view)}
 </div>
 </main>`,

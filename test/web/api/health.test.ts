@@ -76,7 +76,8 @@ describe('GET /api/v1/health', () => {
     const { ask } = await serve({ store: failing('disk_full', 'no space') });
     const unknown = { quiet: false, alerts: null };
     expect(await ask('/api/v1/health')).toMatchObject({ status: 200, json: unknown });
-    expect(await ask('/api/v1/status')).toMatchObject({ status: 200, json: { health: unknown } });
+    const none = { replicas: null, alerts: null, deliveries: null, set_aside: null };
+    expect(await ask('/api/v1/status')).toMatchObject({ status: 200, json: { health: unknown, ...none } });
     expect(await ask('/')).toMatchObject({ status: 200, body: expect.stringContaining('does not answer') });
   });
 

@@ -259,9 +259,14 @@ describe('the headline', () => {
       transaction: () => Promise.reject(new NestwatchError('store_failed', 'The disk failed.')),
       ...{ space: () => undefined, close: async () => {} },
     };
-    const { body } = await (await serve({ store: broken })).ask('/');
-    expect(headline(body)).toBe('The store does not answer');
-    expect(iconOf(body)).toBe(QUIET);
+    const { ask } = await serve({ store: broken });
+    for (const path of ['/', '/wall']) {
+      const { body } = await ask(path);
+      expect(headline(body)).toBe('The store does not answer');
+      expect(iconOf(body)).toBe(QUIET);
+      expect(read(body)).toContain('Active alerts Not known while the store does not answer.');
+      expect(read(body)).not.toMatch(/\bNo\b|Nothing|0 Flights/);
+    }
   });
 
   test('a region that was not read yet is not called checked', async () => {

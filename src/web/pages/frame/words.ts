@@ -122,6 +122,7 @@ export const ENGLISH = {
     pause: 'pause',
     paused: 'paused',
     resume: 'resume',
+    notKnown: 'Not known while the store does not answer.',
     open: 'Anyone who can reach this address can read everything and silence alerts: set `web.auth`, or listen on 127.0.0.1.',
     mistakes: {
       before: 'The configuration file has mistakes, so the configuration read',
