@@ -46,7 +46,7 @@ type Seldom = (
 
 export function createLogReport(log: Writers, clock: Clock): Report {
   const pass = createLogThrottle(clock);
-  const isSaid = createAwayWatch();
+  const isSaid = createAwayWatch(clock);
   const seldom: Seldom = (kind, level, sentence, data) => {
     const held = pass(kind);
     if (held === undefined) return;
@@ -71,20 +71,23 @@ export function createLogReport(log: Writers, clock: Clock): Report {
 
 /**
  * While the store's server is unavailable, every stage fails for the same reason: only the first failure is logged.
- * The health report about it is suppressed too, but its recovery is logged.
+ * The health report about it is suppressed too, but its recovery is logged. A minute without a failure ends it as well:
+ * what was over before health looked is never reported as over.
  */
-function createAwayWatch(): (one: Happening) => boolean {
-  let isAway = false;
+function createAwayWatch(clock: Clock): (one: Happening) => boolean {
+  let awayMs = Number.NEGATIVE_INFINITY;
+  const isAway = () => clock.monotonicMs() - awayMs < INTERVAL_MS;
   return (one) => {
     if ('error' in one && codeOf(one.error) === 'store_down') {
-      const wasAway = isAway;
-      isAway = true;
+      const wasAway = isAway();
+      awayMs = clock.monotonicMs();
       return wasAway;
     }
-    if (one.what === 'events' || one.what === 'alert' || one.what === 'notified') isAway = false;
+    const isBack = one.what === 'events' || one.what === 'alert' || one.what === 'notified';
+    if (isBack) awayMs = Number.NEGATIVE_INFINITY;
     if (one.what !== 'impaired' || one.reason !== 'store_failing') return false;
-    const isSaid = isAway && !one.isOver;
-    if (one.isOver) isAway = false;
+    const isSaid = isAway() && !one.isOver;
+    if (one.isOver) awayMs = Number.NEGATIVE_INFINITY;
     return isSaid;
   };
 }

@@ -348,3 +348,15 @@ test('while the server of the store is unavailable, the first line says it for a
   report({ ...impaired, isOver: false });
   expect(said().at(-1)).toEqual(['The watch is impaired', 'store_failing']);
 });
+
+test('an outage of the store is written although a shorter one before it was never found to impair the watch', async () => {
+  const { report, lines, clock } = logTo({ level: 'info' });
+  const error = new NestwatchError('store_down', 'The store cannot be reached.');
+  const trouble: Happening = { what: 'trouble', stage: 'store', error };
+  report(trouble);
+  await clock.advance(3_600_000);
+  report(trouble);
+  await clock.advance(10_000);
+  report(trouble);
+  expect(lines().map(({ message }) => message)).toEqual(['A stage had trouble', 'A stage had trouble']);
+});
