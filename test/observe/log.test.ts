@@ -5,6 +5,7 @@ import { LIMITS } from '../../src/limits.ts';
 import { createLog, type LogOptions } from '../../src/observe/log.ts';
 import type { Happening } from '../../src/report.ts';
 import { secret } from '../../src/secret.ts';
+import { countProcessorMs } from '../processor-time.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 
 function logTo(options: Partial<LogOptions> = {}) {
@@ -305,6 +306,14 @@ describe('secrets', () => {
     expect(lines()).toMatchObject([
       { bird: 'Token of thanks', url: 'https://eu-1.blackbird.io/…', region: 'eu' },
     ]);
+  });
+
+  test('texts of the service take no longer to clean than they are long', () => {
+    const { error } = logTo();
+    const text = 'a-'.repeat(4_000);
+    const spentMs = countProcessorMs();
+    error('x', { texts: Array.from({ length: 8 }, () => text) });
+    expect(spentMs()).toBeLessThan(250);
   });
 
   test('endless data is cut off', () => {
