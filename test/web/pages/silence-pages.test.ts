@@ -311,6 +311,23 @@ describe('the page for a silence', () => {
     expect((await submit('/expire-silence', { id, alert: '', back: '' })).headers.location).toBe('alerts?');
   });
 
+  test.each([
+    ['WatchImpaired', 'reason', { alertname: 'WatchImpaired', region: 'all' }],
+    ['FeedIncomplete', 'feed', { alertname: 'FeedIncomplete', region: 'eu' }],
+    ['SharedCause', 'error', { alertname: 'SharedCause', region: 'eu' }],
+  ])('two of %s that were chosen are silenced by their %s', async (_, name, labels) => {
+    const { store, submit } = await withAlert();
+    for (const id of ['x', 'y'])
+      await putAlert(store, { id, subject: id, labels: { ...labels, [name]: id } });
+    const chosen = [
+      ['back', ''],
+      ['alert', 'x'],
+      ['alert', 'y'],
+    ];
+    const { body } = await submit('/silence-preview', chosen);
+    expect(body).toContain(`\n${name}=~&quot;x|y&quot;</textarea>`);
+  });
+
   test('a link back leads to the list of alerts and nowhere else', async () => {
     const { submit } = await withThree();
     const { headers } = await submit('/acknowledge?alert=a%2F1&back=//evil.example/%3Fx', { author: 'Anna' });

@@ -392,11 +392,14 @@ function scopesOf({ words: { silence: words } }: Page, labels: Labels): Scope[] 
   ];
 }
 
-const CHOSEN_LABELS = ['alertname', 'region', 'nest_id', 'bird_id', 'entity_id', 'receiver', 'integration'];
-
-/** What alerts that were chosen share, and of what differs all values, of which none may be there too. */
+/**
+ * What alerts that were chosen share, and of what differs all values, of which none may be there too. Errors of a Bird
+ * change while its alert fires.
+ */
 function matchersOfChosen(all: readonly Labels[]): string {
-  const lines = CHOSEN_LABELS.flatMap((name) => {
+  const isOfBirds = all.some(({ bird_id }) => bird_id !== undefined);
+  const names = SUBJECT_LABELS.filter((name) => name !== 'error' || !isOfBirds);
+  const lines = names.flatMap((name) => {
     const [value = '', ...others] = new Set(all.map((labels) => labelOf(labels, name) ?? ''));
     if (others.length === 0) return value === '' ? [] : [formatMatcher({ name, op: '=', value })];
     const values = [value, ...others].map((one) => one.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
