@@ -133,6 +133,14 @@ describe('the page for a silence', () => {
     ]);
   });
 
+  test('1 h is an hour from its start on', async () => {
+    const { submit, silences } = await withAlert();
+    const fields = { ...FIELDS, start: '2026-07-02 14:30', zone: 'UTC', until: '1h' };
+    expect((await submit('/silence', fields)).status).toBe(303);
+    const [{ startsAtUs, endsAtUs }] = (await silences()) as [Silence];
+    expect(endsAtUs - startsAtUs).toBe(HOUR_US);
+  });
+
   test('until it lands, it acknowledges what fires now', async () => {
     const { store, submit, silences } = await withAlert();
     await putAlert(store, { id: 'other', labels: { ...LABELS, bird_id: '2' } });

@@ -240,7 +240,7 @@ function timesOf(
   if (!isTimezone(zone)) throw refuse(mistakes.query({ says: 'zone', name: 'zone' }));
   const startsAtUs = start === '' ? nowUs : (parseWallTime(start, zone) ?? parseInstant(start)?.us);
   if (startsAtUs === undefined) throw refuse(mistakes.start(zone));
-  const chosenUs = untilUs(form.until, zone, nowUs);
+  const chosenUs = untilUs(form.until, zone, startsAtUs, nowUs);
   return {
     startsAtUs,
     endsAtUs: chosenUs ?? startsAtUs + durationOf(form.duration, mistakes.duration) * 1000,
@@ -439,9 +439,9 @@ function untilChoices({ words: { silence: words } }: Page, chosen: string): Html
 const HOUR_US = 3_600_000_000;
 const MORNING = '08:00';
 
-/** Until when such a choice lasts; undefined for one that no instant ends. */
-function untilUs(choice: string, zone: string, nowUs: number): number | undefined {
-  if (choice === '1h') return nowUs + HOUR_US;
+/** Until when such a choice lasts, a duration from its start on; undefined for one that no instant ends. */
+function untilUs(choice: string, zone: string, startsAtUs: number, nowUs: number): number | undefined {
+  if (choice === '1h') return startsAtUs + HOUR_US;
   const today = Temporal.Instant.fromEpochMilliseconds(Math.floor(nowUs / 1000))
     .toZonedDateTimeISO(zone)
     .toPlainDate();
