@@ -188,6 +188,16 @@ describe('a trusted proxy', () => {
     expect((await ask('/metrics', bearer('a-token-here'))).status).toBe(200);
   });
 
+  test.each([
+    ['UTF-8', Buffer.from('Jürgen Müller').toString('latin1')],
+    ['Latin-1', 'Jürgen Müller'],
+  ])('may send a name in %s', async (_, name) => {
+    const { ask, reported } = await behind(true);
+    // With a body, Node would send the header in the body's encoding.
+    await ask('/expire-silence', { 'x-forwarded-user': name }, 'POST');
+    expect(reported).toMatchObject([{ what: 'write', who: 'Jürgen Müller' }]);
+  });
+
   test('from elsewhere the header is ignored', async () => {
     const { ask } = await behind(false);
     expect((await ask('/', { 'x-forwarded-user': 'anna' })).status).toBe(401);

@@ -3,6 +3,7 @@
  * Bearer`, or as the password of any user, so that a browser can ask for it), or the password of a user. Secrets are
  * revealed at each request, so a rotated file takes effect within seconds.
  */
+import { isUtf8 } from 'node:buffer';
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { SCOPES, type Scope, USUAL_SCOPES } from '../../config/sections/access-section.ts';
 import type { WebConfig } from '../../config/sections/web-section.ts';
@@ -74,14 +75,21 @@ export function createIdentifier({
 
   return async ({ authorization, header, address }) => {
     const { proxy } = access ?? {};
-    const name = proxy?.isTrusted(address) ? plainText(header(proxy.header) ?? '', MAX_AUTHOR_LENGTH) : '';
+    const name = proxy?.isTrusted(address)
+      ? plainText(textOf(header(proxy.header) ?? ''), MAX_AUTHOR_LENGTH)
+      : '';
     if (proxy && name !== '') return { name, by: 'proxy', scopes: proxy.scopes };
     const [, scheme = '', rest = ''] = /^(\S+) +(.+)$/.exec(authorization ?? '') ?? [];
-    // A header arrives as one character per byte, whatever its encoding.
     if (/^bearer$/i.test(scheme)) return byToken(Buffer.from(rest, 'latin1')) ?? 'unknown';
     const pair = /^basic$/i.test(scheme) ? pairOf(rest) : undefined;
     return pair ? byPassword(pair) : 'unknown';
   };
+}
+
+/** A header arrives as one character per byte, whatever its encoding: proxies send UTF-8, few of them Latin-1. */
+function textOf(header: string): string {
+  const bytes = Buffer.from(header, 'latin1');
+  return isUtf8(bytes) ? bytes.toString('utf8') : header;
 }
 
 interface Pair {
