@@ -60,6 +60,15 @@ describe('status', () => {
     expect([exit, stdout.split('\n')[1]]).toEqual([0, 'All quiet.']);
   });
 
+  test('says how many are known while all that fire are, as the page does', async () => {
+    const { web, clock, store, post, ask } = await serve();
+    await putAlert(store, { id: 'a' });
+    await post('/api/v1/alerts/acknowledge', { ids: ['a'], author: 'Anna' });
+    const { exit, stdout } = await nestwatch(['status', '--url', web.url], { clock });
+    expect([exit, stdout.split('\n')[1]]).toEqual([0, '1 known alert.']);
+    expect((await ask('/')).body).toContain('>1 known alert<');
+  });
+
   test('shows which configuration is in force if it is not the one in the file', async () => {
     const inForce = aStatus().configuration;
     let configuration = { ...inForce, mistakes: ['n.yaml:4:1: receiver: unknown key'] };

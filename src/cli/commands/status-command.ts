@@ -35,7 +35,8 @@ export async function status(edge: Edge, options: PrintOptions): Promise<Answer>
 }
 
 function healthText({ health }: Status, since: (text: string | null) => string): string {
-  if (health.quiet) return 'All quiet.\n';
+  const known = health.alerts?.firing ?? 0;
+  if (health.quiet) return known > 0 ? `${howMany(known, 'known alert')}.\n` : 'All quiet.\n';
   const waiting = health.alerts?.unacknowledged ?? 0;
   const firing =
     waiting > 0 ? `${howMany(waiting, 'active alert')} neither acknowledged nor silenced.\n` : '';
