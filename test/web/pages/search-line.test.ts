@@ -35,6 +35,12 @@ describe('a search line', () => {
     expect(asked).toEqual(given.replace('&cursor=x', '').split('&').sort());
   });
 
+  test('is no parameter of the API', async () => {
+    const { ask } = await serve();
+    expect((await ask('/api/v1/events?q=quota')).status).toBe(400);
+    expect((await ask('/api/v2/alerts?q=quota')).status).toBe(200);
+  });
+
   test('works without a script, and leaves an address that others can be given', async () => {
     const { ask, store } = await serve();
     await putAlert(store, { id: 'a' });

@@ -178,7 +178,7 @@ const STATES: ReadonlyMap<string, string> = new Map([
 export const readSearchLine: MiddlewareHandler = async (c, next) => {
   const { searchParams } = new URL(c.req.url);
   const line = searchParams.get(LINE);
-  if (line === null || c.req.method !== 'GET') return next();
+  if (line === null || c.req.method !== 'GET' || c.req.path.startsWith('/api/')) return next();
   searchParams.delete(LINE);
   return c.redirect(`?${withLine(searchParams, line, getCookie(c, ZONE_COOKIE))}`, 303);
 };
