@@ -9,8 +9,8 @@ import type { Episode } from '../domain/digest/digest.ts';
 import type { Mutes, Muting } from '../domain/muting/muting.ts';
 import type { Silence } from '../domain/muting/silence.ts';
 import { routesFor } from '../domain/routing/route.ts';
-import { NestwatchError } from '../errors.ts';
 import type { AlertQuery } from '../store/alert-store.ts';
+import { formatCursor, parseCursor } from '../store/sql/watched/conditions.ts';
 import type { Transaction } from '../store/store.ts';
 import { pausing } from '../time/clock.ts';
 
@@ -192,18 +192,24 @@ export async function readEnded(
 ): Promise<{ readonly episodes: Episode[]; readonly next: string | undefined }> {
   const found: Episode[] = [];
   const fits = fitting(filter);
-  let place = cursor === undefined ? undefined : parseCursor(cursor);
+  let place = cursor === undefined ? undefined : placeAt(cursor);
   for (let looked = 0; looked < MAX_ENDED; looked += ENDED_STEP) {
     const read = await tx.alerts.endedBefore(place, ENDED_STEP);
     for (const { episode, resolvedAtUs } of read) {
       place = { resolvedAtUs, alertId: episode.alertId };
       if (fits(episode)) found.push(episode);
-      if (found.length === limit) return { episodes: found, next: formatCursor(place) };
+      if (found.length === limit)
+        return { episodes: found, next: formatCursor([place.resolvedAtUs, place.alertId]) };
     }
     if (read.length < ENDED_STEP) return { episodes: found, next: undefined };
     await tx.pause();
   }
-  return { episodes: found, next: place && formatCursor(place) };
+  return { episodes: found, next: place && formatCursor([place.resolvedAtUs, place.alertId]) };
+}
+
+function placeAt(cursor: string) {
+  const [resolvedAtUs, alertId] = parseCursor(cursor, ['number', 'string']) as [number, string];
+  return { resolvedAtUs, alertId };
 }
 
 function fitting(filter: EndedFilter): (episode: Episode) => boolean {
@@ -226,23 +232,4 @@ function isNamed(labels: Labels, what: 'nest' | 'bird', value: string | undefine
   if (value === undefined) return true;
   const name = labelOf(labels, what) ?? '';
   return labelOf(labels, `${what}_id`) === value || name.toLowerCase().includes(value.toLowerCase());
-}
-
-interface Place {
-  readonly resolvedAtUs: number;
-  readonly alertId: string;
-}
-
-function formatCursor({ resolvedAtUs, alertId }: Place): string {
-  return Buffer.from(JSON.stringify([resolvedAtUs, alertId])).toString('base64url');
-}
-
-function parseCursor(cursor: string): Place {
-  try {
-    const [resolvedAtUs, alertId] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
-    if (typeof resolvedAtUs === 'number' && typeof alertId === 'string') return { resolvedAtUs, alertId };
-  } catch {
-    // Refused below like any other invalid cursor.
-  }
-  throw new NestwatchError('usage', 'The cursor is not one that an earlier answer gave.');
 }

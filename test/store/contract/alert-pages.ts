@@ -70,6 +70,8 @@ export function describeAlertPages(subject: () => Subject, run: Run): void {
       const third = await page({ limit: 3, cursor: second.next });
       expect(third).toEqual({ alerts: [all[6]] });
       await expect(page({ cursor: 'none' })).rejects.toMatchObject({ code: 'usage' });
+      const written = Buffer.from(JSON.stringify([2 ** 40, 0, 0, 0, 0])).toString('base64url');
+      expect((await page({ cursor: written })).alerts).toEqual([]);
     });
 
     test('are filtered by place, content, and words of any case', async () => {

@@ -111,6 +111,15 @@ describe('the page of alerts', () => {
     expect(found.size).toBe(120);
   });
 
+  test.each([[1.5, 'a'], [1e300, 'a'], ['a']])(
+    'refuse a cursor that nobody gave: %s %s',
+    async (...place) => {
+      const cursor = Buffer.from(JSON.stringify(place)).toString('base64url');
+      const { ask } = await serve();
+      expect((await ask(`/alerts?state=resolved&cursor=${cursor}`)).status).toBe(400);
+    },
+  );
+
   test('resolved ones can still be reached after they are deleted', async () => {
     const { ask, store } = await serve();
     const over = { state: 'resolved', endsAtUs: NOW_US - MINUTE, updatedAtUs: NOW_US - MINUTE } as const;

@@ -64,7 +64,7 @@ export class AlertPages {
     const after = where.others();
     if (query.cursor !== undefined) {
       after.add(
-        '(place0, place1, place2, place3, alert) > (?::integer, ?::integer, ?::integer, ?::bigint, ?::bigint)',
+        '(place0, place1, place2, place3, alert) > (?::bigint, ?::bigint, ?::bigint, ?::bigint, ?::bigint)',
         ...parseCursor(query.cursor, PLACE),
       );
     }
