@@ -55,7 +55,7 @@ export function addThings(api: Hono, options: ApiOptions): void {
       const { region = '', id = '' } = c.req.param() as Readonly<Record<string, string>>;
       const found =
         path.includes(':region') && !regions().includes(region) ? undefined : await find(c, id, region);
-      return found ? c.json(found) : c.json({ error: unknown.replace('{id}', id) }, 404);
+      return found ? c.json(found) : c.json({ error: unknown.replace('{id}', () => id) }, 404);
     });
 
   add('/birds/:region/:id', 'No such Bird is known; /api/v1/birds lists them.', async (c, id, region) => {

@@ -149,6 +149,7 @@ test.each([
   ['/api/v1/flights?limit=0', 400, 'limit: must be a whole number'],
   ['/api/v1/flights/eu/none', 404, 'No such Flight is stored'],
   ['/api/v1/flights/us/f0', 404, 'No such Flight is stored'],
+  ["/api/v1/deliveries/a$&b$'", 404, "a$&b$'"],
   ['/api/v1/nests?standing=well', 400, 'there is no parameter "standing"'],
   ['/api/v1/nests?since=1h&until=2h', 400, 'since: must be before until'],
 ])('%s is %i: %s', async (path, status, error) => {
