@@ -29,9 +29,10 @@ export function addReport(pages: Hono, options: PagesOptions): void {
     return c.html(unknownPage(page, 'nests', page.words.report.named('report'), problem), 400);
   });
   pages.get('/report.csv', async (c) => {
+    const { tables } = await readReport(c, pageOf(c, options.clock), options);
     c.header('content-type', 'text/csv; charset=utf-8');
     c.header('content-disposition', 'attachment');
-    return c.body(reportCsv((await readReport(c, pageOf(c, options.clock), options)).tables));
+    return c.body(reportCsv(tables));
   });
 }
 

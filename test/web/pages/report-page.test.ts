@@ -124,6 +124,13 @@ describe('the report of a month', () => {
     ]);
   });
 
+  test('a month that there is not is no file', async () => {
+    const { ask } = await twoMonths();
+    const { status, headers } = await ask('/report.csv?month=x');
+    expect([status, headers['content-disposition']]).toEqual([400, undefined]);
+    expect(headers['content-type']).toMatch(/^text\/plain/);
+  });
+
   test("its months begin in the reader's zone", async () => {
     const { ask } = await twoMonths();
     const cookie = 'nestwatch_zone=Europe/Amsterdam';
