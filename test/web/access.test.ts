@@ -10,6 +10,7 @@ import { hashPassword } from '../../src/http/password-hash.ts';
 import { createAcknowledgeLinks } from '../../src/operator/acknowledge-link.ts';
 import type { Happening } from '../../src/report.ts';
 import { secret, secretFrom } from '../../src/secret.ts';
+import { BusyError } from '../../src/web/bounded-work.ts';
 import { keepHealth } from '../../src/web/monitoring.ts';
 import { createPush } from '../../src/web/push.ts';
 import { createApp } from '../../src/web/routes.ts';
@@ -205,6 +206,14 @@ describe('a trusted proxy', () => {
 });
 
 describe('the record of writes', () => {
+  test('that there was no room for is in the log only, and no bug', async () => {
+    const busy = () => Promise.reject(new BusyError('Too many requests wait already.'));
+    const store = { transaction: busy, space: () => undefined, close: async () => {} };
+    const { submit, reported } = await serve({ store });
+    expect((await submit('/expire-silence', { id: 'x' })).status).toBe(503);
+    expect(reported.map(({ what }) => what)).toEqual(['write']);
+  });
+
   const writes = (reported: readonly Happening[]) => reported.filter(({ what }) => what === 'write');
 
   test('has each write, with who asked for it, from where, and how it ended, but no reads [long]', async () => {

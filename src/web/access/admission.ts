@@ -6,6 +6,7 @@ import type { WriteRecord } from '../../report.ts';
 import { secretsIn, withoutSecrets } from '../../secret.ts';
 import { plainText } from '../../text/plain-text.ts';
 import type { Clock } from '../../time/clock.ts';
+import { BusyError } from '../bounded-work.ts';
 import { MAX_AUTHOR_LENGTH } from '../requests/silence-request.ts';
 import type { WebOptions } from '../web-options.ts';
 import { BEARER_OF_LINK, createIdentifier, type Identity, scopeFor } from './identify.ts';
@@ -104,8 +105,8 @@ export function createAdmission({ config, links, store, clock, report, oidc }: A
     try {
       await store.transaction((tx) => tx.writes.add(write));
     } catch (error) {
-      // The answer stays the same, and the log has the record.
-      report({ what: 'trouble', stage: 'store', error });
+      // The answer stays the same, and the log has the record. The limit that was reached is in the log as well.
+      if (!(error instanceof BusyError)) report({ what: 'trouble', stage: 'store', error });
     }
   }
 }
