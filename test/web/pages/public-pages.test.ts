@@ -26,6 +26,8 @@ describe('a public page', () => {
     expect(status).toBe(200);
     expect(read(body)).toMatch(/Marketing Some Birds are failing 1 well, 1 failing · began \d/);
     expect(headers['cache-control']).toBe('public, max-age=60');
+    // Its times are in the zone of the reader's cookie.
+    expect(headers.vary).toContain('Cookie');
     // Neither names of Birds, nor reasons, nor anything of other pages.
     expect(body).not.toMatch(/Translate|Post news|148890|429|provider|Sales|href="[^"?d]/);
   });

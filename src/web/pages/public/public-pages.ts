@@ -190,6 +190,8 @@ export function createPublicPages(config: PublicStatusConfig, options: Options):
     const nest = await nestOf(c);
     if (!nest) return nothing(c);
     c.set('isPublic', true);
+    // Its times are in the zone of the reader's cookie.
+    c.header('vary', 'Cookie');
     return c.html(renderPublicPage(pageOf(c, options.clock), nest));
   });
 
