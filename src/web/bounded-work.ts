@@ -76,7 +76,7 @@ export async function select<T>(
 
 /**
  * Shares one read among all who ask within `forMs`, even while it is in progress. After a failed read the previous
- * value stays.
+ * value stays as long; without one, the next who asks reads again.
  */
 export function kept<T>(clock: Clock, forMs: number, read: () => Promise<T>): () => Promise<T> {
   let last: { readonly untilMs: number; readonly value: Promise<T> } | undefined;
@@ -92,8 +92,8 @@ export function kept<T>(clock: Clock, forMs: number, read: () => Promise<T>): ()
         return found;
       },
       (error: unknown) => {
-        last = undefined;
         if (before) return before;
+        if (last?.value === value) last = undefined;
         throw error;
       },
     );

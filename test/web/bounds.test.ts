@@ -2,8 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { createMatcher } from '../../src/domain/matchers/matcher.ts';
 import { LIMITS } from '../../src/limits.ts';
 import type { Happening } from '../../src/report.ts';
-import { select } from '../../src/web/bounded-work.ts';
+import { kept, select } from '../../src/web/bounded-work.ts';
 import { countProcessorMs } from '../processor-time.ts';
+import { createVirtualClock } from '../virtual-clock.ts';
 import { serve } from './served.ts';
 
 const DAY_US = 86_400_000_000;
@@ -221,5 +222,44 @@ describe('matching alerts with what somebody sent', () => {
     await new Promise((resolve) => setTimeout(resolve, 5));
     clearInterval(other);
     expect(turns).toBeGreaterThan(0);
+  });
+});
+
+describe('a reading that all who ask share', () => {
+  test('that fails is not repeated sooner than another, and the value before stays', async () => {
+    const clock = createVirtualClock();
+    let reads = 0;
+    let isFailing = false;
+    const read = kept(clock, 60_000, async () => {
+      reads += 1;
+      if (isFailing) throw new Error('away');
+      return reads;
+    });
+    expect(await read()).toBe(1);
+    isFailing = true;
+    await clock.advance(60_000);
+    for (const _ of [1, 2, 3]) expect(await read()).toBe(1);
+    expect(reads).toBe(2);
+    isFailing = false;
+    await clock.advance(60_000);
+    expect(await read()).toBe(3);
+  });
+
+  test('that fails late takes nothing from a newer one', async () => {
+    const clock = createVirtualClock();
+    const waiting: PromiseWithResolvers<number>[] = [];
+    const read = kept(clock, 60_000, () => {
+      const one = Promise.withResolvers<number>();
+      waiting.push(one);
+      return one.promise;
+    });
+    const first = read();
+    await clock.advance(60_000);
+    const second = read();
+    waiting[0]!.reject(new Error('away'));
+    await expect(first).rejects.toThrow('away');
+    const third = read();
+    waiting[1]!.resolve(2);
+    expect([await second, await third, waiting.length]).toEqual([2, 2, 2]);
   });
 });
