@@ -31,6 +31,9 @@ export async function lockLife(client: pg.Client, life: string): Promise<void> {
   await client.query(`SELECT pg_advisory_lock(${LOCK_KEY})`, [`nestwatch life ${life}`]);
 }
 
+/** Whether the run of this `life`, a column, has ended: nobody holds its lock. Ask this in a transaction of its own. */
+export const HAS_ENDED = `pg_try_advisory_xact_lock(hashtextextended('nestwatch life ' || life, 0))`;
+
 /** Takes the lock on the schema, alone or shared. Throws `refusal` and says who holds it if another process does. */
 export async function lockSchema(
   client: pg.Client,

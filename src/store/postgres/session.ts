@@ -27,7 +27,15 @@ import {
   isServerError,
   postgresFailure,
 } from './postgres-failure.ts';
-import { lockLife, lockSchema, lockTables, takeSlot, unlockSchema, unlockTables } from './session-locks.ts';
+import {
+  HAS_ENDED,
+  lockLife,
+  lockSchema,
+  lockTables,
+  takeSlot,
+  unlockSchema,
+  unlockTables,
+} from './session-locks.ts';
 import {
   limitStatements,
   longestStatementMs,
@@ -50,7 +58,7 @@ const LOOK_FOR_CLIENT = `DO $$ BEGIN SET client_connection_check_interval = '2s'
 /** Overrides the driver's timeout for everyday statements. */
 const PATIENTLY = { query_timeout: CHANGE_TIMEOUT_MS };
 
-/** Rows of `writer` unused for this long belong to processes that have ended. */
+/** Rows of `writer` of ended processes are kept for this long. */
 const WRITER_LASTS = '30 days';
 
 interface SessionOptions {
@@ -239,7 +247,7 @@ export class Session implements Statements {
 
   /** Takes the lock on the tables first: otherwise two processes that start at once would wait for each other. */
   async #prepare(client: pg.Client): Promise<void> {
-    const { place, prepare, isShared } = this.#options;
+    const { place, prepare, isShared, isGuest = false } = this.#options;
     await client.query(
       `SET lock_timeout = ${CHANGE_TIMEOUT_MS}; SET statement_timeout = ${CHANGE_TIMEOUT_MS}; ${LOOK_FOR_CLIENT}`,
     );
@@ -251,7 +259,8 @@ export class Session implements Statements {
       await this.#alone(client);
       isAlone = true;
     });
-    await this.exec(`DELETE FROM writer WHERE at < now() - interval '${WRITER_LASTS}'`);
+    const old = `at < now() - interval '${WRITER_LASTS}'`;
+    if (!isGuest) await this.exec(`DELETE FROM writer WHERE ${old} AND ${HAS_ENDED}`);
     if (isAlone && isShared) await unlockSchema(client, place);
     await unlockTables(client, place);
     await client.query(limitStatements(place, isShared));

@@ -122,10 +122,16 @@ describe('a server', () => {
     expect(await back(() => nests(alone))).toEqual(['kept']);
   });
 
-  test('that was only away ends no lease', async () => {
+  test('that was only away ends no lease, also where nothing was written for a month', async () => {
     const a = await open(true);
     const replica = await newReplica(a);
     const lease = (await a.ownership.take('region eu', replica))!;
+    const admin = await each.connect();
+    await admin.query(`SET search_path = ${each.schema()}`);
+    await admin.query(`INSERT INTO writer VALUES ('ended', 1, now());
+      UPDATE writer SET at = now() - interval '31 days'`);
+    await open(true);
+    expect((await admin.query(`SELECT 1 FROM writer WHERE life = 'ended'`)).rowCount).toBe(0);
     await server.stop('immediate');
     await server.start();
     await back(() => a.ownership.check(lease));
