@@ -18,7 +18,7 @@ import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { NestwatchError } from '../../errors.ts';
 import { type Clock, sleep } from '../../time/clock.ts';
-import type { Parameter, Statements } from '../sql/sql.ts';
+import { NOW_US, type Parameter, type Statements } from '../sql/sql.ts';
 import { connectTo, destroy, endClient, type PostgresPlace, written } from './postgres-client.ts';
 import {
   connectFailure,
@@ -422,7 +422,7 @@ const ADOPT = 'INSERT INTO server (one, identity) VALUES (true, $1) ON CONFLICT 
 const FOLLOW = 'UPDATE server SET identity = $1 WHERE identity <> $1';
 
 const BEGIN_ANEW = `UPDATE server SET epochs = ${BEYOND} + greatest(epochs, (SELECT max(epoch) FROM duty));
-  UPDATE duty SET owner = 0, epoch = (SELECT epochs FROM server);
+  UPDATE duty SET owner = 0, epoch = (SELECT epochs FROM server), since_us = ${NOW_US.postgres};
   DELETE FROM replica;
   SELECT setval(sequence, nextval(sequence) + ${BEYOND})
   FROM (SELECT pg_get_serial_sequence('replica', 'replica')::regclass AS sequence) AS numbers`;

@@ -111,10 +111,14 @@ describe('a server', () => {
     const a = await open(true);
     const replica = await newReplica(a);
     const lease = (await a.ownership.take('region eu', replica))!;
+    const [taken] = (await a.ownership.view()).duties;
     await promote();
     await expect(back(() => a.ownership.check(lease))).rejects.toMatchObject({
       code: 'lease_lost',
     });
+    // It is as free as any that was just given back: for a while it is left to those it should go to.
+    const [freed] = (await a.ownership.view()).duties;
+    expect(freed).toMatchObject({ owner: 0, sinceUs: expect.toSatisfy((us) => us > taken!.sinceUs) });
     await a.close();
     const alone = await open(false);
     await putNest(alone, 'kept');
