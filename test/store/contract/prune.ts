@@ -340,6 +340,25 @@ export function describePrune(run: Run): void {
       expect(await pruneAll(NOW_US + 1, 10)).toBe(2);
     });
 
+    test('keeps a Nest that is gone as long as its Flights are counted', async () => {
+      const ends = (nestId: string, occurredAtUs: number) =>
+        run(async (tx) => {
+          const { stream } = await tx.streams.open('eu', 'flight', 'b');
+          const flown = { feed: 'flight', type: 'flight.failed', birdId: 'b', nestId } as const;
+          await tx.events.insert(stream, [event(`${occurredAtUs}/failed`, { ...flown, occurredAtUs })]);
+        });
+      const left = async () => (await run.inventory.nests('eu')).map(({ nestId }) => nestId);
+      await run.inventory.putNests([nest('flew'), nest('idle')]);
+      await ends('flew', NOW_US - 1);
+      await run.inventory.putNests(['flew', 'idle'].map((id) => ({ ...nest(id), present: false })));
+      await pruneAll(NOW_US + 1, 10);
+      expect(await left()).toEqual(['flew']);
+      const laterUs = NOW_US + 91 * 86_400 * SECOND_US;
+      await ends('other', laterUs);
+      await pruneAll(laterUs, 10);
+      expect(await left()).toEqual([]);
+    });
+
     test('deletes settled deliveries, and a notification with its last one', async () => {
       await run(async (tx) => {
         await tx.outbox.enqueue(notification('n'), [delivery('a'), delivery('b', { position: 1 })]);

@@ -146,10 +146,13 @@ const GONE_BIRDS = `SELECT region, bird_id FROM bird /* INDEXED BY bird_gone */
 const GONE_FLIGHTS = `DELETE FROM flight WHERE stream = $1 AND (started_us, id) IN (
     SELECT started_us, id FROM flight WHERE stream = $1 LIMIT $2)
   RETURNING stream, started_us AS us, open, ends`;
+/** A Nest is kept as long as its Flights are counted, so that they stay in the report of their month. */
 const GONE_NESTS = `DELETE FROM nest WHERE (region, nest_id) IN (
     SELECT region, nest_id FROM nest /* INDEXED BY nest_gone */
     WHERE present = 0 AND gone_us < $1 AND NOT EXISTS (
       SELECT 1 FROM bird /* INDEXED BY bird_of_nest */ WHERE bird.region = nest.region AND bird.nest_id = nest.nest_id)
+      AND NOT EXISTS (
+      SELECT 1 FROM nest_hour WHERE nest_hour.region = nest.region AND nest_hour.nest_id = nest.nest_id)
     ORDER BY gone_us LIMIT $2)
   RETURNING region, nest_id`;
 /** The members of a Nest are deleted with it. */
