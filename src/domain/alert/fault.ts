@@ -11,7 +11,7 @@
  * - `inhibit_rule`, `silence`: it mutes nothing, so that people get too many notifications rather than too few.
  * - `receiver`: a batch to forward to it could not be built, or it does not accept what must be repeated to it; tried
  *   again later.
- * - `row`: a stored record whose content cannot be read; it is kept separately.
+ * - `row`: a stored record whose content cannot be read; it is removed, and named until the retention deletes that.
  * - `rule`: a kind of alert could not judge a fact; other kinds and facts are judged.
  * - `step`: a step of alerting failed; the other steps continue, and it is tried again later.
  */

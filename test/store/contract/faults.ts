@@ -36,6 +36,15 @@ export function describeFaults(run: Run): void {
       expect(await run.faults.names('alert', NOW_US + 5)).toEqual(['b']);
     });
 
+    test('of rows last until the retention, since nothing mends them', async () => {
+      await run.faults.note([fault('row', 'alert a'), fault('step', 'b')], NOW_US);
+      await run.faults.begin(NOW_US + 1);
+      expect(await run.upkeep.prune(NOW_US, 10)).toBe(0);
+      expect(await listed(NOW_US + 720 * HOUR_US)).toEqual(['row alert a']);
+      expect(await run.upkeep.prune(NOW_US + 1, 10)).toBe(1);
+      expect(await listed(NOW_US)).toEqual([]);
+    });
+
     test('that are evaluated anyway are forgotten at a start', async () => {
       await run.faults.note([fault('silence', 'a'), fault('step', 'b')], NOW_US);
       await run.faults.note([fault('group', 'c')], NOW_US, NOW_US + 10);

@@ -64,8 +64,8 @@ export function createFaults(sql: Sql) {
 
   return {
     /**
-     * Records faults and returns those that are new. Faults with an `againUs` last until `mend`. Others (except rows)
-     * last until they were not recorded for an hour.
+     * Records faults and returns those that are new. Faults with an `againUs` last until `mend`, rows as long as the
+     * retention, and others until they were not recorded for an hour.
      */
     async note(faults: readonly Fault[], nowUs: number, againUs = 0): Promise<Fault[]> {
       const fresh: Fault[] = [];

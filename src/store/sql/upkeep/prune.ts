@@ -111,6 +111,9 @@ function simple(engine: Sql['engine']): string[] {
     `DELETE FROM episode WHERE (alert_id, starts_us) IN (
        SELECT alert_id, starts_us FROM episode /* INDEXED BY episode_by_age */
        WHERE resolved_us < $1 ORDER BY resolved_us LIMIT $2)`,
+    // Nothing mends a row that was removed because it could not be read.
+    `DELETE FROM fault WHERE (sort, name) IN (
+       SELECT sort, name FROM fault WHERE sort = 'row' AND seen_us < $1 ORDER BY seen_us LIMIT $2)`,
     // As long as its episode is stored, whether that lasts or has ended.
     `DELETE FROM alert_note WHERE id ${among(`SELECT id FROM alert_note AS note WHERE at_us < $1
        AND NOT EXISTS (SELECT 1 FROM alert WHERE alert.id = note.alert_id AND alert.starts_us = note.starts_us)
