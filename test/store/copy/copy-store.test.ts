@@ -5,6 +5,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,6 +13,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { TableDigest } from '../../../src/store/copy/copy-store.ts';
 import type { Row } from '../../../src/store/sql/sql.ts';
+import { openSqliteSource } from '../../../src/store/sqlite/copy/sqlite-rows.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { fillStore } from '../../bench/pages-store.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
@@ -111,6 +113,8 @@ test('neither side may be in use', async () => {
   const { at, copy } = await stored();
   const source = await openSqliteStore({ path: at('a.db'), clock });
   await expect(copy('b.db')).rejects.toMatchObject({ code: 'store_locked' });
+  symlinkSync(at('a.db'), at('link.db'));
+  expect(() => openSqliteSource(at('link.db'))).toThrow(/^Another nestwatch uses the store .*a\.db/);
   await source.close();
   const target = await openSqliteStore({ path: at('b.db'), clock });
   await expect(copy('b.db')).rejects.toMatchObject({ code: 'store_locked' });

@@ -21,8 +21,9 @@ const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 /** Opens the store in a file as the source of a copy. Throws `store_locked` while a daemon uses it. */
 export function openSqliteSource(path: string): RowSource {
   requireStoreFile(path);
-  const unlock = takeLock(path);
-  const connection = openConnection(path, { readOnly: true });
+  const file = trueName(path);
+  const unlock = takeLock(file);
+  const connection = openConnection(file, { readOnly: true });
   try {
     const { done } = refuseForeign(connection, path);
     connection.exec('BEGIN');
