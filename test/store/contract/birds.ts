@@ -201,6 +201,8 @@ export function describeBirds(run: Run): void {
       expect(seen.toSorted()).toEqual(all.map((one) => one.birdId).toSorted());
       for (const cursor of ['x', Buffer.from('[1,2,3,4]').toString('base64url')])
         await expect(page({ cursor })).rejects.toMatchObject({ code: 'usage' });
+      const invented = Buffer.from(JSON.stringify([2 ** 40, 0, '', ''])).toString('base64url');
+      expect((await page({ limit: 1, cursor: invented })).birds).toHaveLength(1);
     });
 
     test('may have any name', async () => {

@@ -24,7 +24,7 @@ const MAX_PAGE = 1000;
 
 const BIRD_KEY = '(bird.trouble, bird.last_us, bird.region, bird.bird_id)';
 const BIRD_ORDER = 'ORDER BY bird.trouble DESC, bird.last_us DESC, bird.region DESC, bird.bird_id DESC';
-const BIRD_GIVEN = '(?::integer, ?::bigint, ?::text, ?::text)';
+const BIRD_GIVEN = '(?::bigint, ?::bigint, ?::text, ?::text)';
 const BIRD_PLACE = ['number', 'number', 'string', 'string'] as const;
 const NEST_PLACE = ['number', 'number', 'number', 'string', 'string', 'string'] as const;
 
