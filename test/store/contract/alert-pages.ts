@@ -205,6 +205,14 @@ export function describeAlertPages(subject: () => Subject, run: Run): void {
       ]);
     });
 
+    test('of a region are found however many another one has [long]', async () => {
+      const over = (id: string, region: string, at: number) =>
+        alert(`Off/${id}`, { labels: { region }, state: 'resolved', endsAtUs: at, updatedAtUs: at });
+      const others = Array.from({ length: 1_000 }, (_, at) => over(`${at}`, 'us', NOW_US + 1 + at));
+      await run.alerts.put([over('ours', 'eu', NOW_US), ...others]);
+      expect(await run.alerts.episodesSince('Off', 'eu', NOW_US)).toMatchObject([{ alertId: 'Off/ours' }]);
+    });
+
     test('outlive their alert, the latest first', async () => {
       const over = (startsAtUs: number) =>
         alert('a', { state: 'resolved', startsAtUs, endsAtUs: startsAtUs + 1, updatedAtUs: startsAtUs + 2 });

@@ -155,8 +155,9 @@ const LAST_EPISODES = {
     ORDER BY alert_id, starts_us DESC`,
 };
 
+/** `$4` finds those with the region, and perhaps others; within a text the quotes of such a member would be escaped. */
 const EPISODES_SINCE = `SELECT body FROM episode
-  WHERE alert_id > $1 AND alert_id < $2 AND resolved_us >= $3 ORDER BY resolved_us DESC LIMIT 1000`;
+  WHERE alert_id > $1 AND alert_id < $2 AND resolved_us >= $3 AND body LIKE $4 ORDER BY resolved_us DESC LIMIT 1000`;
 
 export function createAlerts(
   sql: Sql,
@@ -369,9 +370,15 @@ export function createAlerts(
       episodes(await sql.rows<AlertRow>(LAST_EPISODES[sql.engine], alertname, region)),
     /** Episodes in a region, of the alerts of that name, whose end was seen at `sinceUs` or later. */
     episodesSince: async (alertname: string, region: string, sinceUs: number): Promise<Episode[]> =>
-      episodes(await sql.rows<AlertRow>(EPISODES_SINCE, `${alertname}/`, `${alertname}0`, sinceUs)).filter(
-        ({ labels }) => labels.region === region,
-      ),
+      episodes(
+        await sql.rows<AlertRow>(
+          EPISODES_SINCE,
+          `${alertname}/`,
+          `${alertname}0`,
+          sinceUs,
+          `%"region":${JSON.stringify(region)}%`,
+        ),
+      ).filter(({ labels }) => labels.region === region),
     /** All ended episodes after the given one, each with when its end was seen; latest first. */
     async endedBefore(
       place: { readonly resolvedAtUs: number; readonly alertId: string } | undefined,
