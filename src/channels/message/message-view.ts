@@ -361,8 +361,11 @@ function hasBecome(alert: NotifiedAlert, worse: NotifiedAlert): boolean {
   return isSameKind(alert, worse) || (supersededBy !== undefined && worse.labels.alertname === supersededBy);
 }
 
+/** What alerts about one subject differ in that are not levels of each other. */
+const KIND = ['alertname', 'rule', 'objective', 'reason'] as const;
+
 function isSameKind(alert: NotifiedAlert, other: NotifiedAlert): boolean {
-  return alert.labels.alertname === other.labels.alertname;
+  return KIND.every((name) => labelOf(alert.labels, name) === labelOf(other.labels, name));
 }
 
 const SUBJECT = ['region', 'nest_id', 'bird_id', 'entity_type', 'entity_id', 'entity_name'] as const;

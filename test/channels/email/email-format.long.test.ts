@@ -204,11 +204,13 @@ describe('the body of a mail', () => {
       ],
       clusters: [],
     });
-    const other = alert({ ...retrying, labels: { ...labels, entity_id: '2', entity_name: 'Phrase' } });
-    expect(viewOf(lost, other).clusters.map(({ title }) => title)).toEqual([
-      WORDS.ConnectionDisconnected.firing,
-      WORDS.ConnectionDisconnected.superseded,
-    ]);
+    for (const changed of [{ entity_id: '2', entity_name: 'Phrase' }, { rule: 'another' }]) {
+      const other = alert({ ...retrying, labels: { ...labels, ...changed } });
+      expect(viewOf(lost, other).clusters.map(({ title }) => title)).toEqual([
+        WORDS.ConnectionDisconnected.firing,
+        WORDS.ConnectionDisconnected.superseded,
+      ]);
+    }
   });
 
   test('does not list a failing trigger beside the deactivation that it led to', () => {
