@@ -48,7 +48,7 @@ function spanOf(event: Event) {
   return {
     traceId: hash.slice(0, 32),
     spanId: hash.slice(32, 48),
-    name: `RUN ${bird}`,
+    name: `RUN ${bird.toWellFormed()}`,
     kind: INTERNAL,
     startTimeUnixNano: nanoseconds(Math.min(startUs, occurredAtUs)),
     endTimeUnixNano: nanoseconds(occurredAtUs),

@@ -41,6 +41,12 @@ const ended = (at: number, type: string): Event => {
   return { ...failed, type: `flight.${type}`, key: failed.key.replace('failed', type), message: '' };
 };
 
+test('a name with half a surrogate pair is no reason to refuse the others', async () => {
+  const { bodies, send } = await collector();
+  await send([failedFlight(1, { bird: 'half \ud83d' })]);
+  expect(bodies[0]!.spans[0]!.name).toBe('RUN half \ufffd');
+});
+
 test('each ended Flight is a trace with the same ids on every try, and nothing else is sent', async () => {
   const { bodies, send } = await collector();
   const others: Event[] = [
