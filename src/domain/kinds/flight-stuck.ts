@@ -159,7 +159,8 @@ function toDo(tail: FlightTail | null): string {
 }
 
 function waitOf({ place, flightId, tail, isWait }: FactOf<'flight_wrote'>): FlightEnd | undefined {
-  const by = `it waits at step ${stepName(tail)}`;
+  const step = stepName(tail);
+  const by = `it waits at ${step === '' ? 'take-off' : `step ${step}`}`;
   const wait = { birdId: place.birdId, flightId, atUs: tail.wroteAtUs, by, ending: 'superseded' } as const;
   return isWait ? wait : undefined;
 }

@@ -157,7 +157,7 @@ function wentOn(alert: Alert, flightId: string, tail: FlightTail, context: Conte
   const sinceUs = waitsOf(alert).find((one) => one.flightId === flightId)?.sinceUs;
   if (sinceUs === undefined) return undefined;
   if (tail.wroteAtUs <= sinceUs) {
-    const by = `no rule says any more that Flights wait at ${alert.labels.step}`;
+    const by = `no rule says any more that Flights wait at ${alert.labels.step ?? 'take-off'}`;
     return leave(alert, { flightId, atUs: context.nowUs, by, ending: 'gone' }, context);
   }
   const atUs = tail.resumedAtUs > sinceUs ? tail.resumedAtUs : tail.wroteAtUs;

@@ -127,6 +127,18 @@ describe('FlightWaiting', () => {
     expect(annotations.description).not.toContain('\u202e');
   });
 
+  test('a wait directly after take-off has no step', () => {
+    const story = watch([rule('FlightWaiting', { steps: ['*'] })]);
+    const atTakeOff = { at: 1, step: '', sort: 'start' } as const;
+    story.tell(60, inAir(0, 60, { usualMs: 60_000 }));
+    story.tell(300, wrote(0, { ...atTakeOff, readAt: 300 }));
+    story.tell(400, wrote(0, { ...atTakeOff, readAt: 400, isWait: false }));
+    expect(story.alerts().map(({ annotations }) => annotations.resolved_by)).toEqual([
+      'it waits at take-off',
+      'no rule says any more that Flights wait at take-off',
+    ]);
+  });
+
   test('ends a FlightStuck alert of the same Flight', () => {
     const story = watch([RULE]);
     story.tell(60, inAir(0, 60, { usualMs: 60_000 }), inAir(1, 60, { usualMs: 60_000 }));
