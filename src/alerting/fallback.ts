@@ -326,12 +326,9 @@ async function noteInOtherGroups(
   return queued;
 }
 
-/** The notifications of an alert among which its end is looked for. */
-const LAST_NOTIFICATIONS = 20;
-
 /**
- * Of the ends that a fallback is to be notified of (`sorts.ts`), those that have to wait, and none that
- * another such group has notified it of. Groups of other sorts are returned as they are.
+ * Of the ends that a group of sort `fallback` is to notify of (`sorts.ts`), those that have to wait, and none that
+ * another such group has notified of.
  */
 export async function withoutOtherEnds(context: FlushContext, muted: MutedGroup): Promise<MutedGroup> {
   const { group, open, waiting } = muted;
@@ -392,19 +389,12 @@ async function comingEnds(
       groupKey === keyForReceiver(group) && notifiedState !== 'resolved' ? [alertId] : [],
     ),
   );
-  const receivers = config.receivers.filter(({ fallback }) => fallback === group.receiver);
-  const standsInFor = new Set(receivers.map(({ name }) => name));
-  const coming: AlertInGroup[] = [];
-  for (const one of ended) {
-    const { id, updatedAtUs } = one.alert;
-    const sent = unsaid.has(id) ? [] : await tx.outbox.notificationsOfAlert(id, LAST_NOTIFICATIONS);
-    const isTried = sent.some(
-      ({ receiver, createdAtUs, deliveries }) =>
-        createdAtUs >= updatedAtUs &&
-        standsInFor.has(receiver) &&
-        deliveries.some(({ fallbackAtUs }) => fallbackAtUs !== undefined),
-    );
-    if (unsaid.has(id) || isTried) coming.push(one);
-  }
-  return coming;
+  const standsInFor = config.receivers.filter(({ fallback }) => fallback === group.receiver);
+  const triedUs = await tx.outbox.lastToFallBack(
+    ended.map(({ alert }) => alert.id),
+    standsInFor.map(({ name }) => name),
+  );
+  return ended.filter(
+    ({ alert: { id, updatedAtUs } }) => unsaid.has(id) || (triedUs.get(id) ?? 0) >= updatedAtUs,
+  );
 }

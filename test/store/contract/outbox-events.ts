@@ -81,6 +81,26 @@ export function describeOutboxEvents(subject: () => Subject, run: Run): void {
       expect(turned).toBeGreaterThanOrEqual(subject().reopen ? 19 : 0);
     });
 
+    test('are, if a fallback may still be given them, known by when the last was queued', async () => {
+      await run(async (tx) => {
+        await tx.alerts.put([alert('a'), alert('b')]);
+        const queueAt = (at: number, more: Partial<Delivery>) =>
+          tx.outbox.enqueue(groupNotification(`n${at}`), [
+            delivery(`n${at}-0`, { createdAtUs: NOW_US + at, ...more }),
+          ]);
+        await queueAt(1, { fallbackAtUs: NOW_US + 9 });
+        await queueAt(2, { fallbackAtUs: NOW_US + 9 });
+        await queueAt(3, {});
+        await queueAt(4, { fallbackAtUs: NOW_US + 9, receiver: 'other' });
+      });
+      expect(await run.outbox.lastToFallBack(['a', 'b', 'c'], ['ops', 'more'])).toEqual(
+        new Map([['a', NOW_US + 2]]),
+      );
+      expect(await run.outbox.lastToFallBack(['a'], [])).toEqual(new Map());
+      await run.outbox.takeFallbacks(NOW_US + 9, 9);
+      expect(await run.outbox.lastToFallBack(['a'], ['ops'])).toEqual(new Map());
+    });
+
     test('are known while the alert is deleted, and when it comes back, and are never those of another', async () => {
       const notified = async (id: string) =>
         (await run.outbox.notificationsOfAlert(id, 10)).map((one) => one.id);

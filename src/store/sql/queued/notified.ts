@@ -187,6 +187,18 @@ export class SqlNotified {
     });
   }
 
+  async lastToFallBack(alertIds: readonly string[], receivers: readonly string[]) {
+    const rows = await this.#sql.rows<{ id: string; lastUs: number }>(
+      `SELECT alert.id, max(delivery.created_us) AS "lastUs" FROM alert JOIN notified_alert USING (alert)
+         JOIN delivery ON delivery.notification = notified_alert.notification
+       WHERE alert.id = ANY($1::text[]) AND delivery.receiver = ANY($2::text[]) AND delivery.fallback_us IS NOT NULL
+       GROUP BY alert.id`,
+      alertIds,
+      receivers,
+    );
+    return new Map(rows.map(({ id, lastUs }) => [id, lastUs]));
+  }
+
   async ofEvent(key: string): Promise<{ notification: Notification; deliveries: Delivery[] }[]> {
     const number = await this.#events.numberOfKey(key);
     if (number === undefined) return [];

@@ -190,6 +190,16 @@ export class SqlOutbox {
   }
 
   /**
+   * When what these receivers may still give to their fallbacks was last queued, for each of these alerts that it lists.
+   */
+  lastToFallBack(
+    alertIds: readonly string[],
+    receivers: readonly string[],
+  ): Promise<ReadonlyMap<string, number>> {
+    return this.#notified.lastToFallBack(alertIds, receivers);
+  }
+
+  /**
    * Claims up to `limit` due deliveries of one receiver's integration, only the first of each lane, and records the
    * attempt: they become `leased`, and `attempts` includes this one. `holder` is the sending replica, if several
    * share the store. `choice` restricts which are claimed.
