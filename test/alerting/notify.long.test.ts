@@ -986,6 +986,18 @@ describe('DeliveryFailing', () => {
     ]);
   });
 
+  test('goes to everybody else at once, although its receiver has a cap, and as if there were none [long]', async () => {
+    const desk = await openDesk({
+      receivers: [hook('ops', { maxNotificationsPerHour: 3 }), hook('boss')],
+      route: { groupBy: ['bird', 'alertname'], groupWaitMs: 0 },
+      answer: opsIsDown(90),
+    });
+    await desk.story('fails A B C D, 120');
+    expect(desk.lines('boss')).toEqual(['boss@5 firing: ops firing +0', 'boss@95 resolved: ops resolved +0']);
+    const told = desk.received.filter(({ receiver }) => receiver === 'boss');
+    expect(told.map(({ body }) => body.notices)).toEqual([undefined, undefined]);
+  });
+
   test('notifies all of the end who were notified that it fires, also if the receiver has a fallback by then [long]', async () => {
     const receivers = [hook('ops'), hook('backup'), hook('boss')];
     const desk = await openDesk({ receivers, answer: opsIsDown(60) });

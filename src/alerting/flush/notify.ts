@@ -63,6 +63,7 @@ export async function notify(context: FlushContext, muted: MutedGroup, flushed: 
     await holdBack(context, muted, flushed.members, nowUs);
     return done;
   }
+  const others = standIns(config.receivers, notifying);
   const { freeAtUs, notices } = await admit(context, isForNobody ? undefined : receiver, flushed);
   if (freeAtUs !== null && SORTS[group.sort].gathers) {
     return { group: { ...group, nextFlushAtUs: freeAtUs }, members: [], isPostponed: true };
@@ -71,6 +72,7 @@ export async function notify(context: FlushContext, muted: MutedGroup, flushed: 
     await holdBack(context, muted, flushed.members, freeAtUs);
     await suppress(context, muted, flushed, 'receiver_cap', 'a later notification lists it');
     tally.happenings.push({ what: 'suppressed', reason: 'receiver_cap', count: 1 });
+    await enqueueForStandIns(context, group, others);
     return done;
   }
   if (group.sort === 'held_back') await noteInOthers(tx, route.receiver, flushed.members);
@@ -84,7 +86,12 @@ export async function notify(context: FlushContext, muted: MutedGroup, flushed: 
   }
   const isEscalated = group.sort === 'escalation' && flushed.firingTotal > 0;
   const what: NotifyingFlush = { ...notifying, ...(worse && { isForPrograms: true }) };
-  await enqueueForAll(context, muted, what, receiver, isEscalated ? [ESCALATED, ...notices] : notices);
+  // Stand-ins need not get the same once more as its fallback.
+  const isCovered = others.length > 0 && others[0]![1].listed.length === notifying.listed.length;
+  const own = isCovered ? withoutFallback(receiver) : receiver;
+  await enqueueFor(context, group, [[own, what]], isEscalated ? [ESCALATED, ...notices] : notices);
+  // They were notified when it was held back.
+  if (group.sort !== 'held_back') await enqueueForStandIns(context, group, others);
   return done;
 }
 
@@ -128,20 +135,14 @@ async function admit(
   return throttled;
 }
 
-/** Queues for the receiver and for its stand-ins. */
-async function enqueueForAll(
+/** Notifies those that stand in for a receiver that accepts nothing. What throttles that receiver does not concern them. */
+async function enqueueForStandIns(
   context: FlushContext,
-  { group }: MutedGroup,
-  notifying: NotifyingFlush,
-  receiver: Receiver | undefined,
-  notices: readonly string[],
+  group: Group,
+  others: readonly (readonly [receiver: Receiver, what: NotifyingFlush])[],
 ): Promise<void> {
   const { tx, config, tally, nowUs } = context;
-  const others = standIns(config.receivers, notifying);
-  // Stand-ins need not get the same once more as its fallback.
-  const isCovered = others.length > 0 && others[0]![1].listed.length === notifying.listed.length;
-  const own = isCovered ? withoutFallback(receiver) : receiver;
-  await enqueueFor(context, group, [[own, notifying], ...others], notices);
+  await enqueueFor(context, group, others, []);
   // By the end another configuration may name others.
   for (const [to, { listed, thread }] of others) {
     const alerts = listed.map(({ alert: { id }, status }) => ({ id, status }));
