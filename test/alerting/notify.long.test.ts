@@ -998,6 +998,17 @@ describe('DeliveryFailing', () => {
     expect(told.map(({ body }) => body.notices)).toEqual([undefined, undefined]);
   });
 
+  test('goes to everybody else whatever spaces its receiver has in its name', async () => {
+    const receiver = { ...hook('ops'), name: 'ops  team' };
+    const desk = await openDesk({
+      receivers: [receiver, hook('boss')],
+      route: { receiver: receiver.name },
+      answer: opsIsDown(),
+    });
+    await desk.story('fails A, 10');
+    expect(said(desk.lines('boss'))).toEqual(['firing: ops team firing +0']);
+  });
+
   test('notifies all of the end who were notified that it fires, also if the receiver has a fallback by then [long]', async () => {
     const receivers = [hook('ops'), hook('backup'), hook('boss')];
     const desk = await openDesk({ receivers, answer: opsIsDown(60) });

@@ -5,7 +5,7 @@
 import { takesAlerts } from '../../channels/integration-identity.ts';
 import type { Receiver } from '../../channels/receiver.ts';
 import { hash64 } from '../../domain/alert/alert.ts';
-import { commonLabels } from '../../domain/alert/labels.ts';
+import { commonLabels, tidyLabels } from '../../domain/alert/labels.ts';
 import type { Flush, NotifyingFlush } from '../../domain/grouping/flush.ts';
 import type { Group, GroupMember } from '../../domain/grouping/group.ts';
 import { escalate, keyForReceiver, SORTS } from '../../domain/grouping/sorts.ts';
@@ -205,8 +205,10 @@ function standIns(
   flushed: NotifyingFlush,
 ): [receiver: Receiver, what: NotifyingFlush][] {
   const own = flushed.group.receiver;
+  // Labels are tidied, names are not.
+  const named = tidyLabels({ receiver: own }).receiver;
   const about = flushed.listed.filter(
-    ({ alert }) => alert.alertname === deliveryFailing.name && alert.labels.receiver === own,
+    ({ alert }) => alert.alertname === deliveryFailing.name && alert.labels.receiver === named,
   );
   if (about.length === 0) return [];
   const fallback = receivers.find((one) => one.name === own)?.fallback;
