@@ -71,7 +71,7 @@ const PASSED_AFTER = 8;
 const REPORTED_AFTER = 24;
 /** A refused delivery is given up after six minutes. If others were accepted within this time, the integration works. */
 const LATELY_MS = 600_000;
-/** If an integration accepts nothing, everything fails; only so many deliveries are watched. */
+/** If an integration accepts nothing, everything fails; only so many deliveries are watched, those that failed last. */
 const MOST_WATCHED = 1_000;
 
 export interface DeliveryOptions extends AttemptOptions {
@@ -348,7 +348,7 @@ class Outbox implements Delivery {
     }
     if (!failed || accepted <= (before?.accepted ?? 0)) return 0;
     const failures = (before?.failures ?? 0) + 1;
-    if (before || this.#isolated.size < MOST_WATCHED) this.#isolated.set(id, { failures, accepted });
+    watch(this.#isolated, id, { failures, accepted });
     return failures;
   }
 
@@ -358,7 +358,7 @@ class Outbox implements Delivery {
     const { id, attempts } = delivery;
     const isAnswered = state === 'retry' || (state === 'dead' && refusals !== undefined);
     const answered = (this.#answered.get(id) ?? 0) + Number(isAnswered);
-    if (state === 'retry') this.#answered.set(id, answered);
+    if (state === 'retry') watch(this.#answered, id, answered);
     else this.#answered.delete(id);
     return answered >= attempts;
   }
@@ -419,6 +419,13 @@ class Outbox implements Delivery {
       this.#options.clock.nowUs(),
     );
   }
+}
+
+/** Notes it as the last. What another replica settles meanwhile is never taken out, so the first one makes room. */
+function watch<T>(watched: Map<string, T>, id: string, what: T): void {
+  watched.delete(id);
+  watched.set(id, what);
+  if (watched.size > MOST_WATCHED) watched.delete(watched.keys().next().value!);
 }
 
 function keyOf({ receiver, position }: Destination): string {

@@ -133,6 +133,32 @@ test('a replica whose others do nothing checks now and then what it left to them
   expect((await home.stateOf('d-1')).attempts).toBeGreaterThan(2);
 });
 
+test('a replica recognizes what fails alone, although others have sent all that failed here before [long]', async () => {
+  const home = await world();
+  let isDown = false;
+  const sending = begin(home, async (one, notification) =>
+    isDown || one.id === 'poison' ? cutOff : home.accept(one, notification),
+  );
+  const queue = async (...some: Parameters<World['queue']>) => {
+    await home.queue(...some);
+    sending.wake();
+    await home.clock.advance(10 * MINUTE_MS);
+  };
+  await queue({ id: 'first' });
+  isDown = true;
+  const ids = Array.from({ length: 1_000 }, (_, at) => `d-${at}`);
+  await queue(...ids.map((id) => ({ id })));
+  const sent = { state: 'delivered', nextAttemptAtUs: 0, lastError: '' } as const;
+  await home.store.outbox.settle(
+    ids.map((id) => ({ id, ...sent })),
+    home.clock.nowUs(),
+  );
+  isDown = false;
+  await home.queue({ id: 'poison', lane: 'l' }, { id: 'next', lane: 'l' });
+  for (let at = 0; at < 10; at += 1) await queue({ id: `other-${at}` });
+  expect(home.sent).toContain('next');
+});
+
 test('a single replica leaves nothing to others', async () => {
   const home = await world();
   const tries: number[] = [];
