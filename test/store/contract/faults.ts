@@ -28,7 +28,7 @@ export function describeFaults(run: Run): void {
 
     test('that are retried last until they are fixed, and are due at their instant or at a start', async () => {
       await run.faults.note([fault('alert', 'a'), fault('alert', 'b')], NOW_US, NOW_US + 10);
-      expect(await listed(NOW_US + 9 * HOUR_US)).toEqual(['alert a', 'alert b']);
+      expect(await listed(NOW_US + 9)).toEqual(['alert a', 'alert b']);
       expect(await run.faults.names('alert', NOW_US + 9)).toEqual([]);
       expect(await run.faults.names('alert', NOW_US + 10)).toEqual(['a', 'b']);
       await run.faults.mend('alert', ['a']);
@@ -43,6 +43,12 @@ export function describeFaults(run: Run): void {
       expect(await listed(NOW_US + 720 * HOUR_US)).toEqual(['row alert a']);
       expect(await run.upkeep.prune(NOW_US + 1, 10)).toBe(1);
       expect(await listed(NOW_US)).toEqual([]);
+    });
+
+    test('that should have been retried an hour ago are over: nobody retries them any more', async () => {
+      await run.faults.note([fault('delivery', 'a')], NOW_US, NOW_US + HOUR_US);
+      expect(await listed(NOW_US + 2 * HOUR_US - 1)).toEqual(['delivery a']);
+      expect(await listed(NOW_US + 2 * HOUR_US)).toEqual([]);
     });
 
     test('that are evaluated anyway are forgotten at a start', async () => {

@@ -80,10 +80,14 @@ export function describeTroubles(run: Run): void {
     test('are faults: how many, and the latest', async () => {
       await run.faults.note([{ sort: 'silence', name: 'a', reason: 'old' }], NOW_US);
       await run.faults.note([{ sort: 'rule', name: 'b', reason: 'new' }], NOW_US + 7);
-      await run.faults.note([{ sort: 'alert', name: 'c', reason: 'again' }], NOW_US + 1, NOW_US);
+      await run.faults.note(
+        [{ sort: 'alert', name: 'c', reason: 'again' }],
+        NOW_US + 1,
+        NOW_US + 200_000_000,
+      );
       const latest = { sort: 'rule', name: 'b', reason: 'new', sinceUs: NOW_US + 7 };
       expect((await read()).faults).toEqual({ count: 3, latest });
-      // What is not retried lasts for an hour after it was last noted.
+      // What is not retried lasts for an hour after it was last noted, what is retried after it should have been.
       const later = await read({ nowUs: NOW_US + 3_700_000_000 });
       expect(later.faults).toMatchObject({ count: 1, latest: { name: 'c' } });
     });

@@ -26,15 +26,18 @@ interface Troubles {
   readonly faults: { readonly count: number; readonly latest: FaultRecord | undefined };
 }
 
-/** Faults that are neither rows nor tried again last this long after they were last recorded. */
+/** Faults that are not rows last this long after they were last recorded or are to be tried again. */
 const FAULT_LASTS_US = 3_600_000_000;
 /** A lasting fault is not written each time it recurs. */
 const NOTED_EVERY_US = 300_000_000;
 /** More faults are not recorded, but still set aside. */
 const MAX_FAULTS = 10_000;
 
-/** The condition of faults that last. Faults that are not tried again must have been recorded after `$1`. */
-const LASTING_FAULT = `(again_us > 0 OR sort = 'row' OR seen_us > $1)`;
+/**
+ * The condition of faults that last. What should have been tried again before `$1`, and was not, is settled otherwise:
+ * its receiver accepted it, or its group is gone.
+ */
+const LASTING_FAULT = `(again_us > $1 OR sort = 'row' OR seen_us > $1)`;
 
 export function createFaults(sql: Sql) {
   async function noteOne({ sort, name, reason }: Fault, nowUs: number, againUs: number) {
@@ -64,8 +67,8 @@ export function createFaults(sql: Sql) {
 
   return {
     /**
-     * Records faults and returns those that are new. Faults with an `againUs` last until `mend`, rows as long as the
-     * retention, and others until they were not recorded for an hour.
+     * Records faults and returns those that are new. They last until `mend`, but no longer than an hour after `againUs`, or
+     * else after they were last recorded; rows as long as the retention.
      */
     async note(faults: readonly Fault[], nowUs: number, againUs = 0): Promise<Fault[]> {
       const fresh: Fault[] = [];
