@@ -474,12 +474,31 @@ describe("a receiver's cap", () => {
     };
     const desk = await openDesk(options);
     await desk.story('fails B, 5, fails A, 5');
-    const removeCap = () => {
-      options.receivers = [hook('ops')];
+    const becomes = (receiver: Receiver) => {
+      options.receivers = [receiver];
       return desk.restart();
     };
-    return { desk, removeCap };
+    return { desk, becomes, removeCap: () => becomes(hook('ops')) };
   }
+
+  test.each([{}, { foldEndsMs: 5 * MINUTE_MS }])(
+    'that is removed is not named as the reason, and what it held back not when it comes back: %j [long]',
+    async (instead) => {
+      const { desk, becomes } = await holdsBackA();
+      await becomes(hook('ops', instead));
+      await desk.pass(100);
+      await becomes(capped('ops'));
+      await desk.story('fails C, 3');
+      expect(desk.received.map(({ body }) => body.notices)).toEqual([undefined, undefined, undefined]);
+    },
+  );
+
+  test('that makes a summary of old news wait counts nothing as held back for it [long]', async () => {
+    const desk = await openDesk({ receivers: [capped('ops')], route });
+    await desk.story('fails B, 1, failedLongAgo A, 100');
+    const notices = desk.received.map(({ body }) => body.notices?.join());
+    expect(notices).toEqual([undefined, expect.stringMatching(/1 still open\.$/)]);
+  });
 
   test('that is removed makes what it held back due at once, each event once [long]', async () => {
     const { desk, removeCap } = await holdsBackA();

@@ -128,10 +128,11 @@ async function admit(
   const isBehind = !isHeldBack && (await isAnyHeldBack(context, receiver.name, members));
   const { maxNotificationsPerHour, foldStormsMs, foldEndsMs } = receiver;
   const isThrottled = (maxNotificationsPerHour ?? foldStormsMs ?? foldEndsMs) !== undefined;
-  if (!isThrottled) return { freeAtUs: isBehind ? nowUs : null, notices: [] };
+  if (!isThrottled && !isHeldBack) return { freeAtUs: isBehind ? nowUs : null, notices: [] };
   const before = await tx.receivers.pace(receiver.name);
   const throttled = throttle(receiver, before, isHeldBack, nowUs, isBehind);
-  await tx.receivers.putPace(throttled.pace);
+  // A gathering group waits itself: nothing more is held back.
+  if (throttled.freeAtUs === null || !SORTS[group.sort].gathers) await tx.receivers.putPace(throttled.pace);
   return throttled;
 }
 

@@ -30,7 +30,8 @@ interface Limits {
 
 /**
  * Decides whether a receiver may be notified now. `isHeldBack`: the notification is about what was held back before.
- * `freeAtUs` is when it may be, null for now; `notices` say what was held back before it. `pace` is to be stored.
+ * `freeAtUs` is when it may be, null for now; `notices` say what was held back before it. `pace` is to be stored if it is
+ * queued or held back now.
  * `isBehind`: something about its alerts is still held back. Their news must not overtake it, or it would be in both
  * messages.
  */
@@ -44,10 +45,8 @@ export function throttle(
   const { recentUs, freeAtUs: cappedUs } = admission(pace.queuedAtUs, max ?? Number.POSITIVE_INFINITY, nowUs);
   const stormUs = foldMs === undefined ? null : afterStormUs(recentUs, pace.foldedAtUs ?? 0, foldMs, nowUs);
   if (cappedUs !== null || stormUs !== null || isBehind) {
-    // A held-back group that has to wait again is already counted.
-    const heldBack = pace.heldBack + (isHeldBack ? 0 : 1);
     const freeAtUs = Math.max(cappedUs ?? nowUs, stormUs ?? nowUs);
-    return { pace: { ...pace, queuedAtUs: recentUs, heldBack }, freeAtUs, notices: [] };
+    return { pace: { ...pace, queuedAtUs: recentUs, heldBack: pace.heldBack + 1 }, freeAtUs, notices: [] };
   }
   const folded = isHeldBack && pace.heldBack > 1 ? { foldedAtUs: nowUs } : {};
   const { ends, ...rest } = pace;
@@ -60,17 +59,21 @@ export function throttle(
       heldBack: 0,
     },
     freeAtUs: null,
-    notices: pace.heldBack === 0 ? [] : [heldBackNotice(pace.heldBack, max, foldMs)],
+    notices: heldBackNotices(pace.heldBack, max, foldMs),
   };
 }
 
-function heldBackNotice(heldBack: number, max: number | undefined, foldMs: number | undefined): string {
+/** Says why, if the configuration still limits the receiver. */
+function heldBackNotices(heldBack: number, max: number | undefined, foldMs: number | undefined): string[] {
+  const why = [
+    ...(max === undefined ? [] : [`at most ${max} an hour are sent`]),
+    ...(foldMs === undefined
+      ? []
+      : [`what comes in a storm is sent together, every ${durationWords(foldMs, 'exact')}`]),
+  ];
+  if (heldBack === 0 || why.length === 0) return [];
   const what = heldBack === 1 ? '1 notification was' : `${heldBack} notifications were`;
-  const why =
-    foldMs === undefined
-      ? `at most ${max} an hour are sent`
-      : `what comes in a storm is sent together, every ${durationWords(foldMs, 'exact')}`;
-  return `${what} held back before this one: ${why}.`;
+  return [`${what} held back before this one: ${why.join(', and ')}.`];
 }
 
 const WINDOW_US = 3_600_000_000;

@@ -5,6 +5,7 @@ import {
   afterStormUs,
   foldEnds,
   type ReceiverPace,
+  throttle,
 } from '../../../src/domain/grouping/throttle.ts';
 
 const HOUR_US = 3_600_000_000;
@@ -79,6 +80,19 @@ describe('a storm', () => {
   test('does not wait for what is ahead of a clock that was set back', () => {
     expect(free([30, 31, 32], 20, 32)).toBeNull();
   });
+});
+
+test('what was held back is said with every limit that there is', () => {
+  const pace = { receiver: 'ops', queuedAtUs: [], heldBack: 2 };
+  const notices = (limits: Parameters<typeof throttle>[0]) => throttle(limits, pace, true, 10).notices;
+  const before = '2 notifications were held back before this one:';
+  const [cap, storm] = ['at most 4 an hour are sent', 'what comes in a storm is sent together, every 5 min'];
+  expect(notices({ maxNotificationsPerHour: 4 })).toEqual([`${before} ${cap}.`]);
+  expect(notices({ foldStormsMs: 300_000 })).toEqual([`${before} ${storm}.`]);
+  expect(notices({ maxNotificationsPerHour: 4, foldStormsMs: 300_000 })).toEqual([
+    `${before} ${cap}, and ${storm}.`,
+  ]);
+  expect(notices({})).toEqual([]);
 });
 
 describe('what ends', () => {
