@@ -112,13 +112,14 @@ export async function rerouteFiring(
     ({ sort, notifiedSeq }) => sort === 'route' && notifiedSeq !== HAS_LEFT,
   );
   const groups = await tx.groups.list([...new Set(members.map(({ groupKey }) => groupKey))]);
-  const routeless = groups.filter((group) => routeOfGroup(root, group) === undefined);
-  const due = groups.filter((group) => routeOfGroup(root, group)?.receiver !== group.receiver);
+  const placed = groups.map((group) => ({ group, route: routeOfGroup(root, group) }));
+  const routeless = placed.filter(({ route }) => route === undefined);
+  const due = placed.filter(({ group, route }) => route?.receiver !== group.receiver);
   // A flush dissolves the groups without a route and moves their alerts. The others begin anew for their new receiver.
   await tx.groups.put(
-    due.map((group) => ({ ...group, nextFlushAtUs: Math.min(group.nextFlushAtUs, nowUs) })),
+    due.map(({ group }) => ({ ...group, nextFlushAtUs: Math.min(group.nextFlushAtUs, nowUs) })),
   );
-  const isRouteless = new Set(routeless.map(({ key }) => key));
+  const isRouteless = new Set(routeless.map(({ group }) => group.key));
   const keysOf = Map.groupBy(members, ({ alertId }) => alertId);
   const moving = alerts.filter((alert) => {
     const present = (keysOf.get(alert.id) ?? []).map(({ groupKey }) => groupKey);

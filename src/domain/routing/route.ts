@@ -77,10 +77,32 @@ export function routeOfGroup(
 ): Route | undefined {
   const isIts = (route: Route) => groupKey(root, route, group.labels) === group.key;
   const there = routeAt(root, group.route);
-  return there && isIts(there) ? there : nodesOf(root).find(isIts);
+  return there && isIts(there) ? there : treeOf(root).nodes.find(isIts);
 }
 
-/** All nodes, each before those below it. */
+interface Tree {
+  /** All nodes, each before those below it. */
+  readonly nodes: readonly Route[];
+  /** By path, what distinguishes a node from those with its key that come before it. */
+  readonly suffixes: ReadonlyMap<string, string>;
+}
+
+/** Every group that is looked for may ask all nodes, so each tree is walked once. */
+const TREES = new WeakMap<Route, Tree>();
+
+function treeOf(root: Route): Tree {
+  const known = TREES.get(root);
+  if (known) return known;
+  const nodes = nodesOf(root);
+  const twins = [...Map.groupBy(nodes, ({ key }) => key).values()];
+  const suffixes = new Map(
+    twins.flatMap((all) => all.map((route, at) => [route.path, twinSuffix(route, all.slice(0, at))])),
+  );
+  const tree = { nodes, suffixes };
+  TREES.set(root, tree);
+  return tree;
+}
+
 function nodesOf(node: Route): Route[] {
   return [node, ...node.routes.flatMap(nodesOf)];
 }
@@ -106,18 +128,12 @@ export function groupKey(root: Route, route: Route, labels: Labels): string {
   const pairs = Object.entries(groupLabels(route, labels)).map(
     ([name, value]) => `${name}=${goQuote(value)}`,
   );
-  return boundedKey(`${route.key}${twinSuffix(root, route)}:{${pairs.join(', ')}}`);
+  return boundedKey(`${route.key}${treeOf(root).suffixes.get(route.path) ?? ''}:{${pairs.join(', ')}}`);
 }
 
-/** Distinguishes the node from those with its key that come before it in the tree. */
-function twinSuffix(root: Route, route: Route): string {
-  const before: Route[] = [];
-  const waiting = [root];
-  for (let node = waiting.pop(); node && node.path !== route.path; node = waiting.pop()) {
-    if (node.key === route.key) before.push(node);
-    waiting.push(...node.routes.toReversed());
-  }
+/** Distinguishes the node from those with its key that come `before` it in the tree. */
+function twinSuffix({ receiver }: Route, before: readonly Route[]): string {
   if (before.length === 0) return '';
-  const own = before.slice(1).filter(({ receiver }) => receiver === route.receiver).length;
-  return `#${route.receiver}${own === 0 ? '' : `#${own + 1}`}`;
+  const own = before.slice(1).filter((one) => one.receiver === receiver).length;
+  return `#${receiver}${own === 0 ? '' : `#${own + 1}`}`;
 }

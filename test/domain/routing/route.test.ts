@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { groupKey, groupLabels, type Route, routeAt, routesFor } from '../../../src/domain/routing/route.ts';
+import {
+  groupKey,
+  groupLabels,
+  type Route,
+  routeAt,
+  routeOfGroup,
+  routesFor,
+} from '../../../src/domain/routing/route.ts';
 import { node, tree } from '../route-tree.ts';
 
 const NAMES = ['a', 'b', 'c'] as const;
@@ -124,6 +131,22 @@ describe('groups', () => {
     expect(keyOf(long)).toBe(keyOf(long));
     expect(keyOf(long).isWellFormed()).toBe(true);
     expect(keyOf('x'.repeat(1_900))).toMatch(/^\{\}:\{bird="B", nest="x{1900}"\}$/);
+  });
+
+  test('are looked for in a large tree without walking it once for each route', () => {
+    let reads = 0;
+    const counted = (route: Route): Route => ({
+      ...route,
+      routes: route.routes.map(counted),
+      get key() {
+        reads += 1;
+        return route.key;
+      },
+    });
+    const children = Array.from({ length: 200 }, (_, at) => node(`nest="${at}"`));
+    const root = counted(tree(node('', {}, children)));
+    expect(routeOfGroup(root, { key: 'gone', route: '0.7', labels: {} })).toBeUndefined();
+    expect(reads).toBeLessThan(1_000);
   });
 
   test('of different routes never share a key', () => {
