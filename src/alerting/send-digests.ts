@@ -203,12 +203,17 @@ class DigestLoop {
         const { region = '', nest_id: nestId = '' } = nest;
         const members = report.isToMembers ? await membersOf(tx, region, nestId) : {};
         const id = `digest-${hash64([name, receiver, String(digest.fromUs), String(dueUs), region, nestId])}`;
+        // Our clock was set back to before its instant.
+        if (await tx.outbox.hasIdsOf(id)) continue;
         const own = { kind: 'digest', id, receiver, createdAtUs: nowUs, digest, timezone } as const;
         deliveries += await queueReport(tx, { ...own, ...members }, integrations);
       }
       return deliveries;
     });
-    if (queued > 0) this.#options.queued();
+    if (queued === 0) return;
+    const groupKey = `digest:${name}`;
+    this.#options.report({ what: 'notified', receiver, groupKey, reason: 'digest', alerts: 0 });
+    this.#options.queued();
   }
 
   /** Reads the digest's material, in short transactions. */
