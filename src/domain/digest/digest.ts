@@ -3,6 +3,7 @@
  * texts come from outside and are hostile until a format encodes them.
  */
 import { howMany } from '../../text/instant-words.ts';
+import type { Period } from '../../time/zone-format.ts';
 import type { Guard } from '../action/action.ts';
 import type { Alert, Ending, Labels } from '../alert/alert.ts';
 import { flightWaiting, waitsOf } from '../kinds/flight-waiting.ts';
@@ -213,9 +214,23 @@ export function digestTitle({ flights, openTotal }: Digest): string {
   return `${failures}, ${open}`;
 }
 
+/** How long at least one of them lasted within the period. */
+export function spanUs(
+  episodes: readonly Pick<Episode, 'startsAtUs' | 'endsAtUs'>[],
+  { fromUs, untilUs }: Period,
+): number {
+  let us = 0;
+  let reachedUs = fromUs;
+  for (const { startsAtUs, endsAtUs } of episodes.toSorted((a, b) => a.startsAtUs - b.startsAtUs)) {
+    us += Math.max(0, Math.min(endsAtUs, untilUs) - Math.max(startsAtUs, reachedUs));
+    reachedUs = Math.max(reachedUs, Math.min(endsAtUs, untilUs));
+  }
+  return us;
+}
+
 function impairedOf(region: string, { firing, episodes, fromUs, toUs }: DigestMaterial): Watch['impaired'] {
   const here = (one: { alertname: string; labels: Labels }) =>
-    kindOf(one.alertname)?.impairsWatch === true && one.labels.region === region;
+    kindOf(one.alertname)?.impairsWatch === true && [region, 'all'].includes(one.labels.region ?? '');
   const lasted = [
     ...episodes.filter(here).map((one) => ({ ...one, isOpen: false })),
     ...firing.filter(here).map((one) => ({ ...one, endsAtUs: toUs, isOpen: true })),
@@ -223,7 +238,7 @@ function impairedOf(region: string, { firing, episodes, fromUs, toUs }: DigestMa
   return [...Map.groupBy(lasted, ({ alertname }) => alertname)]
     .map(([alertname, all]) => ({
       alertname,
-      us: all.reduce((sum, one) => sum + Math.max(0, one.endsAtUs - Math.max(fromUs, one.startsAtUs)), 0),
+      us: spanUs(all, { fromUs, untilUs: toUs }),
       isOpen: all.some(({ isOpen }) => isOpen),
     }))
     .sort((a, b) => b.us - a.us);

@@ -8,7 +8,7 @@ import { kindOf } from '../kinds/kinds.ts';
 import { type Matcher, matchesAll } from '../matchers/matcher.ts';
 import { successRatio } from '../statistics/flight-statistics.ts';
 import { allowedFailures } from '../statistics/objective.ts';
-import { type Episode, isRecovery } from './digest.ts';
+import { type Episode, isRecovery, spanUs } from './digest.ts';
 
 /** What figures are about: a Nest or Bird, by its labels, or else a text. */
 export interface ReportRow {
@@ -142,16 +142,6 @@ function groupsOf(episodes: readonly Episode[], keyOf: (one: Episode) => string,
     figures: { times: all.length, failing_for: spanUs(all, month) },
   }));
   return groups.sort((a, b) => b.figures.failing_for - a.figures.failing_for);
-}
-
-function spanUs(episodes: readonly Episode[], { fromUs, untilUs }: Period): number {
-  let us = 0;
-  let reachedUs = fromUs;
-  for (const { startsAtUs, endsAtUs } of episodes.toSorted((a, b) => a.startsAtUs - b.startsAtUs)) {
-    us += Math.max(0, Math.min(endsAtUs, untilUs) - Math.max(startsAtUs, reachedUs));
-    reachedUs = Math.max(reachedUs, Math.min(endsAtUs, untilUs));
-  }
-  return us;
 }
 
 // Computes what a report of a month says of objectives: how the Nests and regions met them with the Flights of the month.

@@ -41,6 +41,31 @@ describe('a digest', () => {
     expect(connectionsLostTotal).toBe(3);
   });
 
+  test('says no longer than its period that a region, or the whole watch, was impaired by several alerts', () => {
+    const lasted = (
+      alertId: string,
+      alertname: string,
+      region: string,
+      [startsAtUs, endsAtUs]: number[],
+    ) => ({
+      ...{ alertId, alertname, labels: { region }, events: 0, ending: 'over' as const },
+      ...{ startsAtUs: startsAtUs!, endsAtUs: endsAtUs! },
+    });
+    const { watch } = digestOf({
+      ...{ ...NOTHING, toUs: 100 },
+      episodes: [
+        lasted('a', 'SchemaDrift', 'eu', [-50, 80]),
+        lasted('b', 'SchemaDrift', 'eu', [10, 90]),
+        lasted('c', 'WatchImpaired', 'all', [20, 30]),
+        lasted('d', 'WatchImpaired', 'us', [20, 90]),
+      ],
+    });
+    expect(watch[0]!.impaired).toEqual([
+      { alertname: 'SchemaDrift', us: 90, isOpen: false },
+      { alertname: 'WatchImpaired', us: 10, isOpen: false },
+    ]);
+  });
+
   test('is empty only if nothing happened', () => {
     expect(isEmpty(digestOf(NOTHING))).toBe(true);
     expect(digestTitle(digestOf(NOTHING))).toBe('no Flight failed, nothing open');
