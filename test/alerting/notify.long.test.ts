@@ -242,6 +242,14 @@ describe('a webhook that takes CloudEvents', () => {
     }
   });
 
+  test('gets old news in a second summary soon after, which has only its own times', async () => {
+    const desk = await openDesk({ receivers: [{ name: 'ops', integrations: [email()] }] });
+    await desk.story('failedLongAgo A, 2.2, failedLongAgo B, 10');
+    const summaries = desk.mails.map(({ notification }) => notification.summary!);
+    expect(summaries.map(({ fromUs, toUs }) => toUs - fromUs)).toEqual([0, 0]);
+    expect(summaries[1]!.fromUs - summaries[0]!.fromUs).toBe(132e6);
+  });
+
   test('that does not take old news leaves the summary to people of its fallback [long]', async () => {
     const receivers = [
       { name: 'ops', integrations: [{ ...lake, url: secret('http://ops.example/') }], fallback: 'backup' },

@@ -269,7 +269,13 @@ const CATCH_UP: Sort = {
     groupIntervalMs: GATHERING_INTERVAL_MS,
   }),
   select: selectAll,
-  flush: ({ group, open, toSumUp, nowUs }) => summarize(group, open, toSumUp, nowUs),
+  flush({ group, open, waiting, toSumUp, nowUs }) {
+    const flushed = summarize(group, open, toSumUp, nowUs);
+    if (waiting.length > 0) return flushed;
+    // What is left to the next summary has its own times.
+    const { awaited: _, ...summarized } = flushed.group;
+    return { ...flushed, group: summarized };
+  },
 };
 
 export function catchUpKey(receiver: string): string {
