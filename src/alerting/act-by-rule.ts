@@ -81,21 +81,26 @@ export function createActing({ actions: rules = [], regions = [] }: Pick<Config,
     },
 
     /**
-     * Decides what is due, ends what nobody approved, and what need not be held back any more.
+     * Decides what is due, ends what nobody approved, what is planned where no Bird may be started any more, and what need
+     * not be held back any more.
      */
     async decide(tx: Transaction, nowUs: number): Promise<Step> {
       const happenings: Step['happenings'][number][] = [];
       let untilUs = Number.POSITIVE_INFINITY;
-      for (const region of regions.flatMap(({ name, fly }) => (fly ? [name] : []))) {
+      for (const { name: region, fly } of regions) {
         for (const action of await tx.actions.open(region)) {
           const { id, name, rule, birdId, plan, state } = action;
           if (!plan || (state !== 'planned' && state !== 'proposed')) continue;
-          const atUs = state === 'planned' ? plan.dueAtUs : action.wantedAtUs + LAPSES_US;
+          const dueUs = state === 'planned' ? plan.dueAtUs : action.wantedAtUs + LAPSES_US;
+          const atUs = fly ? dueUs : nowUs;
           // After a decision it looks again: the next one may have become due.
           untilUs = Math.min(untilUs, Math.max(nowUs, atUs));
           if (nowUs < atUs) continue;
-          const against =
-            state === 'proposed' ? withheld('lapsed') : await reasonAgainst(tx, rules, action, plan, nowUs);
+          const against = !fly
+            ? withheld('rule_gone')
+            : state === 'proposed'
+              ? withheld('lapsed')
+              : await reasonAgainst(tx, rules, action, plan, nowUs);
           const isApproved = action.by.length >= plan.approvals;
           const next: Action = against
             ? { ...action, ...against, settledAtUs: nowUs }

@@ -184,8 +184,7 @@ export function createAlerting(options: AlertingOptions) {
   /** What a new configuration changes. */
   async function begin(): Promise<void> {
     await store.transaction((tx) => tx.faults.begin(clock.nowUs()));
-    if (config.regions.some(({ fly }) => fly))
-      acting = (await import('./act-by-rule.ts')).createActing(config);
+    if (await mayDecide()) acting = (await import('./act-by-rule.ts')).createActing(config);
     once.set('endRemovedRegions', resolveRemovedRegions);
     once.set('endRemovedRules', (tx) => endRemovedRules(tx, rules, clock.nowUs()));
     const routes = routesAsText(config);
@@ -195,6 +194,15 @@ export function createAlerting(options: AlertingOptions) {
     allStepsMs = clock.monotonicMs();
     hasBegun = true;
   }
+
+  /** Whether Birds may be started somewhere, or are planned to be where they no longer may. */
+  const mayDecide = () =>
+    store.transaction(async (tx) => {
+      for (const { name, fly } of config.regions) {
+        if (fly || (await tx.actions.open(name)).length > 0) return true;
+      }
+      return false;
+    });
 
   function reroute(routes: string | undefined) {
     let after: Alert | undefined;

@@ -250,3 +250,18 @@ test('a person need not wait for a rule; what a removed rule had planned is with
   expect(posts).toHaveLength(1);
   expect(stage.received().length).toBeGreaterThan(0);
 });
+
+test('what is planned where no Bird may be started any more is withheld at once, and its message sent [long]', async () => {
+  const again = await stageWith({ waitMs: 600_000 });
+  const { stage, birds, posts } = again;
+  again.fail(birds.manual!);
+  await stage.minutesPass(2);
+  expect((await actionsOf(again)).map(({ state }) => state)).toEqual(['planned']);
+  await stage.follows(({ actions: _, regions, ...config }) => ({
+    ...config,
+    regions: regions.map(({ fly: _fly, ...region }) => region),
+  }));
+  await stage.minutesPass(2);
+  expect(await guardsOf(again)).toEqual(['rule_gone']);
+  expect([posts.length, stage.received().length]).toEqual([0, 1]);
+});
