@@ -4,7 +4,7 @@ import { durationWords } from '../../text/instant-words.ts';
 /** What was recently sent to a receiver, as far as throttling needs to know. */
 export interface ReceiverPace {
   readonly receiver: string;
-  /** When the notifications of the last hour were queued, oldest first. */
+  /** When the notifications of the last hour were queued, oldest first; without a cap the last few only. */
   readonly queuedAtUs: readonly number[];
   /** Notifications held back since the last one that was queued. */
   readonly heldBack: number;
@@ -50,12 +50,14 @@ export function throttle(
   }
   const folded = isHeldBack && pace.heldBack > 1 ? { foldedAtUs: nowUs } : {};
   const { ends, ...rest } = pace;
+  // Without a cap only the last ones matter, and a storm would have thousands written with each.
+  const lastUs = max === undefined ? recentUs.slice(-FIRST_OF_STORM) : recentUs;
   return {
     pace: {
       ...rest,
       ...(ends && !isHeldBack && { ends }),
       ...folded,
-      queuedAtUs: [...recentUs, nowUs],
+      queuedAtUs: [...lastUs, nowUs],
       heldBack: 0,
     },
     freeAtUs: null,

@@ -95,6 +95,17 @@ test('what was held back is said with every limit that there is', () => {
   expect(notices({})).toEqual([]);
 });
 
+test('of what was told in an hour only the last few are kept, unless they are counted', () => {
+  let pace: ReceiverPace = { receiver: 'ops', queuedAtUs: [], heldBack: 0 };
+  const kept = (limits: Parameters<typeof throttle>[0]) => {
+    for (let at = 1; at <= 50; at += 1) ({ pace } = throttle(limits, pace, false, at));
+    return pace.queuedAtUs.length;
+  };
+  expect(kept({})).toBeLessThan(10);
+  pace = { receiver: 'ops', queuedAtUs: [], heldBack: 0 };
+  expect(kept({ maxNotificationsPerHour: 60 })).toBe(50);
+});
+
 describe('what ends', () => {
   const MINUTE_US = 60_000_000;
   let pace: ReceiverPace;
