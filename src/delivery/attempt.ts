@@ -152,8 +152,8 @@ export function createLatency(): Latency {
     async prepare(tx, notifications) {
       for (const notification of notifications) {
         for (const { region } of eventsOf(notification)) {
-          if (!watchedSinceUs.has(region))
-            watchedSinceUs.set(region, (await tx.inventory.knownSince(region)) ?? 0);
+          const sinceUs = watchedSinceUs.has(region) ? undefined : await tx.inventory.knownSince(region);
+          if (sinceUs !== undefined) watchedSinceUs.set(region, sinceUs);
         }
       }
     },

@@ -75,6 +75,20 @@ describe('the stage', () => {
     expect((home.reported[0] as { latencyMs?: number }).latencyMs).toBe(latencyMs);
   });
 
+  test('without history also if the region was known only after the first message', async () => {
+    const home = await world();
+    const events = [failedFlight(5)];
+    const sending = begin(home, home.accept);
+    for (const id of ['d-1', 'd-2']) {
+      await home.store.outbox.enqueue(group({ id, alerts: [alert({ events })] }), [delivery({ id })]);
+      sending.wake();
+      await home.clock.advance(1);
+      await home.store.inventory.regionSince(events[0]!.region, home.clock.nowUs());
+    }
+    const latencies = home.reported.map((one) => (one as { latencyMs?: number }).latencyMs);
+    expect(latencies).toEqual([5 * 60_000, undefined]);
+  });
+
   test('reports no latency of a digest, which is not about one instant', async () => {
     const home = await world();
     const row = delivery({ id: 'd-1', notificationId: 'digest-1' });
