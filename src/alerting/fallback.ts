@@ -24,8 +24,8 @@ import { membersFor, OWN_SORTS } from './flush/gathered-groups.ts';
 import { resolveIncident } from './incidents.ts';
 import { NOTHING, type Step, setDeliveryAside, type Tally } from './step-runner.ts';
 
-/** Deliveries given to a fallback in one transaction. */
-const BATCH = 50;
+/** Deliveries given to a fallback in one transaction: each may have megabytes, and all are in memory together. */
+const BATCH = 10;
 
 /**
  * Gives what a receiver did not accept for too long to its fallback as well, and says so there. The original is still
