@@ -359,8 +359,6 @@ export function endAtOnce(
   return change && applyFlapping(alert, change, context).alert;
 }
 
-type Awaits = NonNullable<FlappingState['awaits']>;
-type Held = NonNullable<FlappingState['held']>;
 type Move = (us: number) => number;
 
 /**
@@ -423,22 +421,13 @@ function earliest(a: number | null, b: number | null): number | null {
 
 function flaps(flapping: FlappingState, ahead: Move, counted: Move): FlappingState {
   const { changesUs, awaits, held } = flapping;
+  const dueIn = (one: { readonly dueAtUs: number | null }) => ({ dueAtUs: orNull(one.dueAtUs, ahead) });
   return {
     ...flapping,
     changesUs: changesUs.map(ahead),
-    ...(awaits && { awaits: awaiting(awaits, ahead, counted) }),
-    ...(held && { held: holding(held, ahead) }),
+    ...(awaits && { awaits: { ...awaits, sinceUs: counted(awaits.sinceUs), ...dueIn(awaits) } }),
+    ...(held && { held: { ...held, untilUs: ahead(held.untilUs), ...dueIn(held) } }),
   };
-}
-
-function awaiting(awaits: Awaits, ahead: Move, counted: Move): Awaits {
-  const { sinceUs, dueAtUs } = awaits;
-  return { ...awaits, sinceUs: counted(sinceUs), dueAtUs: orNull(dueAtUs, ahead) };
-}
-
-function holding(held: Held, ahead: Move): Held {
-  const { endsAtUs, untilUs, dueAtUs } = held;
-  return { ...held, endsAtUs, untilUs: ahead(untilUs), dueAtUs: orNull(dueAtUs, ahead) };
 }
 
 function orNull(us: number | null, move: Move): number | null {
