@@ -175,7 +175,8 @@ export async function noteErrors(
     .sort((a, b) => a.atUs - b.atUs);
   if (failures.length === 0) return new Map();
   const known = await tx.errors.note(region, failures);
-  const remembered = await tx.errors.remembered(region);
+  const isAnyNew = failures.some(({ hash }) => !known.has(hash));
+  const remembered = await tx.errors.remembered(region, isAnyNew);
   const found = new Map<Event, Novelty>();
   const seen = new Map<string, SeenError>(known);
   for (const { event, hash, atUs, flightId, birdId } of failures) {

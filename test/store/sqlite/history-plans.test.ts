@@ -1,10 +1,15 @@
 /** What is usual for a Bird is read from ranges of an index, however many Flights and episodes there are. */
 import { expect, test } from 'vitest';
+import { hash64 } from '../../../src/domain/alert/alert.ts';
+import { signature } from '../../../src/domain/alert/error-signature.ts';
+import { noteErrors } from '../../../src/store/read-history.ts';
 import { createAlerts } from '../../../src/store/sql/alerted/alerts.ts';
 import { createBirds } from '../../../src/store/sql/watched/birds.ts';
-import { createFlights } from '../../../src/store/sql/watched/flights.ts';
+import { createErrors, createFlights } from '../../../src/store/sql/watched/flights.ts';
 import { createOverdue } from '../../../src/store/sql/watched/judged-times.ts';
 import type { SqliteSql } from '../../../src/store/sqlite/connection.ts';
+import type { Transaction } from '../../../src/store/store.ts';
+import { event } from '../contract/sample-records.ts';
 import { openNoted } from './noted-statements.ts';
 
 /** The statements of a reading, each with how SQLite finds its rows. */
@@ -43,4 +48,19 @@ test.each<[string, (sql: SqliteSql) => Promise<unknown>, string]>([
       /^SCAN (?!counted|latest|json_each|event USING INDEX event_of_change)/.test(detail),
     ),
   ).toEqual([]);
+});
+
+test('errors of other regions are read only for one that is new, so that regions do not conflict', async () => {
+  const { inner, asked, sql } = openNoted();
+  inner.exec(`INSERT INTO region (region, since_us, errors_since_us) VALUES ('eu', 1, 1)`);
+  const errors = createErrors(sql);
+  const fails = async (message: string) => {
+    const failed = event(message, { feed: 'flight', type: 'flight.failed', message });
+    await noteErrors({ errors } as Transaction, 'eu', [failed], 1);
+    return asked.filter((text) => /FROM error_seen$/.test(text)).length;
+  };
+  const flight = { atUs: 1, flightId: 'f', birdId: 'b' };
+  await errors.note('eu', [{ hash: hash64([signature('quota')]), ...flight }]);
+  expect(await fails('quota')).toBe(0);
+  expect(await fails('quite another')).toBe(1);
 });

@@ -204,6 +204,13 @@ const NOTE: RowStatement = {
       last_us = greatest(error_seen.last_us, excluded.last_us)`,
 };
 
+interface KeptErrors {
+  readonly count: number;
+  readonly last_us: number | null;
+}
+
+const KEPT = 'SELECT count(*) AS count, min(last_us) AS last_us FROM error_seen';
+
 export function createErrors(sql: Sql) {
   return {
     /** Notes failures of a region, in any order. Returns what was known of the errors before, by hash. */
@@ -216,16 +223,17 @@ export function createErrors(sql: Sql) {
       );
       return new Map(rows.map(({ hash, ...seen }) => [hash, seen]));
     },
-    /** Undefined for a region that was never watched. */
-    async remembered(region: string): Promise<Remembered | undefined> {
+    /**
+     * Undefined for a region that was never watched. `isAnyNew`: what was forgotten matters. Reading that conflicts with
+     * all that others note meanwhile, of whichever region.
+     */
+    async remembered(region: string, isAnyNew = true): Promise<Remembered | undefined> {
       const row = await sql.first<{ since_us: number; errors_since_us: number }>(
         'SELECT since_us, errors_since_us FROM region WHERE region = $1',
         region,
       );
       if (!row) return undefined;
-      const kept = await sql.first<{ count: number; last_us: number | null }>(
-        'SELECT count(*) AS count, min(last_us) AS last_us FROM error_seen',
-      );
+      const kept = isAnyNew ? await sql.first<KeptErrors>(KEPT) : undefined;
       const isFull = kept !== undefined && kept.count >= MOST_ERRORS;
       return {
         sinceUs: Math.max(row.since_us, row.errors_since_us),
