@@ -401,3 +401,13 @@ test('a lease that was taken but answered too late is not lost', async () => {
   await one.ends();
   store = inner;
 });
+
+test('what was last shown a day ago, as of a region that was removed, is read no more', async () => {
+  await store.ownership.join('a', '1', 1);
+  const lease = (await store.ownership.take('region gone', 1))!;
+  await store.ownership.show([{ lease, shown: '{}' }]);
+  await clock.advance(23 * 3_600_000);
+  expect(await store.ownership.shown()).toHaveLength(1);
+  await clock.advance(2 * 3_600_000);
+  expect(await store.ownership.shown()).toEqual([]);
+});

@@ -11,6 +11,8 @@ import {
 } from '../../ownership-store.ts';
 import { NOW_US, type RowStatement, type Sql } from '../sql.ts';
 
+const SHOWN_FOR_US = 86_400_000_000;
+
 /** A replica asks these every few seconds, or holds locks with them: the texts of an engine. */
 function textsOf(engine: Sql['engine']) {
   const now = NOW_US[engine];
@@ -40,6 +42,8 @@ function textsOf(engine: Sql['engine']) {
     /** The lock on the row keeps the duty's owner until the transaction ends. */
     check: `SELECT 1 FROM duty WHERE duty = $1 AND epoch = $2 AND owner <> 0 ${engine === 'postgres' ? 'FOR SHARE' : ''}`,
     removeExpired: REMOVE_EXPIRED[engine],
+    shown: `SELECT duty, shown_us AS "shownUs", shown FROM duty
+      WHERE shown <> '' AND shown_us > ${now} - ${SHOWN_FOR_US} ORDER BY duty`,
     show: {
       columns: 'name text, epoch bigint, shown text',
       text: (given) => `UPDATE duty SET shown = given.shown, shown_us = ${now}
@@ -189,11 +193,8 @@ export function createOwnership(sql: Sql) {
         showings.map(({ lease, shown }) => [lease.duty, lease.epoch, shown]),
       );
     },
-    /** The last reported state of each duty. */
-    shown: (): Promise<ShownDuty[]> =>
-      sql.rows<ShownDuty>(
-        `SELECT duty, shown_us AS "shownUs", shown FROM duty WHERE shown <> '' ORDER BY duty`,
-      ),
+    /** The last state of each duty that was reported within a day: nobody reports one that was removed. */
+    shown: (): Promise<ShownDuty[]> => sql.rows<ShownDuty>(texts.shown),
   };
 }
 
