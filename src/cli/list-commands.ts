@@ -16,6 +16,7 @@ interface GivenList extends ListOptions {
   readonly dead?: boolean;
   readonly state?: string;
   readonly receiver?: string;
+  readonly type?: string;
 }
 
 /** What is the same of all commands that list. */
@@ -32,8 +33,8 @@ function listing(
     load: async () => {
       const { printList } = await import('./commands/printed-lists.ts');
       return (edge: Edge, args: readonly string[], given: GivenList) => {
-        const { receiver, state = given.dead ? 'dead' : undefined } = given;
-        const filters = Object.entries({ state, receiver }).flatMap(([name, value]) =>
+        const { receiver, type, state = given.dead ? 'dead' : undefined } = given;
+        const filters = Object.entries({ state, receiver, type }).flatMap(([name, value]) =>
           value === undefined ? [] : [`${name}=${value}`],
         );
         return printList(edge, list, [...args, ...filters], given);
@@ -146,7 +147,7 @@ export const LIST_COMMANDS: readonly CommandRow[] = [
   {
     words: 'events',
     about: 'list events, the newest first',
-    ...listing('events', 'bird=148890 since=2h'),
+    ...listing('events', 'bird=148890 since=2h', ['--type <type>', 'only those of this type']),
   },
   {
     words: 'writes',

@@ -754,6 +754,8 @@ describe('events, alerts and deliveries', () => {
     expect(stdout).toContain(`${shortId(event)}  flight.failed`);
     expect(stdout).not.toContain('\u202e');
     expect((await run('events', 'bird=nobody')).stdout).toBe('No events.\n');
+    expect((await run('events', 'quota', '--type', 'flight.failed')).stdout).toBe(stdout);
+    expect((await run('events', '--type', 'flight.succeeded')).stdout).toBe('No events.\n');
     expect((await run('events', 'colour=red')).exit).toBe(2);
     expect((await run('events', 'region=mars')).stderr).toContain('region: must be one of');
     for (const id of [shortId(event), 'FlightFailed/x', `http://x/events/${event.key}`]) {

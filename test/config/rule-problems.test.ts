@@ -151,7 +151,7 @@ rules:
   - { kind: FlightOverdue, landed_by: "* * * * *" }
   - { kind: FlightOverdue, landed_by: 0 7 * * *, within: 8d, except: [holliday] }
   - { kind: FlightOverdue, landed_by: [7], timezone: 7 }
-  - { kind: FlightOverdue, landed_by: "*/5 * * * *", except: [holidays], within: 7d }
+  - { kind: FlightOverdue, landed_by: "*/2 * * * *", except: [holidays], within: 7d }
   - { kind: FlightOverdue, landed_by: 0 7 * * *, severity: warning, warn_before: 30m, tell_late: maybe }
   - { kind: FlightOverdue, landed_by: 0 7 * *, timezone: Europe/Amsterdm, severity: warning, warn_before: 30m }
   - { kind: FlightOverdue, timezone: Europe/Amsterdm }`,
@@ -159,7 +159,7 @@ rules:
       '5:5: rules[1].landed_by: is missing: a cron expression whose matches are deadlines, such as "0 7 * * 1-5"',
       '6:39: rules[2].landed_by: is no cron expression: the cron expression must have five fields: minute, hour, day of month, month, day of week',
       '7:60: rules[3].timezone: "Europe/Amsterdm" is not a time zone such as Europe/Amsterdam or UTC; did you mean Europe/Amsterdam?',
-      '8:39: rules[4].landed_by: has more than 288 deadlines a day',
+      '8:39: rules[4].landed_by: has more than 720 deadlines a day',
       '9:58: rules[5].within: must not be longer than 7d',
       '9:71: rules[5].except[0]: no time interval has the name "holliday"; did you mean holidays?',
       '10:39: rules[6].landed_by: must be one text, not a list',

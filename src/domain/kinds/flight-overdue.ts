@@ -20,8 +20,8 @@ const DAY_US = 86_400_000_000;
 /** What ended in time is visible by then: the least lateness that sweeps expect (`intake/lateness.ts`). */
 const VISIBLE_AFTER_US = 10_000_000;
 
-/** More deadlines a day are a mistake: one each five minutes. */
-const MOST_A_DAY = 288;
+/** More deadlines a day are a mistake: one each two minutes. */
+const MOST_A_DAY = 720;
 
 /** What is usual for a Bird is learned from so many days, and from so many deadlines or Flights. */
 const LEARNED_US = 28 * DAY_US;
