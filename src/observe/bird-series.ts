@@ -23,9 +23,9 @@ type BirdMetric = keyof typeof BIRD_METRICS;
 interface BirdSeriesOptions {
   readonly shown: ShownBirds;
   /** The most Birds shown for each region. */
-  readonly birdsPerRegion: number;
+  readonly birdsPerRegion: () => number;
   /** The most Birds counted for each region: any of them may start failing and be shown. */
-  readonly knownPerRegion: number;
+  readonly knownPerRegion: () => number;
   readonly birdStatuses: readonly string[];
   readonly endStatuses: readonly string[];
   /** Turns a status that the service invents into a safe label. */
@@ -109,7 +109,7 @@ export function createBirdSeries(options: BirdSeriesOptions): BirdSeries {
     const { birds } = regionOf(region);
     const known = birds.get(birdId);
     if (known) return known;
-    if (birds.size >= keptPerRegion) return undefined;
+    if (birds.size >= keptPerRegion()) return undefined;
     const made: Bird = {
       nest: nestOf(region, nestId),
       id: escaped(birdId),
@@ -138,8 +138,8 @@ export function createBirdSeries(options: BirdSeriesOptions): BirdSeries {
     const isShown = options.shown === 'failing' ? (bird: Bird) => isFailing(bird, nowUs) : () => true;
     return [...regions.values()].flatMap(({ birds }) => {
       const all = [...birds.values()].filter(isShown);
-      for (const _ of all.slice(birdsPerRegion)) for (const metric of ALL_METRICS) dropped(metric);
-      return all.slice(0, birdsPerRegion);
+      for (const _ of all.slice(birdsPerRegion())) for (const metric of ALL_METRICS) dropped(metric);
+      return all.slice(0, birdsPerRegion());
     });
   }
 
@@ -285,7 +285,7 @@ type NestMetric = 'nestInfo' | 'nestFlightsEnded' | 'flightDuration';
 
 interface NestSeriesOptions {
   readonly metrics: Pick<Instruments, NestMetric>;
-  readonly nestsPerRegion: number;
+  readonly nestsPerRegion: () => number;
   readonly endStatuses: readonly string[];
   readonly dropped: (metric: NestMetric) => void;
 }
@@ -325,7 +325,7 @@ export function createNestSeries(options: NestSeriesOptions): NestSeries {
   function show(region: string, nestId: string): CountedNest | undefined {
     const nests = nestsOf(region);
     const known = nests.get(nestId);
-    if (known || nests.size >= nestsPerRegion) return known;
+    if (known || nests.size >= nestsPerRegion()) return known;
     const labels = { region, nest_id: nestId };
     for (const status of endStatuses) metrics.nestFlightsEnded.inc({ ...labels, status }, 0);
     metrics.flightDuration.zero(labels);

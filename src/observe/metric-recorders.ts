@@ -77,7 +77,7 @@ interface RecordersOptions {
   readonly metrics: Instruments;
   readonly birds: BirdSeries;
   /** The most Nests of one region with series of their own. */
-  readonly nestsPerRegion: number;
+  readonly nestsPerRegion: () => number;
   /** Turns an end status that the service invents into a safe label. */
   readonly endStatusLabel: (status: string) => string;
   /** Called when this replica takes on or gives up a duty that only one replica has at a time. */

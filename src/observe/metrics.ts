@@ -135,7 +135,8 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const openMetrics = openMetricsOf(registry);
   foreseeProcess(metrics, options);
 
-  const perRegion = (most: number) => Math.floor(most / Math.max(1, options.regions.length));
+  let watched = options.regions;
+  const perRegion = (most: number) => () => Math.floor(most / Math.max(1, watched.length));
   const dropSeries = (metric: string) => metrics.seriesDropped.inc({ metric });
   const drop = (metric: keyof Instruments) => dropSeries(METRICS[metric].name);
   const birds = createBirdSeries({
@@ -191,6 +192,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const integrations = new Set<string>();
 
   function follow(configured: Configured): void {
+    watched = configured.regions;
     receivers = configured.receivers;
     regions.follow(configured.regions, configured.acting);
     // Integrations that are already known keep their counts.

@@ -585,6 +585,18 @@ describe('another configuration', () => {
     );
   });
 
+  test('divides the room for Birds among the regions that it has', async () => {
+    const { report, series, follow } = world({ maxBirds: 4 });
+    const birds = ['1', '2', '3'].map((id) => bird(id));
+    report({ what: 'inventory', region: 'eu', birds });
+    expect(await series('nestwatch_flights_active')).toHaveLength(2);
+    follow({ ...more, regions: ['eu', 'us', 'ap', 'sa'] });
+    expect(await series('nestwatch_flights_active')).toHaveLength(1);
+    follow({ ...more, regions: ['eu'] });
+    report({ what: 'inventory', region: 'eu', birds });
+    expect(await series('nestwatch_flights_active')).toHaveLength(3);
+  });
+
   test('removes every series of a region that it no longer has', async () => {
     const { report, text, keepRegions, value } = world();
     report({ what: 'inventory', region: 'us', birds: [bird('1')] });
