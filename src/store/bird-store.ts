@@ -43,7 +43,7 @@ export interface FlightQuery extends Paged, Omit<Filter, 'region'> {
 
 /** `nest`, `name` and `text` are about the Nest. All other conditions must be met by one and the same Bird of it. */
 export interface NestQuery extends Paged, Omit<Filter, 'region'> {
-  /** Counts Flights that ended since then, from the beginning of that hour. */
+  /** Counts Flights that ended since then, from the first half hour that begins no earlier. */
   readonly countedSinceUs: number;
 }
 

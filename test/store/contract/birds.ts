@@ -315,6 +315,12 @@ export function describeBirds(run: Run): void {
           { region: 'us', nestId: '4', nest: 'Empty', ...zero, birds: 0 },
         ],
       });
+      // By half hours, of which none is older than that.
+      const since = async (countedSinceUs: number) =>
+        (await nests({ countedSinceUs })).nests.map(({ succeeded, failed }) => succeeded + failed);
+      expect(await since(NOW_US - 3 * HOUR_US)).toEqual([1, 2, 0, 0]);
+      expect(await since(NOW_US - 3 * HOUR_US + 1)).toEqual([1, 1, 0, 0]);
+      expect(await since(NOW_US - HOUR_US / 2)).toEqual([1, 1, 0, 0]);
       const names = async (query: Partial<NestQuery>) => (await nests(query)).nests.map((one) => one.nest);
       expect(await names({ regions: ['us'] })).toEqual(['Empty']);
       expect(await names({ nest: 'FAIL' })).toEqual(['Failing']);

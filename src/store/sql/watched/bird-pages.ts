@@ -164,7 +164,8 @@ export class BirdPages {
 
   async nestPage(query: NestQuery): Promise<{ nests: NestOverview[]; next?: string }> {
     const limit = Math.min(Math.max(1, query.limit), MAX_PAGE);
-    const where = new Conditions(this.#sql, [Math.floor(query.countedSinceUs / HOUR_US)])
+    const half = halfOf(query.countedSinceUs);
+    const where = new Conditions(this.#sql, [Math.floor(half / 2)])
       .add('nest.present = 1')
       .addOneOf('nest.region', query.regions);
     where.addNest('nest.nest_id', 'nest.folded', query.nest);
@@ -206,7 +207,7 @@ export class BirdPages {
        page AS MATERIALIZED (SELECT * FROM each_nest ${after.where} ORDER BY ${order} LIMIT ${limit + 1})
        SELECT page.*, (SELECT count(*) FROM bird /* INDEXED BY bird_of_nest */
            WHERE bird.region = page.region AND bird.nest_id = page.nest_id AND present = 1) AS birds,
-         ${endedSql('succeeded')}, ${endedSql('failed')}
+         ${endedSql('succeeded', half)}, ${endedSql('failed', half)}
        FROM page ORDER BY ${order}`,
       ...where.parameters,
     );
@@ -290,9 +291,10 @@ function endsOf(rows: readonly HourRow[], sinceUs: number): FlightEnds[] {
     .filter((one) => one.sinceUs + HOUR_US / 2 > sinceUs && one.succeeded + one.failed > 0);
 }
 
-/** Of a Nest of the page, since the hour `$1`. */
-function endedSql(what: 'succeeded' | 'failed'): string {
-  return `coalesce((SELECT sum(${what}) FROM nest_hour WHERE nest_hour.region = page.region
+/** Of a Nest of the page, since the hour `$1`, or since its second half if the number of half hours is odd. */
+function endedSql(what: 'succeeded' | 'failed', half: number): string {
+  const counted = half % 2 === 0 ? what : `CASE WHEN hour = $1 THEN late_${what} ELSE ${what} END`;
+  return `coalesce((SELECT sum(${counted}) FROM nest_hour WHERE nest_hour.region = page.region
     AND nest_hour.nest_id = page.nest_id AND hour >= $1), 0)::bigint AS ${what}`;
 }
 
