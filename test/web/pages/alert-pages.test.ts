@@ -138,6 +138,23 @@ describe('the page of alerts', () => {
   });
 });
 
+test('every alert can be reached in the list of all, also if many fire', async () => {
+  const { ask, store } = await serve();
+  for (let index = 0; index < 60; index += 1)
+    await put(store, failing(`a${index}`, 'x', { error: `e${index}` }));
+  const over = { state: 'resolved', endsAtUs: NOW_US - MINUTE } as const;
+  await put(store, { ...failing('over', 'y'), ...over });
+  const found = new Set<string>();
+  let path: string | undefined = '/alerts?state=all';
+  for (let pages = 0; path !== undefined && pages < 5; pages += 1) {
+    const { body }: Answer = await ask(path);
+    for (const href of links(body)) if (/^alerts\/\w+$/.test(href)) found.add(href);
+    const next: string | undefined = /rel="next" href="([^"]+)"/.exec(body)?.[1];
+    path = next === undefined ? undefined : `/alerts${next.replaceAll('&amp;', '&')}`;
+  }
+  expect(found.size).toBe(61);
+});
+
 describe('what is over', () => {
   const over = (id: string, endsAtUs: number, change: Record<string, string> = {}) => ({
     ...failing(id, 'Request 17 timed out', { bird_id: id, error: 'Request # timed out', ...change }),

@@ -369,15 +369,22 @@ function listEntries(
   const asked = readAlertQuery(own, context, ASKED);
   const firing = { ...asked, state: asked.state ?? 'firing' };
   return async (tx) => {
-    // Those that fire come before the first of those that are over.
     const muting = await loadMuting(tx, context.nowUs);
-    const isLater = isAll && asked.cursor !== undefined;
-    const shown = isLater ? { items: [] } : await readEntries(tx, muting, firing);
-    if (!isAll) return shown;
-    const over = await readEntries(tx, muting, { ...asked, state: 'resolved' });
+    if (!isAll) return readEntries(tx, muting, firing);
+    // Those that fire come before the first of those that are over, on pages of their own if they are many.
+    const { cursor } = asked;
+    const isFiring = cursor === undefined || cursor.startsWith(OF_FIRING);
+    const part = { ...firing, cursor: cursor?.slice(OF_FIRING.length) };
+    const shown = isFiring ? await readEntries(tx, muting, part) : { items: [] };
+    if (shown.next !== undefined) return { items: shown.items, next: `${OF_FIRING}${shown.next}` };
+    const rest = { ...asked, state: 'resolved', cursor: isFiring ? undefined : cursor } as const;
+    const over = await readEntries(tx, muting, rest);
     return { items: [...shown.items, ...over.items], next: over.next };
   };
 }
+
+/** Marks a cursor of those that fire, in a list that goes on with those that are over. */
+const OF_FIRING = 'firing.';
 
 export async function readEntries(
   tx: Transaction,
