@@ -191,7 +191,12 @@ export async function readEnded(
   cursor: string | undefined,
 ): Promise<{ readonly episodes: Episode[]; readonly next: string | undefined }> {
   const found: Episode[] = [];
-  const fits = fitting(filter);
+  const { nest, bird } = filter;
+  const fits = fitting({
+    ...filter,
+    isNestId: nest !== undefined && (await tx.inventory.isNest(nest)),
+    isBirdId: bird !== undefined && (await tx.inventory.isBird(bird)),
+  });
   let place = cursor === undefined ? undefined : placeAt(cursor);
   for (let looked = 0; looked < MAX_ENDED; looked += ENDED_STEP) {
     const read = await tx.alerts.endedBefore(place, ENDED_STEP);
@@ -212,13 +217,19 @@ function placeAt(cursor: string) {
   return { resolvedAtUs, alertId };
 }
 
-function fitting(filter: EndedFilter): (episode: Episode) => boolean {
+/** If `nest` is the id of one, only that one is meant, as in `Conditions.addNest`. */
+interface KnownFilter extends EndedFilter {
+  readonly isNestId: boolean;
+  readonly isBirdId: boolean;
+}
+
+function fitting(filter: KnownFilter): (episode: Episode) => boolean {
   const { region, nest, bird, name, severity, text, sinceUs, untilUs, cause } = filter;
   const part = text?.toLowerCase();
   return ({ alertname, labels, startsAtUs, endsAtUs }) =>
     (region === undefined || labels.region === region) &&
-    isNamed(labels, 'nest', nest) &&
-    isNamed(labels, 'bird', bird) &&
+    isNamed(labels, 'nest', nest, filter.isNestId) &&
+    isNamed(labels, 'bird', bird, filter.isBirdId) &&
     (name === undefined || alertname.toLowerCase() === name.toLowerCase()) &&
     (severity === undefined || labels.severity === severity) &&
     (cause === undefined || labels.error === cause) &&
@@ -227,9 +238,9 @@ function fitting(filter: EndedFilter): (episode: Episode) => boolean {
     (untilUs === undefined || startsAtUs < untilUs);
 }
 
-/** Whether this is its id or a part of its name. */
-function isNamed(labels: Labels, what: 'nest' | 'bird', value: string | undefined): boolean {
-  if (value === undefined) return true;
+/** Whether this is its id, or a part of its name. */
+function isNamed(labels: Labels, what: 'nest' | 'bird', value: string | undefined, isId: boolean): boolean {
+  if (value === undefined || labelOf(labels, `${what}_id`) === value) return true;
   const name = labelOf(labels, what) ?? '';
-  return labelOf(labels, `${what}_id`) === value || name.toLowerCase().includes(value.toLowerCase());
+  return !isId && name.toLowerCase().includes(value.toLowerCase());
 }

@@ -65,7 +65,9 @@ export type QueryMistake =
   | { readonly says: 'zone'; readonly name: string }
   | { readonly says: 'too_long'; readonly name: string; readonly most: number }
   /** `since` is not before `until`. */
-  | { readonly says: 'order' };
+  | { readonly says: 'order' }
+  /** What is over is neither silenced nor not. */
+  | { readonly says: 'silenced' };
 
 export class QueryError extends NestwatchError {
   readonly mistake: QueryMistake;
@@ -89,6 +91,8 @@ export function sayMistake(mistake: QueryMistake): string {
       return `${mistake.name}: longer than ${mistake.most} characters`;
     case 'order':
       return 'since: must be before until';
+    case 'silenced':
+      return 'silenced: only what fires is silenced or not, so ask for it without state, or leave out silenced';
   }
 }
 

@@ -161,6 +161,35 @@ describe('what is over', () => {
     ...({ state: 'resolved', ending: 'over', endsAtUs, startsAtUs: endsAtUs - 5 * MINUTE } as const),
   });
 
+  test('is filtered by whether somebody acknowledged it; it is not silenced', async () => {
+    const { ask, submit, store } = await serve();
+    await put(store, failing('seen', 'one'), over('1', NOW_US - MINUTE));
+    await submit('/acknowledge?alert=seen', { author: 'Ben' });
+    await put(store, { ...failing('seen', 'one'), state: 'resolved', endsAtUs: NOW_US });
+    const shown = async (query: string) =>
+      links((await ask(`/alerts?${query}`)).body).filter((href) => /^alerts\/\w+$/.test(href));
+    expect(await shown('state=resolved&acknowledged=true')).toEqual(['alerts/seen']);
+    expect(await shown('state=all&acknowledged=false')).toEqual(['alerts/1']);
+    for (const state of ['all', 'resolved']) {
+      const { status, body } = await ask(`/alerts?state=${state}&silenced=true`);
+      expect([status, read(body)]).toEqual([400, expect.stringContaining('silenced: only what fires')]);
+    }
+  });
+
+  test('of a Nest or Bird by its id is not that of others whose names contain it', async () => {
+    const { ask, store } = await serve();
+    await store.transaction((tx) =>
+      tx.inventory.putNests([{ region: 'eu', nestId: '12', name: 'Sales', present: true }]),
+    );
+    await put(store, over('1', NOW_US, { nest: 'Sales', nest_id: '12' }));
+    await put(store, over('2', NOW_US, { nest: 'Team 12', nest_id: '99' }));
+    await put(store, over('3', NOW_US, { nest: 'Team 13', nest_id: '98' }));
+    const shown = async (query: string) =>
+      links((await ask(`/alerts?state=resolved&${query}`)).body).filter((href) => /^alerts\/\w+$/.test(href));
+    expect(await shown('nest=12')).toEqual(['alerts/1']);
+    expect(await shown('nest=13')).toEqual(['alerts/3']);
+  });
+
   test('is shown by cause, once, with the Birds and why each ended', async () => {
     const { ask, store } = await serve();
     for (const id of ['1', '2', '3', '4', '5', '6']) await put(store, over(id, NOW_US - MINUTE));

@@ -138,6 +138,7 @@ const PAGES = [
     '/alerts?since=yesterday',
     '/events?since=1h&until=2h',
     '/birds?standing=x',
+    '/alerts?state=all&silenced=true',
   ],
   ...['/report', '/report?region=eu&nest=682', '/report?month=1'],
 ];

@@ -121,6 +121,11 @@ export function createInventory(sql: Sql, clock: Clock) {
   }
 
   return {
+    /** Whether a Nest of any region has this id, even one that is no longer listed. */
+    isNest: async (id: string) =>
+      (await sql.first('SELECT nest_id FROM nest WHERE nest_id = $1 LIMIT 1', id)) !== undefined,
+    isBird: async (id: string) =>
+      (await sql.first('SELECT bird_id FROM bird WHERE bird_id = $1 LIMIT 1', id)) !== undefined,
     /** When this store first watched the region: `nowUs` at the first call, the same instant ever after. */
     async regionSince(region: string, nowUs: number): Promise<number> {
       const known = await knownSince(region);

@@ -21,6 +21,7 @@ import type { Cause } from '../../../store/alert-store.ts';
 import type { FlightEnds, NestKey } from '../../../store/bird-store.ts';
 import { messageOfEpisode } from '../../../store/month-report.ts';
 import type { Transaction } from '../../../store/store.ts';
+import { QueryError } from '../../requests/query.ts';
 import {
   type AskedAlerts,
   type ListContext,
@@ -368,6 +369,8 @@ function listEntries(
   if (isAll) own.delete('state');
   const asked = readAlertQuery(own, context, ASKED);
   const firing = { ...asked, state: asked.state ?? 'firing' };
+  if (asked.isSilenced !== undefined && (isAll || asked.state === 'resolved'))
+    throw new QueryError({ says: 'silenced' });
   return async (tx) => {
     const muting = await loadMuting(tx, context.nowUs);
     if (!isAll) return readEntries(tx, muting, firing);
@@ -404,21 +407,23 @@ export async function readEntries(
   return { items: [...cards, ...alerts.map((alert) => ({ alert }))], next };
 }
 
-/** What ended, by cause. */
+/** What ended, by cause. A filter by what somebody acknowledged makes the page shorter. */
 async function readOver(tx: Transaction, query: AskedAlerts): Promise<Listed<AlertsEntry>> {
-  const { episodes, next } = await readEnded(tx, query, OVER, query.cursor);
+  const { episodes: read, next } = await readEnded(tx, query, OVER, query.cursor);
+  const silences = acknowledgementsByAlert(await tx.silences.list());
+  const acknowledgement = (one: Episode) =>
+    acknowledgementOf({ ...one, state: 'resolved' }, silences.get(one.alertId) ?? [], query.nowUs);
+  const { isAcknowledged } = query;
+  const episodes = read.filter(
+    (one) => isAcknowledged === undefined || (acknowledgement(one) !== undefined) === isAcknowledged,
+  );
   const byCause = Map.groupBy(episodes, ({ alertname, labels: { severity = '', error = '' } }) =>
     JSON.stringify([alertname, severity, error]),
   );
   const items: AlertsEntry[] = [];
-  const silences = acknowledgementsByAlert(await tx.silences.list());
   for (const all of byCause.values()) {
-    const acknowledged = all.flatMap(
-      (one) =>
-        acknowledgementOf({ ...one, state: 'resolved' }, silences.get(one.alertId) ?? [], query.nowUs) ?? [],
-    );
     const message = await messageOfEpisode(tx, all[0]!);
-    items.push({ over: { episodes: all, acknowledgement: acknowledged[0], message } });
+    items.push({ over: { episodes: all, acknowledgement: all.map(acknowledgement).find(Boolean), message } });
     await tx.pause();
   }
   return { items, next };
