@@ -34,6 +34,9 @@ type Stored = Awaited<ReturnType<typeof readStored>>;
 export type PageView = Beside & Stored;
 
 const SHOWN_CAUSES = 20;
+/** How many causes are read to find so many alerts that nothing hides. */
+const MOST_CAUSES = 200;
+const LEAST_SEEN = 4;
 const SHOWN_NESTS = 12;
 const DAY_US = 86_400_000_000;
 const SHOWN_FAULTS = 5;
@@ -65,15 +68,23 @@ async function readStored(
   // Each of the greater readings has a turn of its own.
   await tx.pause();
   const causes = { ...severest, state: 'firing', limit: SHOWN_CAUSES, isSilenced: undefined } as const;
-  const { items } = await readEntries(tx, muting, causes);
+  const alerts: FiringCounts = await countFiring(tx, muting, nowUs);
   await tx.pause();
+  const items: AlertsEntry[] = [];
+  // Beyond those that something hides, as far as it takes to show what is new.
+  for (let cursor: string | undefined; items.length < MOST_CAUSES; ) {
+    const read = await readEntries(tx, muting, { ...causes, cursor });
+    items.push(...read.items);
+    cursor = read.next;
+    await tx.pause();
+    const seen = items.filter((one) => !isHidden(one)).flatMap(alertsOf).length;
+    if (cursor === undefined || seen >= Math.min(alerts.unacknowledged, LEAST_SEEN)) break;
+  }
   const ends = await tx.birds.flightEnds({ regions, sinceUs: dayAgoUs });
   await tx.pause();
   const { nests } = await tx.birds.nestPage({ regions, countedSinceUs: dayAgoUs, limit: SHOWN_NESTS });
   await tx.pause();
   const happened = await readHappened(tx, {}, nowUs);
-  await tx.pause();
-  const alerts: FiringCounts = await countFiring(tx, muting, nowUs);
   await tx.pause();
   const routed = silences.length === 0 ? [] : await readRoutedAlerts(tx, muting, alerting);
   const blind: Period[] = [];

@@ -204,6 +204,24 @@ describe('the headline', () => {
     expect(body).not.toContain('<li class="alert bad">');
   });
 
+  test('is red about a new warning beside hundreds of critical alerts that are silenced, and it is shown [long]', async () => {
+    const { ask, post, store } = await serve();
+    const silenced = Array.from({ length: 210 }, (_, index) =>
+      anAlert({
+        id: `s-${index}`,
+        labels: { ...LABELS, nest: 'Sandbox', error: `e${index % 30}`, bird_id: `${index}` },
+      }),
+    );
+    await store.transaction((tx) => tx.alerts.put(silenced));
+    const endsAt = new Date(NOW_US / 1000 + 3_600_000).toISOString();
+    const matchers = [{ name: 'nest', value: 'Sandbox', isRegex: false }];
+    await post('/api/v2/silences', { matchers, endsAt, createdBy: 'Anna', comment: 'maintenance' });
+    await putAlert(store, { id: 'new', labels: { ...LABELS, severity: 'warning', bird: 'The new one' } });
+    const { body } = await ask('/');
+    expect([headline(body), iconOf(body)]).toEqual(['1 new alert', BAD]);
+    expect(read(body)).toContain('The new one');
+  });
+
   test('has the colour of the severest, however many began after it, and that one comes first [long]', async () => {
     const { ask, store } = await serve();
     const warning = { ...LABELS, severity: 'warning', bird: 'Later' };
