@@ -34,7 +34,8 @@ describe('the overview', () => {
   test('offers to acknowledge and to silence each alert, by a page that asks first', async () => {
     const { ask } = await withAlert();
     const { body } = await ask('/');
-    expect(body).toContain('href="acknowledge?alert=a%2F1"');
+    const began = anAlert({ id: 'a/1' }).startsAtUs;
+    expect(body).toContain(`href="acknowledge?alert=a%2F1&amp;began=${began}"`);
     expect(body).toContain('href="silence?alert=a%2F1"');
     expect(body).toContain(
       `aria-label="Acknowledge ${WORDS.FlightFailed.firing}, Marketing / Translate blog"`,
@@ -550,6 +551,26 @@ describe('acknowledging', () => {
     expect(await silences()).toEqual([]);
   });
 
+  test('is about what was shown: not about what fired anew before the button was pressed', async () => {
+    const { ask, submit, silences, store } = await withAlert();
+    const other = { id: 'b', labels: { ...LABELS, error: 'another' } };
+    await putAlert(store, other);
+    const [, one = ''] = /href="(acknowledge\?alert=b[^"]*)"/.exec((await ask('/')).body) ?? [];
+    const chosen = [
+      ['back', ''],
+      ['alert', 'a/1'],
+      ['alert', 'b'],
+    ];
+    const { body: several } = await submit('/acknowledge-preview', chosen);
+    const shown = [...several.matchAll(/name="(alert|began)" value="([^"]*)"/g)];
+    await putAlert(store, { ...other, startsAtUs: NOW_US });
+    const path = `/${one.replaceAll('&amp;', '&')}`;
+    expect((await submit(path, { author: 'Ben' })).status).toBe(400);
+    const fields = [...shown.map(([, name, value]) => [name!, value!]), ['author', 'Ben']];
+    await submit('/acknowledge', fields);
+    expect((await silences()).map(({ alertId }) => alertId)).toEqual(['a/1']);
+  });
+
   test('is not possible for one that is resolved or unknown', async () => {
     const { ask, submit, store } = await withAlert();
     await putAlert(store, { id: 'over', state: 'resolved', endsAtUs: NOW_US });
@@ -630,7 +651,7 @@ describe('resolving by hand', () => {
   test('applies to the episode that was shown, and to an existing alert', async () => {
     const { ask, submit, store } = await withAlert();
     await putAlert(store, { id: 'a/1', startsAtUs: NOW_US });
-    expect(read((await ask(path)).body)).toContain('This alert is over');
+    expect(read((await ask(path)).body)).toContain('This alert is active again');
     const { status, body } = await submit(path, { author: 'Ben' });
     expect([status, read(body)]).toEqual([
       400,
@@ -690,7 +711,11 @@ describe('a signed link', () => {
   test('is for one episode: when the alert fires again, that is another', async () => {
     const { ask, submit, store, silences } = await withAlert(guarded);
     await putAlert(store, { id: 'a/1', startsAtUs: NOW_US });
-    expect(read((await ask(path)).body)).toContain('nothing left to acknowledge');
+    const again = (await ask(path)).body;
+    expect(read(again)).toMatch(
+      /This alert is active again.*has fired anew since\. Look at it.* critical began/,
+    );
+    expect(again).toContain('href="alerts/a/1"');
     const { body } = await submit(path, { author: 'Ben' });
     expect(read(body)).toContain('The alert was resolved, and has fired anew since.');
     expect(await silences()).toEqual([]);

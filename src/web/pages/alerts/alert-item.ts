@@ -128,7 +128,7 @@ export function alertActions({ root, words, back }: Page, { alert, silencedBy }:
   const button = (to: string, what: string, name: string, key = '') =>
     html`<a class="button" href="${root}${to}" aria-label="${name} ${title}"${key && html` data-key="${key}"`}>${what}</a>`;
   const { acknowledge, silence, resolve, askAgain } = words.alerts;
-  return html`${isAcknowledged ? '' : button(`acknowledge?${query}`, acknowledge, acknowledge, 'a')}
+  return html`${isAcknowledged ? '' : button(`acknowledge?${query}&began=${startsAtUs}`, acknowledge, acknowledge, 'a')}
 ${button(`silence?${query}`, silence, silence, 's')}
 ${isResolvable(alert) ? button(`resolve?${query}&began=${startsAtUs}`, resolve, resolve) : ''}
 ${!isResolvable(alert) && isEndedByProbe(alert) ? button(`resolve?${query}&began=${startsAtUs}`, askAgain, `${askAgain}:`) : ''}`;

@@ -92,7 +92,8 @@ export function addAsking(
       if (isForeign) return { ...frame, title: acknowledge.over, lead: acknowledge.wasResolved };
       return { ...frame, ...unknownIn(page, meant.id) };
     }
-    if (!isOpen) return { ...frame, title: acknowledge.nothing, lead: acknowledge.wasResolved };
+    if (!isOpen)
+      return { ...frame, title: acknowledge.nothing, lead: acknowledge.wasResolved, ...anew(page, alert) };
     const silences = await store.transaction((tx) => tx.silences.list(clock.nowUs()));
     const made = silences.find((one) => one.alertId === alert.id && !isAcknowledgementOver(one, alert));
     if (!made) {
@@ -116,7 +117,10 @@ export function addAsking(
     if (about.length === 0) return { about, title: acknowledge.nothing, lead: acknowledge.areOver };
     const back = given.get('back');
     const hidden = [
-      ...about.map(({ alert }): [string, string] => ['alert', alert!.id]),
+      ...about.flatMap(({ alert }): [string, string][] => [
+        ['alert', alert!.id],
+        ['began', String(alert!.startsAtUs)],
+      ]),
       ...(back === null ? [] : [['back', back] as const]),
     ];
     return {
@@ -142,7 +146,7 @@ export function addAsking(
     if (!isOpen) {
       const by = plainText(alert.annotations.resolved_by ?? '', MESSAGE_LENGTH);
       const lead = by ? html`${resolve.ended} <bdi>${by}</bdi>.` : resolve.resolved;
-      return { about, title: acknowledge.over, lead };
+      return { about, title: acknowledge.over, lead, ...anew(page, alert) };
     }
     const isProbed = isEndedByProbe(alert) && !isResolvable(alert);
     return {
@@ -185,7 +189,12 @@ ${form ? signatureForm(page, { ...form, author, comment, why }) : ''}`,
         const by = signatureOf(c, fields);
         checkSignature(c.get('words'), by);
         const ids = verb === 'acknowledge' ? chosenIn(c, fields) : undefined;
-        const meant = ids?.map((id): MeantAlert => ({ id })) ?? [requested(c)];
+        // Those of the form say which episode of each was shown.
+        const began = fields.getAll('began');
+        const meant = ids?.map(
+          (id, index): MeantAlert =>
+            began.length === ids.length ? { id, startsAtUs: Number(began[index]) } : { id },
+        ) ?? [requested(c)];
         const [{ id, startsAtUs }] = meant as [MeantAlert];
         const result =
           verb === 'acknowledge'
@@ -220,6 +229,16 @@ function addressOf(verb: Verb, c: Context): string {
   return `${verb}${new URL(c.req.url).search}`;
 }
 
+/** What the page says instead if the episode that it was about is over, but the alert fires again. */
+function anew(
+  { words: { acknowledge } }: Page,
+  { id, state }: Alert,
+): Partial<Pick<Asked, 'title' | 'lead'>> {
+  if (state !== 'firing') return {};
+  const lead = html`${acknowledge.anewLead} <a href="${alertPath(id)}">${acknowledge.toAlert}</a>`;
+  return { title: acknowledge.anew, lead };
+}
+
 function unknownIn({ words: { alert } }: Page, id: string): Pick<Asked, 'title' | 'lead'> {
   return id === ''
     ? { title: alert.noneChosen, lead: alert.noneChosenLead }
@@ -228,10 +247,11 @@ function unknownIn({ words: { alert } }: Page, id: string): Pick<Asked, 'title' 
 
 function alertSheet(
   page: Page,
-  { labels, annotations, startsAtUs }: Alert,
-  { lastEvent, isOpen }: AlertSheet,
+  { labels, annotations, startsAtUs, state }: Alert,
+  { lastEvent }: AlertSheet,
 ): Html {
   const { words } = page;
+  const isOpen = state === 'firing';
   const severity = labels.severity ?? '';
   const tone = isOpen ? severityTone(severity) : 'quiet';
   return html`<ul class="sheet"><li class="alert ${tone}">

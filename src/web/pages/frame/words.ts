@@ -672,6 +672,9 @@ export const ENGLISH = {
     done: (alerts: number): string => (alerts > 1 ? `Acknowledged ${alerts} alerts` : 'Acknowledged'),
     areOver: 'What was chosen is over, or is no longer known.',
     wasResolved: 'It has been resolved since the message was sent.',
+    anew: 'This alert is active again',
+    anewLead: 'What you were shown was resolved, and the alert has fired anew since.',
+    toAlert: 'Look at it as it is now.',
     endIsSent: 'People will be notified that it is resolved.',
     lead: 'Until it is resolved, there are no reminders and no messages about new events in it. People are notified when it resolves, and when it fires again.',
     leadOfMany:
