@@ -25,14 +25,13 @@ const OF_REGIONS: ReadonlySet<ImpairmentReason> = new Set([
 const REPORTED = IMPAIRMENT_REASONS.filter((reason) => IMPAIRMENTS[reason].alert === 'WatchImpaired');
 
 /** `clock` tells whether the clock that dates the snapshots was set ahead. */
-export function createWatchFacts(clock?: Clock): WatchFacts {
+export function createWatchFacts(clock: Clock): WatchFacts {
   /** When each current impairment was first seen. */
   const firstSeenUs = new Map<string, number>();
-  let last = clock && readClock(clock);
+  let last = readClock(clock);
 
   /** If the clock was set ahead, an impairment has not lasted longer. */
   function followClock(): void {
-    if (!clock || !last) return;
     const present = readClock(clock);
     const byUs = aheadOf(last, present);
     last = present;

@@ -128,11 +128,7 @@ function intakeLines(log: Writers, seldom: Seldom) {
       }
     },
     quarantined({ what, ...data }) {
-      const { region, feed, reason } = data;
-      seldom(`quarantined/${region}/${feed}`, 'warn', 'Malformed entries were set aside', {
-        ...data,
-        reason,
-      });
+      seldom(`quarantined/${data.region}/${data.feed}`, 'warn', 'Malformed entries were set aside', data);
     },
     recovered({ what, ...data }) {
       log.warn('An audit found entries that the polls had missed', data);

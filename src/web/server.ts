@@ -27,7 +27,7 @@ export interface Web {
   follow(
     configured: Pick<
       WebOptions,
-      'config' | 'alerting' | 'links' | 'serviceLinks' | 'messages' | 'oidc' | 'presses'
+      'config' | 'alerting' | 'links' | 'serviceLinks' | 'messages' | 'oidc' | 'presses' | 'browsers'
     >,
   ): void;
   /** Accepts no more requests. Resolves when those in progress have ended or were cut off after `CLOSE_GRACE_MS`. */

@@ -10,7 +10,7 @@ import { aRegion, aWell, MINUTE_US, NOW_US } from './well.ts';
 const kept = { ...NOTHING_KEPT };
 
 function looks() {
-  const toFacts = createWatchFacts();
+  const toFacts = createWatchFacts(createVirtualClock());
   return (change: Partial<HealthSnapshot> = {}) => {
     const snapshot = aWell({ kept, ...change });
     return toFacts(snapshot, judgeHealth(snapshot));
