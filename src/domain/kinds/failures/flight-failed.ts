@@ -316,16 +316,7 @@ export function startOf({ attributes, occurredAtUs }: Event): number {
 // ones. The first is counted in the alert's memory. The other two also depend on succeeded Flights, which change no
 // alert, so the store supplies how the latest Flights ended.
 
-interface Threshold {
-  /** Failures within `windowMs`. */
-  readonly threshold: number;
-  readonly windowMs: number;
-  /** Instead of `threshold`: this many of the Bird's Flights failed in a row. */
-  readonly consecutive?: number | undefined;
-  /** Instead of `threshold`: the share of the Bird's last `ofLast` Flights that failed, above 0. */
-  readonly ratio?: number | undefined;
-  readonly ofLast?: number | undefined;
-}
+type Threshold = Pick<FlightFailedRule, 'threshold' | 'windowMs' | 'consecutive' | 'ratio' | 'ofLast'>;
 
 interface Part {
   readonly least: number;
