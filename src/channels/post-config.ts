@@ -1,21 +1,13 @@
 /** Reads what the integrations of channels that post to a known service have in common. */
 import * as z from 'zod';
 import { type Check, isGiven } from '../document/check.ts';
-import { type HttpReader, httpShape } from '../document/http-config.ts';
+import { httpShape } from '../document/http-config.ts';
 import type { Path } from '../document/problem.ts';
 import { duration } from '../document/value-shape.ts';
 import type { HttpSettings } from '../http/http-settings.ts';
 import { mistakeInUrl } from '../http/web-address.ts';
 import type { Secret } from '../secret.ts';
 import { isTimezone } from '../time/zone-format.ts';
-
-/** What the reader of one entry takes from `global`, or reads in the same way for all entries. */
-export interface EntryDefaults {
-  /** The service's address, unless the entry has its own. */
-  readonly url: string;
-  readonly apiKey: (path: Path) => Secret | undefined;
-  readonly readHttp: HttpReader;
-}
 
 /** The keys that every such integration has. `sendResolved`: the default of `send_resolved`. */
 export function postKeys(sendResolved: boolean) {

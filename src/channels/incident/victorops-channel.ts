@@ -4,9 +4,7 @@
  */
 
 import * as z from 'zod';
-import type { Check } from '../../document/check.ts';
 import { httpReader } from '../../document/http-config.ts';
-import type { Path } from '../../document/problem.ts';
 import { readTemplate, refuseTemplates, template } from '../../document/read-template.ts';
 import { twins, words } from '../../document/value-shape.ts';
 import { incidentAction, incidentKey } from '../../domain/grouping/incident.ts';
@@ -17,7 +15,7 @@ import { chatMessage } from '../message/chat-message.ts';
 import type { Readable } from '../message/digest-view.ts';
 import { renderTexts } from '../message/render-texts.ts';
 import { type PostIntegration, type PostRequest, postChannel } from '../post-channel.ts';
-import { below, type EntryDefaults, postKeys, refuseCap, sharedSecret, urlAt } from '../post-config.ts';
+import { below, postKeys, refuseCap, sharedSecret, urlAt } from '../post-config.ts';
 
 const DEFAULT_URL = 'https://alert.victorops.com/integrations/generic/20131114/alert/';
 const LIMITS = { title: 250, text: 15_000 };
@@ -76,10 +74,34 @@ export const victoropsChannel = postChannel<VictoropsIntegration>({
     ...twins('victorops_api_key', 'Default API key for `victorops_configs`.'),
   },
   reader(check) {
-    const url = urlAt(check, ['global', 'victorops_api_url']) ?? DEFAULT_URL;
-    const apiKey = sharedSecret(check, 'api_key', 'victorops_api_key');
+    const shared = urlAt(check, ['global', 'victorops_api_url']) ?? DEFAULT_URL;
+    const readKey = sharedSecret(check, 'api_key', 'victorops_api_key');
     const readHttp = httpReader(check);
-    return (path) => readVictorops(check, path, { url, apiKey, readHttp });
+    return (path) => {
+      refuseTemplates(check, path, victoropsShape, ['entity_display_name', 'state_message']);
+      const url = urlAt(check, [...path, 'api_url']) ?? shared;
+      const apiKey = readKey(path);
+      const name = readTemplate(check, [...path, 'entity_display_name'], 'text');
+      const state = readTemplate(check, [...path, 'state_message'], 'text');
+      const http = readHttp(path);
+      const victorops = check.read(victoropsShape, path);
+      refuseCap(check, path, 'VictorOps folds what belongs together itself');
+      if (!victorops || !apiKey) return undefined;
+      return {
+        kind: 'victorops',
+        url: secret(url),
+        apiKey,
+        routingKey: victorops.routing_key,
+        messageType: victorops.message_type,
+        ...(name && { name }),
+        ...(state && { state }),
+        monitoringTool: victorops.monitoring_tool,
+        customFields: victorops.custom_fields,
+        timeoutMs: victorops.timeout,
+        ...(http && { http }),
+        sendResolved: victorops.send_resolved,
+      };
+    };
   },
   request: victoropsRequest,
 });
@@ -108,31 +130,5 @@ function victoropsRequest(
       monitoring_tool: monitoringTool,
     },
     templateError: error,
-  };
-}
-
-function readVictorops(check: Check, path: Path, defaults: EntryDefaults): VictoropsIntegration | undefined {
-  refuseTemplates(check, path, victoropsShape, ['entity_display_name', 'state_message']);
-  const url = urlAt(check, [...path, 'api_url']) ?? defaults.url;
-  const apiKey = defaults.apiKey(path);
-  const name = readTemplate(check, [...path, 'entity_display_name'], 'text');
-  const state = readTemplate(check, [...path, 'state_message'], 'text');
-  const http = defaults.readHttp(path);
-  const victorops = check.read(victoropsShape, path);
-  refuseCap(check, path, 'VictorOps folds what belongs together itself');
-  if (!victorops || !apiKey) return undefined;
-  return {
-    kind: 'victorops',
-    url: secret(url),
-    apiKey,
-    routingKey: victorops.routing_key,
-    messageType: victorops.message_type,
-    ...(name && { name }),
-    ...(state && { state }),
-    monitoringTool: victorops.monitoring_tool,
-    customFields: victorops.custom_fields,
-    timeoutMs: victorops.timeout,
-    ...(http && { http }),
-    sendResolved: victorops.send_resolved,
   };
 }
