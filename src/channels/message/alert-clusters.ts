@@ -1,12 +1,12 @@
 import { type Labels, labelOf } from '../../domain/alert/alert.ts';
 import { signature } from '../../domain/alert/error-signature.ts';
+import { commonLabels } from '../../domain/alert/labels.ts';
 import { ANNOTATION_OF, CONTEXT_ANNOTATIONS } from '../../domain/context/findings.ts';
 import type { GroupNotification, NotifiedAlert } from '../../domain/grouping/notification.ts';
 import { kindOf } from '../../domain/kinds/kinds.ts';
 import { dayAndTime, howMany } from '../../text/instant-words.ts';
 import { plainText } from '../../text/plain-text.ts';
 import {
-  commonLabels,
   eventNoun,
   hasOwnDescription,
   isNoRecovery,
@@ -66,7 +66,7 @@ export function clustersOf(
   goesOn: boolean,
 ): Cluster[] {
   const { createdAtUs, summary } = notification;
-  const shared = commonLabels(alerts);
+  const shared = commonLabels(alerts.map(({ labels }) => labels));
   // What the head of the mail already says, to the minute.
   const beginning = summary ? '' : beginningOf(alerts);
   const isGoingOn = ({ status, isNew }: NotifiedAlert) =>
@@ -91,7 +91,7 @@ export function clustersOf(
     .map((causes) => causes.flat())
     .sort((a, b) => rank(b) - rank(a))
     .map((members) => {
-      const common = commonLabels(members);
+      const common = commonLabels(members.map(({ labels }) => labels));
       const isMany = members.length > 1;
       const places = placesOf(members, isMany ? common : shared);
       const where = isMany ? placeOf(beyond(common, shared), undefined) : '';

@@ -1,5 +1,5 @@
 /** Names what alerts are about, where, and since when, as people do. Names are clean and capped, but not escaped. */
-import { type Labels, labelOf } from '../../domain/alert/alert.ts';
+import type { Labels } from '../../domain/alert/alert.ts';
 import { signatureWords } from '../../domain/alert/error-signature.ts';
 import type { NotifiedAlert } from '../../domain/grouping/notification.ts';
 import type { Words } from '../../domain/kinds/kind.ts';
@@ -87,15 +87,6 @@ export function placeWithin(alert: NotifiedAlert, shared: Labels): string {
     subjectOf(alert),
   ];
   return [...new Set(parts.filter((part) => part !== ''))].join(' / ');
-}
-
-/** The labels that all alerts share with the same value. */
-export function commonLabels([first, ...others]: readonly NotifiedAlert[]): Labels {
-  return Object.fromEntries(
-    Object.entries(first?.labels ?? {}).filter(([name, value]) =>
-      others.every((alert) => labelOf(alert.labels, name) === value),
-    ),
-  );
 }
 
 const ALERTNAME_CODE_POINTS = 60;

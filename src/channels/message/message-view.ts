@@ -5,6 +5,7 @@
  */
 import { type Labels, labelOf } from '../../domain/alert/alert.ts';
 import { type Event, shortId } from '../../domain/alert/event.ts';
+import { commonLabels } from '../../domain/alert/labels.ts';
 import { CONTEXT_ANNOTATIONS, FLOWN_AGAIN } from '../../domain/context/findings.ts';
 import {
   type FlushReason,
@@ -17,7 +18,6 @@ import { dayAndTime } from '../../text/instant-words.ts';
 import { firstLines, plainText, regionName, shortGuid } from '../../text/plain-text.ts';
 import { type Cluster, clustersOf, eventsOf, messageOf, type Tone, toneOf } from './alert-clusters.ts';
 import {
-  commonLabels,
   hasOwnDescription,
   isMoment,
   listsEvents,
@@ -135,7 +135,8 @@ export function mailView(notification: GroupNotification, externalUrl: string): 
   const told = only ? sentenceOfOne(milder[0] ?? only, goesOn) : headlineOf(counted, clusters, goesOn);
   const headline = summary ? summaryTitle(summary) : reason === 'repeat' ? `Reminder: ${told}` : told;
   const tone = !only && isOnlyRecovery(counted) ? 'resolved' : toneOf(alerts);
-  const place = placeOf(commonLabels(alerts), only);
+  const shared = commonLabels(alerts.map(({ labels }) => labels));
+  const place = placeOf(shared, only);
   const context = [
     place,
     summary ? `${dayAndTime(summary.fromUs)} to ${dayAndTime(summary.toUs)}` : sinceOf(alerts, createdAtUs),
@@ -149,7 +150,7 @@ export function mailView(notification: GroupNotification, externalUrl: string): 
     lead: only ? leadOf(only, milder) : [],
     message,
     messageTitle: only ? messageTitleOf(only, message, reason) : '',
-    details: only ? detailsOf(only) : clean(placeDetails(commonLabels(alerts))),
+    details: only ? detailsOf(only) : clean(placeDetails(shared)),
     ...(only?.history && only.history.length > 1 && { history: flightHistory(only.history) }),
     clusters,
     each: only ? [] : eachAlert(alerts, externalUrl),

@@ -1,5 +1,6 @@
 /** Writes the title of a message about several alerts: what is new in it, and what else still fires. */
 import type { Labels } from '../../../domain/alert/alert.ts';
+import { commonLabels } from '../../../domain/alert/labels.ts';
 import {
   type GroupNotification,
   type NotifiedAlert,
@@ -9,7 +10,7 @@ import { kindOf } from '../../../domain/kinds/kinds.ts';
 import { howMany } from '../../../text/instant-words.ts';
 import { plainText, regionName } from '../../../text/plain-text.ts';
 import { type Cluster, isFollowUp, type Tone } from '../alert-clusters.ts';
-import { commonLabels, isNoRecovery, stateSentence, subjectOf } from '../alert-subject.ts';
+import { isNoRecovery, stateSentence, subjectOf } from '../alert-subject.ts';
 
 type Counted = Pick<
   GroupNotification,
@@ -190,7 +191,7 @@ export function topicOf(notification: GroupNotification): string {
 
 /** The labels of the place that all alerts of one notification share. */
 function sharedPlace({ alerts }: GroupNotification): Labels {
-  const shared = Object.entries(commonLabels(alerts));
+  const shared = Object.entries(commonLabels(alerts.map(({ labels }) => labels)));
   return Object.fromEntries(shared.filter(([name]) => PLACE_LABELS.has(name)));
 }
 

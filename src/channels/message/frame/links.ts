@@ -1,4 +1,5 @@
 import { type Labels, labelOf } from '../../../domain/alert/alert.ts';
+import { commonLabels } from '../../../domain/alert/labels.ts';
 import type {
   DigestNotification,
   GroupNotification,
@@ -7,7 +8,7 @@ import type {
 import { goQuote, matchersOf } from '../../../domain/matchers/matcher.ts';
 import { alertPath, flyPath } from '../../../http/page-path.ts';
 import { plainText } from '../../../text/plain-text.ts';
-import { commonLabels, NAME_CODE_POINTS, placeWithin, subjectOf } from '../alert-subject.ts';
+import { NAME_CODE_POINTS, placeWithin, subjectOf } from '../alert-subject.ts';
 import { linkable } from '../section.ts';
 
 export interface Link {
@@ -34,7 +35,7 @@ const MAX_SILENCED_UNITS = 2_000;
 /** The links of a message. Addresses that a message may not link to are left out. */
 export function linksOf(whole: GroupNotification, externalUrl: string): Link[] {
   // Escalations of several groups may be one message.
-  const shared = commonLabels(whole.alerts);
+  const shared = commonLabels(whole.alerts.map(({ labels }) => labels));
   const own = Object.entries(whole.groupLabels).filter(([name, value]) => labelOf(shared, name) === value);
   const notification =
     whole.groupSort === 'escalation' ? { ...whole, groupLabels: Object.fromEntries(own) } : whole;
@@ -147,7 +148,7 @@ export function eachAlert(alerts: readonly NotifiedAlert[], externalUrl: string)
   const open = alerts.filter(({ status }) => status === 'firing');
   // If only one fires, the links of the whole message lead to it.
   if (open.length < 2) return [];
-  const shared = commonLabels(alerts);
+  const shared = commonLabels(alerts.map(({ labels }) => labels));
   return open.slice(0, MAX_EACH).flatMap((alert) => {
     const url = linkable(`${externalUrl}/${alertPath(alert.id)}`);
     const acknowledgeUrl = alert.acknowledgeUrl && linkable(alert.acknowledgeUrl);
