@@ -232,9 +232,14 @@ class DigestLoop {
     });
     const pauseAfter = pausing(EVENT_LOOP);
     const earliestUs = known.lastEvent === undefined ? fromUs : fromUs - LATE_US;
+    const lateUs = new Set<number>();
     for (let at = start; at < newest; at += STRETCH) {
       const upTo = Math.min(at + STRETCH, newest);
-      const flights = await this.#options.store.transaction((tx) => tx.digests.endedFlights(at, upTo));
+      const { flights, late } = await this.#options.store.transaction(async (tx) => ({
+        flights: await tx.digests.endedFlights(at, upTo),
+        late: await tx.digests.lateInstants(Math.max(at, firstNew), upTo, earliestUs, fromUs),
+      }));
+      for (const us of late) lateUs.add(us);
       for (const flight of flights) {
         const isNew = flight.number > firstNew && flight.occurredAtUs >= earliestUs;
         const isOfPeriodBefore = flight.occurredAtUs >= beforeUs && flight.occurredAtUs < fromUs;
@@ -267,7 +272,7 @@ class DigestLoop {
       }),
     );
     return {
-      digest: digestOf({ name, fromUs, toUs, tally, episodes, regions, deadlines, unusual, ...rest }),
+      digest: digestOf({ name, fromUs, toUs, tally, lateUs, episodes, regions, deadlines, unusual, ...rest }),
       lastEvent: newest,
     };
   }

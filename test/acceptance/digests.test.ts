@@ -124,6 +124,21 @@ describe('a digest', () => {
     expect(last(stage).flights.failed).toBe(0);
   });
 
+  test('lists a connection lost before its period that was read within it, once [long]', async () => {
+    const { stage, nestId } = await withBirds({ digests: [HOURLY] });
+    await stage.minutesPass(90);
+    stage.eu.goDown(503);
+    stage.eu.disconnectConnection({ nestId, entityName: 'Acme CMS', exhausted: true, wording: 'old' });
+    await stage.minutesPass(40);
+    stage.eu.comeUp();
+    await stage.minutesPass(120);
+    const lost = stage.digests.map(({ notification }) => notification.digest.connectionsLostTotal);
+    expect([timesOf(stage), lost]).toEqual([
+      ['13:00', '14:00', '15:00', '16:00'],
+      [0, 0, 1, 0],
+    ]);
+  });
+
   test('is not repeated by a restart [long]', async () => {
     const { stage } = await withBirds({ digests: [HOURLY] });
     await stage.minutesPass(60);

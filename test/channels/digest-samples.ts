@@ -45,6 +45,7 @@ export function digest(text = 'Translate blog', count = 3): Digest {
     fromUs: NOW_US - DAY_US,
     toUs: NOW_US,
     tally,
+    lateUs: new Set(),
     firing: alerts as unknown as Alert[],
     firingTotal: alerts.length + 5,
     episodes,

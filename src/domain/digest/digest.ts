@@ -92,6 +92,8 @@ interface DigestMaterial {
   readonly fromUs: number;
   readonly toUs: number;
   readonly tally: FlightTally;
+  /** When what was read only within the period occurred, if that was before it. */
+  readonly lateUs: ReadonlySet<number>;
   /** The alerts that fire. */
   readonly firing: readonly Alert[];
   /** The number of all firing alerts, even if only the first were loaded. */
@@ -126,7 +128,8 @@ export function digestOf(material: DigestMaterial) {
   });
   const silenced = silencedOf(material);
   const recoveries = episodes.filter(isRecovery);
-  const began = [...firing, ...episodes].filter(({ startsAtUs }) => startsAtUs >= fromUs).sort(byStart);
+  const isNew = ({ startsAtUs }: OpenAlert) => startsAtUs >= fromUs || material.lateUs.has(startsAtUs);
+  const began = [...firing, ...episodes].filter(isNew).sort(byStart);
   const of = (alertname: string) => distinct(began.filter((one) => one.alertname === alertname).map(shown));
   const connectionsLost = of('ConnectionDisconnected');
   const deactivated = of('BirdDeactivated');

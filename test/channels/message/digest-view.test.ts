@@ -26,7 +26,7 @@ const SLACK = { channel: '', username: '', iconEmoji: '', iconUrl: '' };
 
 const NOTHING = {
   ...{ name: 'n', fromUs: 0, toUs: 1, tally: createFlightTally(), firing: [], firingTotal: 0, episodes: [] },
-  ...{ hidden: new Map(), endedSilenced: { list: [], total: 0 }, unusual: [] },
+  ...{ lateUs: new Set<number>(), hidden: new Map(), endedSilenced: { list: [], total: 0 }, unusual: [] },
   ...{ deadlines: [], suppressed: [], dead: 0, regions: [{ region: 'eu', verifiedUntilUs: 0 }] },
 };
 

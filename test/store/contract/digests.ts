@@ -87,6 +87,19 @@ export function describeDigests(run: Run): void {
       expect(await since(NOW_US + 1)).toEqual([]);
     });
 
+    test('what else arrived late is known by when it occurred', async () => {
+      const at = (us: number, type = 'app.disconnected') =>
+        event(`${type}${us}`, { type, occurredAtUs: NOW_US + us });
+      await run((tx) =>
+        insert(tx, [at(1), at(2), at(2, 'flight.failed'), at(4), at(3), at(3, 'bird.x'), at(5)]),
+      );
+      const { before, last } = await run.digests.arrivals(0);
+      const late = async (after: number) =>
+        (await run.digests.lateInstants(after, last - 1, NOW_US + 2, NOW_US + 5)).toSorted();
+      expect(await late(before)).toEqual([2, 3, 4].map((us) => NOW_US + us));
+      expect(await late(before + 2)).toEqual([3, 4].map((us) => NOW_US + us));
+    });
+
     test('an episode is added to the history when its alert resolves, once, and outlives it until the retention', async () => {
       const over = (id: string, changes = {}) =>
         alert(id, {

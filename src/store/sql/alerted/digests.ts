@@ -119,6 +119,15 @@ export function createDigests(sql: Sql) {
     async endedFlights(after: number, upTo: number): Promise<(EndedFlight & { readonly number: number })[]> {
       return (await sql.rows<EndedFlightRow>(ENDED_FLIGHTS, after, upTo)).map(endedFlightOf);
     },
+    /** When events other than of Flights occurred that have such numbers, if that was from `fromUs` to before `untilUs`. */
+    async lateInstants(after: number, upTo: number, fromUs: number, untilUs: number): Promise<number[]> {
+      const rows = await sql.rows<{ occurred_us: number }>(
+        `SELECT DISTINCT occurred_us FROM event
+         WHERE event > $1 AND event <= $2 AND occurred_us >= $3 AND occurred_us < $4 AND type NOT LIKE 'flight.%'`,
+        ...[after, upTo, fromUs, untilUs],
+      );
+      return rows.map(({ occurred_us: us }) => us);
+    },
     /** Episodes whose end was seen after `afterUs` and by `upToUs`, in order of their ends. */
     async episodes(afterUs: number, upToUs: number, limit: number): Promise<Episode[]> {
       const rows = await sql.rows<{ body: string }>(
