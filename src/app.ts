@@ -74,7 +74,7 @@ interface AppOptions {
   /** Whether other processes may use the store at the same time; only a store on a server can be shared. */
   readonly isShared?: boolean;
   /** Reads the configuration again; throws `ConfigError` with every mistake. Without it a reload is refused. */
-  readonly readAgain?: () => Config;
+  readonly readAgain?: () => Config | Promise<Config>;
   /** The secrets whose file cannot be read again, by key, and why; their last values stay in use. */
   readonly unreadSecrets?: () => ReadonlyMap<string, string>;
   /** Called when a reloaded configuration is in force. */

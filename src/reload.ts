@@ -14,7 +14,7 @@ interface ReloadingOptions {
   /** The configuration in force when the process starts. */
   readonly config: Config;
   /** Throws `ConfigError` with every mistake. */
-  readonly read: () => Config;
+  readonly read: () => Config | Promise<Config>;
   /** Puts it in force. If it rejects, the previous configuration stays in force. */
   readonly apply: (config: Config) => Promise<void>;
   readonly clock: Clock;
@@ -54,7 +54,7 @@ export function createReloading({ config, read, apply, clock, report }: Reloadin
   async function reload(): Promise<ReloadOutcome> {
     const atUs = clock.nowUs();
     try {
-      const { fitting, needsRestart } = fitted(read(), inForce);
+      const { fitting, needsRestart } = fitted(await read(), inForce);
       await apply(fitting);
       inForce = fitting;
       view = { readAtUs: atUs, triedAtUs: atUs, mistakes: [], needsRestart };

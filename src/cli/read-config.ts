@@ -41,6 +41,10 @@ export async function readWarnings(
 export interface ConfigFile {
   /** Throws `ConfigError` with every mistake. */
   read(): Config;
+  /** The same while the process runs: a file of the configuration in use that does not answer is a mistake. */
+  readAgain(): Promise<Config>;
+  /** Warnings about the configuration that was read last, from the same texts. */
+  warnings(config: Config): Promise<readonly Problem[]>;
   /**
    * Whether the file, or a part of it, has other text than when it was last read, and had the same text at the previous
    * check, so that it is not read while it is being written. A missing file, as while a link is replaced, does not count as new; one
@@ -53,6 +57,8 @@ export interface ConfigFile {
   unread(): ReadonlyMap<string, string>;
 }
 
+type ReadFiles = ReadonlyMap<string, { readonly mostBytes: number; readonly text: string }>;
+
 export function openConfigFile(edge: Edge, file: string, readLater = readFileLater): ConfigFile {
   const rereads = new FileRereads(edge.clock, readLater);
   let inUse: Config | undefined;
@@ -60,33 +66,55 @@ export function openConfigFile(edge: Edge, file: string, readLater = readFileLat
   let lastRead: ReadonlyMap<string, string> | undefined;
   let lastSeen = '';
   let unreadSecrets = new Map<string, string>();
+  /** The files of the configuration in use, and of the last one, which may have been refused. */
+  let files: ReadFiles = new Map();
+  let lastFiles: ReadFiles = new Map();
+
+  function load(readNow: ReadFile): Config {
+    const unread = new Map<string, string>();
+    const parts = new Map<string, string>();
+    lastRead = parts;
+    const readFiles = new Map<string, { mostBytes: number; text: string }>();
+    lastFiles = readFiles;
+    const config = loadConfig({
+      file,
+      environment: edge.environment,
+      readFile(path, mostBytes) {
+        readFiles.set(path, { mostBytes, text: '' });
+        try {
+          const text = readNow(path, mostBytes);
+          readFiles.set(path, { mostBytes, text });
+          if (path === file) parts.set(file, text);
+          return text;
+        } catch (error) {
+          if (path === file) parts.set(file, whyUnreadable(error));
+          throw error;
+        }
+      },
+      unread,
+      parts,
+      rereads,
+    });
+    unreadSecrets = unread;
+    inUse = config;
+    files = readFiles;
+    return config;
+  }
+
   return {
-    read() {
-      const unread = new Map<string, string>();
-      const parts = new Map<string, string>();
-      // Only the first time it may be a pipe.
-      const readNow = lastRead === undefined ? readGiven(file) : readFile;
-      lastRead = parts;
-      const config = loadConfig({
-        file,
-        environment: edge.environment,
-        readFile(path, mostBytes) {
-          try {
-            const text = readNow(path, mostBytes);
-            if (path === file) parts.set(file, text);
-            return text;
-          } catch (error) {
-            if (path === file) parts.set(file, whyUnreadable(error));
-            throw error;
-          }
-        },
-        unread,
-        parts,
-        rereads,
+    // Only the first time it may be a pipe.
+    read: () => load(readGiven(file)),
+    async readAgain() {
+      const texts = new Map<string, () => string>();
+      const asked = [...new Map([...files, ...lastFiles])].map(async ([path, { mostBytes }]) => {
+        texts.set(path, await new Promise((resolve) => rereads.ask(path, mostBytes, resolve)));
       });
-      unreadSecrets = unread;
-      inUse = config;
-      return config;
+      await Promise.all(asked);
+      return load((path, mostBytes) => texts.get(path)?.() ?? readFile(path, mostBytes));
+    },
+    warnings(config) {
+      const texts = files;
+      return readWarnings(edge, file, config, (path) => texts.get(path)?.text ?? '');
     },
     async isNew() {
       const texts = new Map<string, string>();

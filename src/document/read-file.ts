@@ -52,8 +52,8 @@ const MOST_IN_TIME = 2;
 export class FileRereads {
   readonly #clock: Clock;
   readonly #read: ReadFileLater;
-  /** Who is told of each file that is being read, or waits for it. */
-  readonly #asked = new Map<string, Set<Take>>();
+  /** Who is told of each file that is being read, or waits for it, and what they were told so far. */
+  readonly #asked = new Map<string, { readonly takers: Set<Take>; told?: () => string }>();
   readonly #waiting: (() => void)[] = [];
   #atOnce = 0;
   #late = 0;
@@ -70,21 +70,24 @@ export class FileRereads {
       const nowMs = this.#clock.monotonicMs();
       if (nowMs - beganMs < EVERY_MS) return;
       beganMs = nowMs;
-      this.#ask(path, mostBytes, take);
+      this.ask(path, mostBytes, take);
     };
   }
 
-  #ask(path: string, mostBytes: number, take: Take): void {
+  /** Reads the file, or joins a reading that has not ended. A late one is told as such, and once more when it has ended. */
+  ask(path: string, mostBytes: number, take: Take): void {
     const key = `${mostBytes} ${path}`;
-    const others = this.#asked.get(key);
-    if (others) {
-      others.add(take);
+    const asked = this.#asked.get(key);
+    if (asked) {
+      asked.takers.add(take);
+      if (asked.told) take(asked.told);
       return;
     }
-    const takers = new Set([take]);
-    this.#asked.set(key, takers);
+    const own: { takers: Set<Take>; told?: () => string } = { takers: new Set([take]) };
+    this.#asked.set(key, own);
     const tell = (read: () => string) => {
-      for (const one of takers) one(read);
+      own.told = read;
+      for (const one of own.takers) one(read);
     };
     void this.read(path, mostBytes, (late) => tell(fails(late)))
       .then((text) => () => text, fails)

@@ -36,7 +36,7 @@ const CONFIG = 'regions: { eu: { base_url: https://x, token_file: token } }\n';
 function opened() {
   writeFileSync(at('n.yaml'), CONFIG);
   writeFileSync(at('token'), 'first');
-  return openConfigFile(createTestEdge().edge, at('n.yaml'));
+  return openConfigFile(createTestEdge({ clock: createVirtualClock() }).edge, at('n.yaml'));
 }
 
 test('a file that becomes a pipe, or too large, is read once more, which says so; one that is missing is waited for', async () => {
@@ -53,7 +53,7 @@ test('a file that becomes a pipe, or too large, is read once more, which says so
     make();
     renameSync(at('new'), at('n.yaml'));
     expect(await looks()).toEqual([false, true]);
-    expect(() => file.read()).toThrow(`the file ${why}`);
+    await expect(file.readAgain()).rejects.toThrow(`the file ${why}`);
     expect(await looks()).toEqual([false, false]);
   }
   writeFileSync(at('n.yaml'), CONFIG);
@@ -69,11 +69,11 @@ test('a file of declared Birds is a part of it: one that changes or is missing i
   expect(await looks()).toEqual([false, false]);
   writeFileSync(at('birds.yaml'), 'birds: [{ region: eu, nest: A, bird: B }]');
   expect(await looks()).toEqual([false, true]);
-  expect(file.read().rules[0]).toMatchObject({ declared: [{ region: 'eu', nest: 'A', bird: 'B' }] });
+  expect((await file.readAgain()).rules[0]).toMatchObject({ declared: [{ region: 'eu', nest: 'A', bird: 'B' }] });
   expect(await looks()).toEqual([false, false]);
   rmSync(at('birds.yaml'));
   expect(await looks()).toEqual([false, true]);
-  expect(() => file.read()).toThrow(/rules\[0\]\.declared: .*birds\.yaml does not exist/);
+  await expect(file.readAgain()).rejects.toThrow(/rules\[0\]\.declared: .*birds\.yaml does not exist/);
   expect(await looks()).toEqual([false, false]);
   writeFileSync(at('birds.yaml'), 'birds: []');
   expect(await looks()).toEqual([false, true]);
@@ -152,6 +152,25 @@ test('a secret whose file never answers keeps its last value and says so, while 
   hung.resolve('second a');
   await clock.advance(1_000);
   expect([tokens()[0], [...file.unread()]]).toEqual(['second a', []]);
+});
+
+test('a file that does not answer stops neither the process nor a reload, which refuses it each time until it answers', async () => {
+  const clock = createVirtualClock();
+  writeFileSync(at('n.yaml'), CONFIG);
+  writeFileSync(at('token'), 'first');
+  const hung = Promise.withResolvers<string>();
+  const file = openConfigFile(createTestEdge({ clock }).edge, at('n.yaml'), (path) =>
+    path === at('token') ? hung.promise : Promise.resolve(`${CONFIG}digests: []\n`),
+  );
+  file.read();
+  const refused = `regions.eu.token_file: ${at('token')} does not answer`;
+  const first = file.readAgain().catch(String);
+  await clock.advance(10_000);
+  expect(await first).toContain(refused);
+  expect(await file.readAgain().catch(String)).toContain(refused);
+  hung.resolve('second');
+  await clock.advance(0);
+  expect((await file.readAgain()).regions[0]!.token.reveal()).toBe('second');
 });
 
 test('two files that never answer keep no other one from being read again, and three never take every thread', async () => {

@@ -11,9 +11,9 @@ import { howMany } from '../../text/instant-words.ts';
 import { sleep } from '../../time/clock.ts';
 import { VERSION } from '../../version.ts';
 import { EXIT } from '../command-rows.ts';
-import { type ConfigOptions, findConfigFile, readFile } from '../config-file.ts';
+import { type ConfigOptions, findConfigFile } from '../config-file.ts';
 import { migrateElsewhere } from '../migrate-elsewhere.ts';
-import { type ConfigFile, openConfigFile, readWarnings } from '../read-config.ts';
+import { type ConfigFile, openConfigFile } from '../read-config.ts';
 
 /**
  * How long work in progress may take after a stop. Then the process ends, and the next start continues from the
@@ -46,7 +46,7 @@ export async function run(edge: Edge, options: RunOptions): Promise<number> {
     config,
     // With --once everything is read here, once, so no other process may use the store.
     isShared: !options.once,
-    readAgain: configFile.read,
+    readAgain: configFile.readAgain,
     unreadSecrets: configFile.unread,
     applied: (next) => void warn(next),
     logLevel: options['log.level'] as LogLevel,
@@ -68,11 +68,11 @@ export async function run(edge: Edge, options: RunOptions): Promise<number> {
   const { log } = app;
   const warn = async (of: Config) => {
     try {
-      for (const { path, message } of await readWarnings(edge, file, of, readFile)) {
+      for (const { path, message } of await configFile.warnings(of)) {
         log.warn('The configuration is hardly meant so', { path, warning: message });
       }
     } catch {
-      // The file has changed meanwhile. The next reading reports what is wrong with it.
+      // What keeps the files of the store from being looked at is reported by the store.
     }
   };
   // Begins to act on signals first, because a reader of the log may send one.
