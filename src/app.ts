@@ -1,7 +1,6 @@
 /** Assembles a running daemon: store, log, metrics, page, channels and transports. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { lookup } from 'node:dns';
-import { schedule } from 'node-cron';
 import { browserReceivers, newPushKeys, readPushKeys } from './channels/browser/browser-channel.ts';
 import type { Browsers } from './channels/channel.ts';
 import { closeChannels, openChannels } from './channels/registry.ts';
@@ -32,7 +31,7 @@ import type { OpenStore, Store } from './store/store.ts';
 import type { Step } from './store/versions/steps.ts';
 import { tableChanges } from './store/versions/table-changes.ts';
 import { exactTime } from './text/instant-words.ts';
-import type { Clock } from './time/clock.ts';
+import { type Clock, sleep } from './time/clock.ts';
 import { VERSION } from './version.ts';
 import type { createOidc } from './web/access/oidc.ts';
 import { openFilesAllowed } from './web/connections.ts';
@@ -53,8 +52,9 @@ const REPORTED_FAULTS = 20;
  */
 const FATAL: ReadonlySet<string> = new Set(['store_failed', 'store_newer', 'store_other']);
 
-/** Prunes once an hour, but not on the hour, when other housekeeping tends to run. */
-const PRUNE_CRON = '17 * * * *';
+/** Prunes soon after the start, for who restarts often, and then once an hour, whatever the wall clock says. */
+const FIRST_PRUNE_MS = 600_000;
+const PRUNE_EVERY_MS = 3_600_000;
 
 export interface App {
   readonly daemon: Daemon;
@@ -315,10 +315,8 @@ async function assemble(
       report: reportOutside,
     });
     web = served;
-    // If the process was suspended at pruning time, node-cron would print a warning that bypasses our log.
-    const pruning = schedule(PRUNE_CRON, () => pruneAll(daemon, reportOutside), {
-      suppressMissedWarning: true,
-    });
+    const pruning = new AbortController();
+    void pruneEachHour(daemon, edge.clock, reportOutside, pruning.signal);
     return {
       daemon,
       log,
@@ -327,7 +325,7 @@ async function assemble(
       reload: reloading.reload,
       fatal,
       async close() {
-        await pruning.destroy();
+        pruning.abort();
         await served.close();
         await closeAll();
       },
@@ -506,10 +504,21 @@ function openSetup(config: Config, linkKey: Secret, clock: Clock, report: Report
   };
 }
 
-async function pruneAll(daemon: Daemon, report: Report): Promise<void> {
-  try {
-    while ((await daemon.prune()) > 0);
-  } catch (error) {
-    report({ what: 'trouble', stage: 'store', error });
+/** Until `signal` aborts. */
+export async function pruneEachHour(
+  daemon: Pick<Daemon, 'prune'>,
+  clock: Clock,
+  report: Report,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let waitMs = FIRST_PRUNE_MS; ; waitMs = PRUNE_EVERY_MS) {
+    await sleep(clock, waitMs, signal);
+    if (signal.aborted) return;
+    try {
+      while ((await daemon.prune()) > 0);
+    } catch (error) {
+      // A stop closes the store meanwhile.
+      if (codeOf(error) !== 'cancelled') report({ what: 'trouble', stage: 'store', error });
+    }
   }
 }

@@ -3,6 +3,9 @@
  * returns them.
  */
 import { expect, test } from 'vitest';
+import { pruneEachHour } from '../../src/app.ts';
+import { NestwatchError } from '../../src/errors.ts';
+import { createVirtualClock } from '../virtual-clock.ts';
 import { createStage, type Stage } from './stage.ts';
 
 let stage: Stage;
@@ -174,4 +177,47 @@ test('an alert that fires for longer than the retention forgets its notified eve
     .filter((key) => key.endsWith('/failed'));
   expect(news.toSorted()).toEqual(failed.toSorted());
   expect(received.at(-1)).toMatchObject({ status: 'resolved', events_total: failed.length });
+});
+
+test('the store is pruned each hour, also when the wall clock is set, and a stop meanwhile is no trouble', async () => {
+  const clock = createVirtualClock();
+  const prunedAtMin: number[] = [];
+  const reported: unknown[] = [];
+  const stop = new AbortController();
+  let error: unknown;
+  const prune = async () => {
+    prunedAtMin.push(clock.monotonicMs() / 60_000);
+    if (error) throw error;
+    return 0;
+  };
+  const ended = pruneEachHour({ prune }, clock, (one) => reported.push(one), stop.signal);
+  await clock.advance(15 * 60_000);
+  clock.stepWall(-365 * 86_400_000);
+  await clock.advance(60 * 60_000);
+  clock.stepWall(6 * 365 * 86_400_000);
+  error = new Error('the disk is full');
+  await clock.advance(60 * 60_000);
+  error = new NestwatchError('cancelled', 'The store is closed.');
+  await clock.advance(60 * 60_000);
+  expect(prunedAtMin).toEqual([10, 70, 130, 190]);
+  expect(reported).toMatchObject([{ what: 'trouble', error: new Error('the disk is full') }]);
+  stop.abort();
+  await ended;
+});
+
+test('nothing is pruned while the clock is ahead of the service by more than a day [long]', async () => {
+  await open();
+  await stage.minutesPass(10);
+  stage.eu.startFlight(stage.bird('one'), { endsAs: 'failed', fliesForMs: 1000 });
+  await stage.minutesPass(30);
+  const stored = () =>
+    stage.store.transaction(async (tx) => (await tx.events.page({ limit: 100 })).events.length);
+  const before = await stored();
+  expect(before).toBeGreaterThan(0);
+  stage.ourClockSteps(40 * 86_400);
+  await stage.minutesPass(10);
+  expect([await stage.daemon().prune(), await stored()]).toEqual([0, before]);
+  stage.ourClockSteps(-40 * 86_400);
+  await stage.minutesPass(600);
+  expect(await stage.daemon().prune()).toBeGreaterThan(0);
 });

@@ -69,7 +69,9 @@ test('a file of declared Birds is a part of it: one that changes or is missing i
   expect(await looks()).toEqual([false, false]);
   writeFileSync(at('birds.yaml'), 'birds: [{ region: eu, nest: A, bird: B }]');
   expect(await looks()).toEqual([false, true]);
-  expect((await file.readAgain()).rules[0]).toMatchObject({ declared: [{ region: 'eu', nest: 'A', bird: 'B' }] });
+  expect((await file.readAgain()).rules[0]).toMatchObject({
+    declared: [{ region: 'eu', nest: 'A', bird: 'B' }],
+  });
   expect(await looks()).toEqual([false, false]);
   rmSync(at('birds.yaml'));
   expect(await looks()).toEqual([false, true]);
