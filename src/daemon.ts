@@ -71,7 +71,7 @@ export interface Daemon {
   probe(region: string): void;
   /** Reads the log of a Flight from the service, if the polls leave room for the request. */
   readonly flightLog: WatchedRegion['flightLog'];
-  /** Deletes a bounded batch of rows past the retention; resolves to the number of deleted rows. */
+  /** Deletes a bounded batch of rows past the retention, unless the clock is far ahead; resolves to the number of deleted rows. */
   prune(): Promise<number>;
   regions(): readonly RegionProgress[];
   /** What impairs the watch: the same answer for page, API, commands, metrics and heartbeat. */
@@ -95,6 +95,9 @@ export interface OnceOutcome {
 
 /** The most rows deleted in one transaction, so that pruning never blocks the other stages for long. */
 const PRUNE_BATCH = 2_000;
+
+/** A day. If the clock here is ahead of a region's by more, nothing is pruned; `clock_wrong` says so to people. */
+const MOST_AHEAD_US = 86_400_000_000;
 
 export function createDaemon(given: DaemonParts): Daemon {
   const { store, clock } = given;
@@ -279,6 +282,8 @@ export function createDaemon(given: DaemonParts): Daemon {
     async prune() {
       // One replica does it for all.
       if (!part.isAlerting()) return 0;
+      // A clock that is far ahead would take the whole history.
+      if (regions.some((region) => region.snapshot().clockAheadUs < -MOST_AHEAD_US)) return 0;
       const beforeUs = clock.nowUs() - setup.config.store.retentionMs * 1000;
       return store.transaction((tx) => tx.upkeep.prune(beforeUs, PRUNE_BATCH));
     },
