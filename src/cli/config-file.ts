@@ -61,9 +61,19 @@ export const readFileLater: ReadFileLater = async (path, mostBytes) => {
   }
 };
 
+const NOT_REGULAR = 'is not a regular file';
+
 function refuseUnfit(stat: Stats): void {
   // Reading a directory fails by itself.
-  if (!stat.isFile() && !stat.isDirectory()) throw new UnfitFile('is not a regular file');
+  if (!stat.isFile() && !stat.isDirectory()) throw new UnfitFile(NOT_REGULAR);
+}
+
+/** What came by a pipe, by its path: a second reading would find nothing. */
+const piped = new Map<string, string>();
+
+/** What the file gives to `readFileLater`, given that it gave `text` to `readGiven`. */
+export function rereadOf(file: string, text: string): string {
+  return piped.has(file) ? NOT_REGULAR : text;
 }
 
 /**
@@ -72,16 +82,21 @@ function refuseUnfit(stat: Stats): void {
  */
 export function readGiven(given?: string): ReadFile {
   return (path, mostBytes) => {
+    const kept = path === given ? piped.get(path) : undefined;
+    if (kept !== undefined) return kept;
     const file = openSync(path, path === given ? constants.O_RDONLY : WITHOUT_WAITING);
     try {
-      if (path !== given) refuseUnfit(fstatSync(file));
+      const stat = fstatSync(file);
+      if (path !== given) refuseUnfit(stat);
       // One byte more shows that there is more.
       const bytes = Buffer.allocUnsafe(mostBytes + 1);
       let length = 0;
       for (let read = -1; read !== 0; length += read) {
         read = readSync(file, bytes, length, bytes.length - length, null);
       }
-      return bounded(bytes, length);
+      const text = bounded(bytes, length);
+      if (!stat.isFile()) piped.set(path, text);
+      return text;
     } finally {
       closeSync(file);
     }

@@ -6,7 +6,14 @@ import { FileRereads, MOST_CONFIG_BYTES, type ReadFile, whyUnreadable } from '..
 import type { Edge } from '../process-io.ts';
 import { secretsIn } from '../secret.ts';
 import { exposedFiles } from '../store/open-store.ts';
-import { type ConfigOptions, findConfigFile, readFile, readFileLater, readGiven } from './config-file.ts';
+import {
+  type ConfigOptions,
+  findConfigFile,
+  readFile,
+  readFileLater,
+  readGiven,
+  rereadOf,
+} from './config-file.ts';
 
 /** The configuration that the options name, or that of the usual places. Throws `ConfigError` with every mistake. */
 export function configOf(edge: Edge, options: ConfigOptions): Config {
@@ -103,7 +110,11 @@ export function openConfigFile(edge: Edge, file: string, readLater = readFileLat
 
   return {
     // Only the first time it may be a pipe.
-    read: () => load(readGiven(file)),
+    read() {
+      const config = load(readGiven(file));
+      lastRead = new Map(lastRead).set(file, rereadOf(file, lastRead!.get(file)!));
+      return config;
+    },
     async readAgain() {
       const texts = new Map<string, () => string>();
       const asked = [...new Map([...files, ...lastFiles])].map(async ([path, { mostBytes }]) => {

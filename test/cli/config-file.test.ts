@@ -1,9 +1,9 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { readFile, readFileLater } from '../../src/cli/config-file.ts';
+import { readFile, readFileLater, readGiven } from '../../src/cli/config-file.ts';
 import { openConfigFile } from '../../src/cli/read-config.ts';
 import { FileRereads, MOST_CONFIG_BYTES, whyUnreadable } from '../../src/document/read-file.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
@@ -57,6 +57,21 @@ test('a file that becomes a pipe, or too large, is read once more, which says so
     expect(await looks()).toEqual([false, false]);
   }
   writeFileSync(at('n.yaml'), CONFIG);
+  expect(await looks()).toEqual([false, true]);
+});
+
+test('a configuration that comes by a pipe is kept, and new only when a regular file is in the place of the pipe', async () => {
+  writeFileSync(at('n.yaml'), CONFIG);
+  writeFileSync(at('token'), 'first');
+  execFileSync('mkfifo', [at('pipe')]);
+  spawn('sh', ['-c', 'cat "$0" > "$1"', at('n.yaml'), at('pipe')]);
+  const file = openConfigFile(createTestEdge({ clock: createVirtualClock() }).edge, at('pipe'));
+  const config = file.read();
+  expect(readGiven(at('pipe'))(at('pipe'), MOST_CONFIG_BYTES)).toBe(CONFIG);
+  expect(await file.warnings(config)).toContainEqual(expect.objectContaining({ path: 'route' }));
+  const looks = async () => [await file.isNew(), await file.isNew()];
+  expect(await looks()).toEqual([false, false]);
+  renameSync(at('n.yaml'), at('pipe'));
   expect(await looks()).toEqual([false, true]);
 });
 
