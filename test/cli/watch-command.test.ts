@@ -1,4 +1,6 @@
-import { expect, test } from 'vitest';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
 import { runCommandLine } from '../../src/cli/program.ts';
 import { anAlert, NOW_US, putAlert } from '../web/sample.ts';
 import { serve } from '../web/served.ts';
@@ -17,4 +19,20 @@ test('watch lists what fires, and then says what begins and ends', async () => {
   await expect.poll(stdout).toMatch(/UTC {2}ended {5}Flight of Translate blog failed/);
   signal('SIGINT');
   expect(await exit).toBe(0);
+});
+
+test('watch says once that the daemon is away, and when it is back; it ends when its token is refused', async () => {
+  const answers = [200, 503, 503, 200, 401];
+  const server = createServer((_request, response) => response.writeHead(answers.shift() ?? 401).end('[]'));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { edge, stderr } = createTestEdge();
+  expect(await runCommandLine(edge, ['watch', '--url', url])).toBe(1);
+  const [away, back, refused] = stderr().split('\n');
+  expect([away, back]).toEqual([
+    'nestwatch: the daemon answered 503; trying again',
+    'nestwatch: the daemon answers again',
+  ]);
+  expect(refused).toContain('the daemon asks for its token');
 });

@@ -96,7 +96,10 @@ export function alertTable(list: readonly GettableAlert[], layout: Layout): stri
 const EVERY_MS = 2_000;
 const ALL = new URLSearchParams({ active: 'true', silenced: 'true', inhibited: 'true' });
 
-/** Prints the alerts that fire, and then a line for each that begins or ends. A daemon that is away is waited for. */
+/**
+ * Prints the alerts that fire, and then a line for each that begins or ends. A daemon that is away is waited for, which
+ * is said once.
+ */
 export async function watch(edge: Edge, options: PrintOptions): Promise<number> {
   const layout = layoutOf(edge, options);
   const stop = new AbortController();
@@ -107,13 +110,19 @@ export async function watch(edge: Edge, options: PrintOptions): Promise<number> 
     );
   let before = await firing(edge, options);
   edge.stdout.write(alertTable([...before.values()], layout));
+  let isAway = false;
   while (!stop.signal.aborted) {
     await sleep(edge.clock, EVERY_MS, stop.signal);
+    if (stop.signal.aborted) break;
     const now = await firing(edge, options).catch((error) => {
-      if (!(error instanceof DaemonError)) throw error;
-      return undefined;
+      // A token that is refused does not mend.
+      if (!(error instanceof DaemonError) || error.code === 'unauthorized') throw error;
+      if (!isAway) edge.stderr.write(`nestwatch: ${error.message}; trying again\n`);
+      isAway = true;
     });
     if (!now) continue;
+    if (isAway) edge.stderr.write('nestwatch: the daemon answers again\n');
+    isAway = false;
     for (const [key, alert] of now) if (!before.has(key)) say(alert.labels.severity ?? 'fires', alert);
     for (const [key, alert] of before) if (!now.has(key)) say('ended', alert);
     before = now;
