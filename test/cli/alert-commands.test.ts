@@ -793,7 +793,11 @@ describe('events, alerts and deliveries', () => {
     const { run, store } = await daemon();
     const hostile = anEvent({ id: 'hostile', message: '<img src=x> | [a](http://evil.example) *quota*' });
     const resolved = { state: 'resolved', endsAtUs: NOW_US, ending: 'over' } as const;
-    const annotations = { summary: 'Flight of # Translate blog failed', resolved_by: 'a Flight succeeded' };
+    const annotations = {
+      description: '1. ask @acme/oncall on www.evil.example',
+      summary: 'Flight of # Translate blog failed',
+      resolved_by: 'a Flight succeeded',
+    };
     await putAlert(store, { id: 'FlightFailed/x', ...resolved, annotations }, [hostile]);
     const { exit, stdout } = await run('alerts', 'show', 'FlightFailed/x', '--format', 'markdown');
     expect(exit).toBe(0);
@@ -802,6 +806,7 @@ describe('events, alerts and deliveries', () => {
     expect(stdout).toContain(
       '| flight.failed \\<img src=x\\> \\| \\[a\\](http:\\/\\/evil.example) \\*quota\\* |',
     );
+    expect(stdout).toContain('> 1\\. ask @\u200Bacme/oncall on www\u200B.evil.example\n');
     expect(stdout).toMatch(/## Timeline\n[^#]*\| The alert fires \|\n[^#]*\| The alert is resolved \|\n/);
     expect(stdout).toContain('## Who was told\n\nNobody.\n');
     expect((await run('alerts', 'show', 'FlightFailed/x', '--format', 'pdf')).exit).toBe(2);

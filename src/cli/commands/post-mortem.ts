@@ -12,7 +12,11 @@ const MOST_ROWS = 100;
 /** Text from outside, on one line, of which nothing is markup. */
 function said(text: string): string {
   const escaped = shownSentence(text).replaceAll(/[\\`*_{}[\]<>#!|~&]/g, '\\$&');
-  return escaped.replaceAll('://', ':\\/\\/');
+  // No list begins, no address becomes a link, and nobody is called: a zero-width space keeps that from being seen.
+  return escaped
+    .replaceAll('://', ':\\/\\/')
+    .replace(/^([-+]|\d+(?=[.)]))/, (start) => (/\d/.test(start) ? `${start}\\` : `\\${start}`))
+    .replaceAll(/@|www(?=\.)/gi, '$&\u200B');
 }
 
 export function postMortem(data: ShownAlert): string {
