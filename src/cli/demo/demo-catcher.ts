@@ -3,8 +3,9 @@
  * mails.
  */
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Readable } from 'node:stream';
 import { html } from 'hono/html';
 import PostalMime from 'postal-mime';
 import { SMTPServer } from 'smtp-server';
@@ -41,24 +42,32 @@ interface Catcher {
 export async function openCatcher(onMail: (mail: CaughtMail) => void): Promise<Catcher> {
   const caught: Caught = { mails: [], webhooks: [], webhooksAgain: 0, eventKeys: [] };
 
+  async function takeMail(stream: Readable): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of stream) chunks.push(chunk as Buffer);
+    const parsed = await PostalMime.parse(Buffer.concat(chunks));
+    const mail = { subject: parsed.subject ?? '', text: parsed.text ?? '', html: parsed.html ?? '' };
+    caught.mails.push(mail);
+    onMail(mail);
+  }
+
   const smtp = new SMTPServer({
     disabledCommands: ['AUTH', 'STARTTLS'],
     logger: false,
-    async onData(stream, _session, done) {
-      const chunks: Buffer[] = [];
-      for await (const chunk of stream) chunks.push(chunk as Buffer);
-      const parsed = await PostalMime.parse(Buffer.concat(chunks));
-      const mail = { subject: parsed.subject ?? '', text: parsed.text ?? '', html: parsed.html ?? '' };
-      caught.mails.push(mail);
-      onMail(mail);
-      done();
+    onData(stream, _session, done) {
+      takeMail(stream).then(() => done(), done);
     },
   });
   smtp.listen(0, '127.0.0.1');
   await once(smtp.server, 'listening');
 
   const ids = new Set<unknown>();
-  const http = createServer(async (request, response) => {
+  const http = createServer((request, response) => {
+    // A client that disconnects halfway does not end the demo.
+    answer(request, response).catch(() => response.destroy());
+  });
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.method === 'GET') {
       response.setHeader('content-security-policy', CONTENT_POLICY);
       response.setHeader('content-type', 'text/html; charset=utf-8');
@@ -77,7 +86,8 @@ export async function openCatcher(onMail: (mail: CaughtMail) => void): Promise<C
       caught.eventKeys.push(...events.map((event) => event.id));
     }
     response.writeHead(204).end();
-  });
+  }
+
   http.listen(0, '127.0.0.1');
   await once(http, 'listening');
 

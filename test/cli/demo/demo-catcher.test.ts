@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { createTransport } from 'nodemailer';
 import { expect, onTestFinished, test } from 'vitest';
 import { type CaughtMail, openCatcher } from '../../../src/cli/demo/demo-catcher.ts';
@@ -64,4 +66,15 @@ test('counts webhooks and the events in batches, including repetitions, but not 
     webhooksAgain: 1,
     eventKeys: ['eu/flight/a/failed', 'b', 'b'],
   });
+});
+
+test('a client that breaks off, or sends what is no JSON, does not end the demo', async () => {
+  const { catcher } = await setUp();
+  const client = connect(Number(new URL(catcher.url).port), '127.0.0.1');
+  client.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{');
+  await once(client, 'connect');
+  client.destroy();
+  const headers = { 'content-type': 'application/cloudevents-batch+json' };
+  await expect(fetch(catcher.url, { method: 'POST', headers, body: '{' })).rejects.toThrow();
+  expect(catcher.caught.eventKeys).toEqual([]);
 });
