@@ -114,6 +114,20 @@ test('what is in force can be shown, and compared with that of other replicas, a
   expect(configDigest(same)).not.toBe(configDigest(read(started)));
 });
 
+test('replicas whose files of declared Birds differ have different configurations', () => {
+  const read = (birds: string) =>
+    loadConfig({
+      file: 'n.yaml',
+      text: `regions: { eu: { base_url: https://x/api-rest, token: t } }
+rules: [{ kind: BirdNotAsDeclared, declared: birds.yaml }]`,
+      environment: {},
+      readFile: () => `birds: [${birds}]`,
+    });
+  const one = '{ region: eu, nest: A, bird: B }';
+  expect(configDigest(read(one))).toBe(configDigest(read(one)));
+  expect(configDigest(read(one))).not.toBe(configDigest(read('')));
+});
+
 test('each key of a store on PostgreSQL that needs a restart is reported', async () => {
   const text = (more: string) => `regions: { eu: { base_url: https://x/api-rest, token: t } }
 store: { url: "postgres://u@h/d", ${more} }`;

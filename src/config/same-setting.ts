@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isSameSecret } from '../secret.ts';
+import type { Config } from './config.ts';
 import { effectiveOf } from './effective.ts';
 
 /**
@@ -30,11 +31,16 @@ const OF_HOST: ReadonlySet<string> = new Set(['web', 'store']);
  * Equal for two configurations that watch, decide and send alike, as far as that shows without their secrets; empty
  * for a configuration that did not come from a file. Versions know different keys, so their digests differ.
  */
-export function configDigest(config: object): string {
+export function configDigest(config: Pick<Config, 'rules'>): string {
   const effective = effectiveOf(config);
   if (typeof effective !== 'object' || effective === null) return '';
   const entries = Object.entries(effective).filter(([section]) => !OF_HOST.has(section));
-  return createHash('sha256').update(JSON.stringify(entries)).digest('hex').slice(0, 16);
+  // The file has only the names of the files of declared Birds.
+  const declared = config.rules.flatMap((rule) => ('declared' in rule ? [rule.declared] : []));
+  return createHash('sha256')
+    .update(JSON.stringify([entries, declared]))
+    .digest('hex')
+    .slice(0, 16);
 }
 
 /** Equal for two configurations with the same routes; undefined for one that did not come from a file. */
