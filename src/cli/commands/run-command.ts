@@ -78,6 +78,8 @@ export async function run(edge: Edge, options: RunOptions): Promise<number> {
   // Begins to act on signals first, because a reader of the log may send one.
   const release = heedSignals(edge, app, stop, options.once);
   const exit = (options.once ? readOnce : watch)(edge, app, stop).finally(release);
+  // It may reject before anybody listens.
+  exit.catch(() => {});
   if (!options.once) {
     void reloadWhenNew(edge, app, configFile, options['config.autoReloadInterval'], stop.signal);
     void keepSecretsFresh(edge, configFile, stop.signal);
