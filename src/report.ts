@@ -30,7 +30,6 @@ export type Happening =
       readonly error?: unknown;
       readonly birdId?: string;
     }
-  | { readonly what: 'cursor'; readonly region: string; readonly feed: Feed; readonly oldestUs: number }
   /** Events that were read and stored together. */
   | {
       readonly what: 'events';

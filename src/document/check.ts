@@ -111,11 +111,6 @@ export class Check {
     this.#add(path, message, 'key');
   }
 
-  /** Drops further problems at this place, because another problem already explains them. */
-  settle(path: Path): void {
-    this.#settled.add(formatPath(path));
-  }
-
   /** Whether the text came from the environment and must not be quoted. */
   isExpanded(path: Path): boolean {
     return this.#document.isExpanded(path);

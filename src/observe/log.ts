@@ -57,7 +57,6 @@ export function createLogReport(log: Writers, clock: Clock): Report {
     ...deliveryLines(log, seldom),
     ...processLines(log, seldom),
     // These are figures rather than news: the metrics show them.
-    cursor() {},
     duplicates() {},
     flight() {},
     flights_active() {},

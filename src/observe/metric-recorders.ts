@@ -111,7 +111,6 @@ export function createRecorders(options: RecordersOptions): Recorders {
     // Alerts, cursors and impairments are read at each scrape; queued notifications count when they are delivered.
     alert() {},
     counts_untrue() {},
-    cursor() {},
     duty: owned,
     impaired() {},
     joined() {},
