@@ -284,7 +284,7 @@ function findIneffectiveRules(check: Check, { rules, regions }: Config): void {
 /**
  * Call the result for one rule after another. It returns the position of the first earlier rule that matches
  * everything this rule would, as far as the texts of their matchers show. There may be a rule for each of thousands
- * of Birds, so each is compared only with rules that contain its last matcher, which is usually the narrowest.
+ * of Birds, so each is filed under the one of its matchers that the fewest have, and compared only with those under its own.
  */
 function createRulesBefore(): (kind: string, match: readonly Matcher[]) => number | undefined {
   const before = new Map<string, { readonly place: number; readonly texts: readonly string[] }[]>();
@@ -297,10 +297,10 @@ function createRulesBefore(): (kind: string, match: readonly Matcher[]) => numbe
     const places = ['', ...own]
       .flatMap((text) => before.get(keyOf(kind, text)) ?? [])
       .flatMap((wider) => (wider.texts.every((text) => own.has(text)) ? wider.place : []));
-    const key = keyOf(kind, texts.at(-1) ?? '');
-    const alike = before.get(key) ?? [];
-    before.set(key, alike);
-    alike.push({ place: count, texts });
+    const [rarest = []] = (texts.length > 0 ? texts : [''])
+      .map((text) => before.getOrInsert(keyOf(kind, text), []))
+      .toSorted((a, b) => a.length - b.length);
+    rarest.push({ place: count, texts });
     count += 1;
     return places.length > 0 ? Math.min(...places) : undefined;
   };

@@ -36,7 +36,7 @@ const TEXTS: readonly (readonly [what: string, text: (count: number) => string, 
   [
     'rules that never act, each for other Nests',
     (count) =>
-      `rules:\n${lines(count, (at) => `  - { kind: FlightFailed, match: ['nests="x"', 'nest="${at}"'] }`)}`,
+      `rules:\n${lines(count, (at) => `  - { kind: FlightFailed, match: ['nest="${at}"', 'nests="x"'] }`)}`,
     MOST_RULES,
   ],
   ['references that lead nowhere', (count) => `rules:\n${lines(count, () => '  - "${A}"')}`],
