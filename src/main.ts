@@ -30,7 +30,10 @@ for (const stream of [process.stdout, process.stderr]) {
     // The daemon keeps watching and notifying if the reader of its log has ended or the disk is full.
     if (isDaemon) return;
     // A reader that has seen enough, such as `head`, is not a failure.
-    process.exit(error.code === 'EPIPE' ? 0 : 1);
+    if (error.code === 'EPIPE') process.exit(0);
+    if (stream === process.stdout)
+      process.stderr.write(`nestwatch: the output cannot be written (${error.code})\n`);
+    process.exit(1);
   });
 }
 

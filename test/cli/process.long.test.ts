@@ -107,6 +107,14 @@ describe('the process', () => {
     expect(ended.stderr === '').toBe(exit === 0);
   });
 
+  test('says that its output cannot be written [long]', async () => {
+    const full = openSync('/dev/full', 'w');
+    onTestFinished(() => closeSync(full));
+    const child = spawn(process.execPath, [MAIN, 'schema'], { stdio: ['ignore', full, 'pipe'] });
+    const [stderr, [exit]] = await Promise.all([textOf(child.stderr!), once(child, 'exit')]);
+    expect([exit, stderr]).toEqual([1, 'nestwatch: the output cannot be written (ENOSPC)\n']);
+  });
+
   test('writes a long answer into a pipe completely [long]', async () => {
     const { exit, stdout } = await run(['schema']);
     expect([exit, JSON.parse(stdout)]).toEqual([0, configJsonSchema()]);
