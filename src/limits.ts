@@ -33,7 +33,7 @@ export const LIMITS = {
     unit: 'bytes',
     of: 'the configuration file, and each file of declared Birds',
     reason:
-      'Parsing it takes up to a second per MiB, during which nothing else runs. 1,000 routes have 200 KiB.',
+      'Reading it takes some seconds per MiB, during which nothing else runs. 1,000 routes have 200 KiB.',
     beyond: 'It is refused; the previous configuration stays in force.',
     counted: false,
   },
@@ -256,7 +256,7 @@ export const LIMITS = {
     most: 512 * KIB,
     unit: 'bytes',
     of: 'the body of a request to nestwatch',
-    reason: 'A silence, or an acknowledgement of 1,000 alerts, has a few kB.',
+    reason: 'A silence has a few kB, an acknowledgement of 1,000 alerts up to 100 kB.',
     beyond: 'The request is refused with 413.',
     counted: false,
   },
