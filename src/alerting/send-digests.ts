@@ -316,7 +316,7 @@ class DigestLoop {
   /** The firing alerts, and which of them are silenced or acknowledged. */
   async #firingNow(tx: Transaction) {
     const nowUs = this.#options.clock.nowUs();
-    const firing = await tx.alerts.list({ state: 'firing', limit: MAX_ALERTS });
+    const firing = await tx.alerts.firing(undefined, MAX_ALERTS);
     const silences = await tx.silences.list(nowUs);
     const pauseAfter = pausing(tx);
     const options = { ...MUTED_BY_NOTHING_ELSE, silences, recurrences: this.#recurrences, nowUs };

@@ -260,7 +260,7 @@ describe('another configuration', () => {
         probe: () => {},
         changed: () => stage.daemon().wake(),
       });
-      const firing = await store.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 100 }));
+      const firing = await store.transaction((tx) => tx.alerts.firing(undefined, 100));
       const { id } = firing.find(({ labels }) => labels.bird === bird)!;
       expect((await desk.resolve(id, { createdBy: 'anna', comment: 'known' })).ok).toBe(true);
     }

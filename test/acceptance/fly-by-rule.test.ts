@@ -32,7 +32,9 @@ test('what succeeds when it is flown again is told to nobody, and the digest cou
   ends(again, 'succeeded');
   await stage.minutesPass(30);
   expect(stage.received()).toEqual([]);
-  const [resolved] = await stage.store.transaction((tx) => tx.alerts.list({ state: 'resolved', limit: 10 }));
+  const [resolved] = await stage.store.transaction((tx) =>
+    tx.alerts.page({ order: 'newest', nowUs: 0, state: 'resolved', limit: 10 }).then((one) => one.alerts),
+  );
   expect(resolved!.labels.alertname).toBe('FlightFailed');
   await stage.minutesPass(60);
   expect(stage.digests.map(({ notification }) => notification.digest.acted?.healed)).toContain(1);

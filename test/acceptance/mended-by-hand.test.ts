@@ -24,7 +24,7 @@ function desk() {
 }
 
 async function resolves(comment: string): Promise<void> {
-  const alerts = await stage.store.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 10 }));
+  const alerts = await stage.store.transaction((tx) => tx.alerts.firing(undefined, 10));
   for (const { id } of alerts.filter(({ alertname }) => alertname === 'ConnectionDisconnected')) {
     expect((await desk().resolve(id, { createdBy: 'ann', comment })).ok).toBe(true);
   }
@@ -37,7 +37,7 @@ test('a token that was fixed in the gateway is tried at once when somebody asks 
   await stage.minutesPass(10);
   expect(received()).toEqual(['RegionUnauthorized firing +0']);
   stage.eu.acceptToken();
-  const [alert] = await stage.store.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 10 }));
+  const [alert] = await stage.store.transaction((tx) => tx.alerts.firing(undefined, 10));
   const health = () => stage.region().health.health;
   expect(health()).toBe('unauthorized');
   expect((await desk().resolve(alert!.id, { createdBy: 'ann', comment: '' })).ok).toBe(false);

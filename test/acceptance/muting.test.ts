@@ -113,7 +113,7 @@ describe('a silence', () => {
 describe('an acknowledgement', () => {
   const acknowledgeFirst = () =>
     stage.store.transaction(async (tx) => {
-      const [alert] = await tx.alerts.list({ state: 'firing', limit: 1 });
+      const [alert] = await tx.alerts.firing(undefined, 1);
       const nowUs = stage.clock.nowUs();
       const by = { createdBy: 'ann', comment: 'on it' };
       const change = acknowledge(await tx.silences.list(), alert!, by, { newId: 'ack', nowUs });
@@ -165,7 +165,7 @@ describe('inhibition', () => {
       world.comeUp();
       await stage.minutesPass(7);
     }
-    const firing = await stage.store.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 10 }));
+    const firing = await stage.store.transaction((tx) => tx.alerts.firing(undefined, 10));
     expect(firing.map(({ alertname, flapping }) => [alertname, flapping?.isFlapping])).toEqual([
       ['RegionDown', true],
     ]);

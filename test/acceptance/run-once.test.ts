@@ -101,7 +101,7 @@ async function readOnce({
         ended = { ...outcome, endedMs, received, pending: clock.pending() };
       });
     await clock.advanceUntil(() => ended !== undefined, 6 * 3_600_000);
-    const firing = await store.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 10 }));
+    const firing = await store.transaction((tx) => tx.alerts.firing(undefined, 10));
     return { ...ended!, firing: firing.map(({ labels }) => labels.region!).toSorted() };
   };
   let end = await live();

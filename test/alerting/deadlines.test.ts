@@ -81,8 +81,9 @@ function begin(given: OverdueRule | readonly OverdueRule[] = NOON_THIRTY) {
   };
 }
 
-const alerts = () => store.alerts.list({ state: 'firing', limit: 10 });
-const over = () => store.alerts.list({ state: 'resolved', limit: 10 });
+const alerts = () => store.alerts.firing(undefined, 10);
+const over = () =>
+  store.alerts.page({ order: 'newest', nowUs: 0, state: 'resolved', limit: 10 }).then((one) => one.alerts);
 const said = async () => (await alerts()).map(({ annotations }) => annotations.description);
 
 test('a success in time meets it, and one of an earlier Flight does not', async () => {

@@ -44,7 +44,7 @@ async function begin() {
     fails: attempt,
     alerts: () =>
       store.transaction(async (tx) => {
-        const all = await tx.alerts.list({ state: 'firing', limit: 9 });
+        const all = await tx.alerts.firing(undefined, 9);
         return all.map(({ annotations }) => [annotations.summary, annotations.description]).toSorted();
       }),
     failing: () =>

@@ -396,7 +396,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
     failedLongAgo: (...birds) => happens('failed', [birds], 300 * 60_000_000),
     succeededLongAgo: (...birds) => happens('succeeded', [birds], 299 * 60_000_000),
     async acknowledges(...birds) {
-      const alerts = await inner.alerts.list({ state: 'firing', limit: 1_000 });
+      const alerts = await inner.alerts.firing(undefined, 1_000);
       for (const { id, labels } of alerts) {
         if (!birds.includes(labels.bird ?? '')) continue;
         const result = await silences.acknowledge([{ id }], { createdBy: 'anna', comment: 'on it' });
@@ -405,7 +405,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
       await clock.advance(0);
     },
     async resolves(...birds) {
-      const alerts = await inner.alerts.list({ state: 'firing', limit: 1_000 });
+      const alerts = await inner.alerts.firing(undefined, 1_000);
       for (const { id, labels } of alerts) {
         if (!birds.includes(labels.bird ?? '')) continue;
         expect((await alertDesk.resolve(id, { createdBy: 'anna', comment: 'mended' })).ok).toBe(true);

@@ -60,7 +60,9 @@ describe('a receiver that answers 503 for two hours, then 410, then times out af
       .map((line) => line.replace(/^backup/, ''));
     expect(about).toEqual(['@6 firing: ops firing +0', '@156 resolved: ops resolved +0']);
     expect(desk.lines('boss')).toEqual([]);
-    const alerts = await desk.store.alerts.list({ limit: 10 });
+    const alerts = await desk.store.alerts
+      .page({ order: 'newest', nowUs: 0, limit: 10 })
+      .then((one) => one.alerts);
     expect(alerts.find((one) => one.alertname === 'DeliveryFailing')).toMatchObject({
       state: 'resolved',
       labels: { alertname: 'DeliveryFailing', severity: 'critical', region: 'all', receiver: 'ops' },

@@ -35,7 +35,7 @@ function judging(...rules: Rule[]) {
     ...judged,
     async look() {
       (await store.transaction(judged.judge)).remember?.();
-      const firing = await store.alerts.list({ state: 'firing', limit: 10 });
+      const firing = await store.alerts.firing(undefined, 10);
       return firing.map(({ labels }) => labels.bird).toSorted();
     },
   };

@@ -1066,8 +1066,9 @@ describe('DeliveryFailing', () => {
     const receivers = [{ name: 'ops', integrations: [own!, gone!] }];
     const desk = await openDesk({ receivers, answer: (receiver) => (receiver === 'gone' ? 410 : 200) });
     const failing = async () =>
-      (await desk.store.alerts.list({ limit: 10 })).find(({ alertname }) => alertname === 'DeliveryFailing')
-        ?.state;
+      (await desk.store.alerts.page({ order: 'newest', nowUs: 0, limit: 10 }).then((one) => one.alerts)).find(
+        ({ alertname }) => alertname === 'DeliveryFailing',
+      )?.state;
     await desk.story('fails A, 30');
     expect(await failing()).toBe('firing');
     receivers.splice(0, 1, { name: 'ops', integrations: [own!] });
@@ -1093,7 +1094,8 @@ describe('DeliveryFailing', () => {
       rules: [{ ...defaultRule('DeliveryFailing'), forMs: 60_000 }],
     });
     await desk.story('fails A, 5');
-    const alerts = () => desk.store.alerts.list({ limit: 10 });
+    const alerts = () =>
+      desk.store.alerts.page({ order: 'newest', nowUs: 0, limit: 10 }).then((one) => one.alerts);
     expect((await alerts()).find((one) => one.labels.receiver === 'ops')).toMatchObject({ state: 'firing' });
     receivers.splice(0, 1);
     await desk.pass(2);

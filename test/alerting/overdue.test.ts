@@ -54,7 +54,7 @@ async function look(step: Judge): Promise<number> {
 }
 
 const firing = async () =>
-  (await store.alerts.list({ state: 'firing', limit: 1000 })).map(
+  (await store.alerts.firing(undefined, 1000)).map(
     ({ alertname, labels }) => `${alertname} ${labels.flight_id ?? labels.bird}`,
   );
 

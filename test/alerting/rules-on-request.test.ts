@@ -24,7 +24,8 @@ const apply = (facts: Parameters<typeof applyFacts>[1], rules: readonly Rule[]) 
   store.transaction((tx) => applyFacts(tx, facts, rules, minute(600)));
 const ended = (rules: readonly Rule[]) =>
   store.transaction((tx) => endRemovedRules(tx, [...rules, ...DEFAULT_RULES], minute(601)));
-const list = (state: 'firing' | 'resolved') => store.alerts.list({ state, limit: 10 });
+const list = (state: 'firing' | 'resolved') =>
+  store.alerts.page({ order: 'newest', nowUs: 0, state, limit: 10 }).then((one) => one.alerts);
 const names = async (state: 'firing' | 'resolved') =>
   (await list(state)).map(({ labels }) => `${labels.alertname} ${labels.rule}`).toSorted();
 

@@ -110,7 +110,8 @@ async function passUntil(untilUs: number): Promise<void> {
   }
 }
 
-const list = (state: 'firing' | 'resolved') => store.alerts.list({ state, limit: 10 });
+const list = (state: 'firing' | 'resolved') =>
+  store.alerts.page({ order: 'newest', nowUs: 0, state, limit: 10 }).then((one) => one.alerts);
 const said = async () =>
   (await list('firing')).map(({ labels, annotations }) => `${labels.severity}: ${annotations.description}`);
 const ended = async () => (await list('resolved')).map(({ annotations }) => annotations.resolved_by);

@@ -103,7 +103,7 @@ async function progress(): Promise<Progress> {
     const delivered = sum(counts.filter(({ state }) => state === 'delivered'));
     const undelivered = sum(counts) - delivered;
     if (undelivered > 0) return { told: 0, delivered, undelivered };
-    const firing = await tx.alerts.list({ state: 'firing', limit: Number(alerts) });
+    const firing = await tx.alerts.firing(undefined, Number(alerts));
     const seen = new Map(firing.map(({ id, lastSeq }) => [id, lastSeq]));
     const members = await tx.groups.membersOfAlerts([...seen.keys()]);
     const told = members.filter(({ alertId, notifiedSeq }) => notifiedSeq === seen.get(alertId)).length;

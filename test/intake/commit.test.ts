@@ -37,7 +37,7 @@ async function triggerFailed(minute: number): Promise<void> {
   await commit({ region: 'eu', stream: { stream, feed: 'bird_log' }, events: [{ event, historic: false }] });
 }
 
-const firing = async () => (await store.alerts.list({ state: 'firing', limit: 10 })).length;
+const firing = async () => (await store.alerts.firing(undefined, 10)).length;
 
 test('a Flight that was read before the failed triggers around it still separates them', async () => {
   const { stream } = await store.streams.open('eu', 'flight', '7');

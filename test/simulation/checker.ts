@@ -143,7 +143,7 @@ async function checkStore({ store }: Remains, failed: ReadonlySet<string>, find:
         find('unexplained', 'not delivered', `${count} deliveries to ${receiver} are ${state}`);
       }
     }
-    for (const { alertname, labels } of await tx.alerts.list({ state: 'firing', limit: 1000 })) {
+    for (const { alertname, labels } of await tx.alerts.firing(undefined, 1000)) {
       const about = `${alertname} ${labels.region} ${labels.bird_id ?? ''}`;
       if (mustEnd(failed, about)) find('unexplained', 'still firing', about);
     }

@@ -83,7 +83,7 @@ function watching(include: string): Step {
 
 /** Somebody has reconnected it, and says so. */
 async function resolvesConnection({ store, clock, daemon }: Stage): Promise<void> {
-  const alerts = await store.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 100 }));
+  const alerts = await store.transaction((tx) => tx.alerts.firing(undefined, 100));
   const resolver = createAlertResolver({
     store,
     rules: DEFAULT_RULES,

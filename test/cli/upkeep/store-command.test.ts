@@ -47,7 +47,7 @@ test('a backup is taken while the daemon runs, is complete and private, and cont
   expect(check.stdout).toMatch(/ is whole: .* 1 event, 1 alert firing, 0 deliveries to be sent\n$/);
   expect((await run('check')).stdout).toMatch(/ is whole: .* 2 events, /);
   const restored = await open('b.db');
-  expect(await restored.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 9 }))).toHaveLength(1);
+  expect(await restored.transaction((tx) => tx.alerts.firing(undefined, 9))).toHaveLength(1);
   await restored.close();
 });
 
@@ -91,7 +91,7 @@ test('a copy waits until no daemon uses the store, and restores a backup [long]'
   expect(copied.stderr).toContain('Only one of the two may be used');
   expect(statSync(at('s.db')).mode & 0o777).toBe(0o600);
   const restored = await open();
-  expect(await restored.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 9 }))).toHaveLength(1);
+  expect(await restored.transaction((tx) => tx.alerts.firing(undefined, 9))).toHaveLength(1);
   await restored.close();
 });
 

@@ -43,7 +43,7 @@ async function ends(
       events: [{ event: told, historic: historic || day < 0 }],
     });
   }
-  const alerts = await store.alerts.list({ state: 'firing', limit: 9 });
+  const alerts = await store.alerts.firing(undefined, 9);
   return alerts.map(({ labels, annotations }) => [labels.novelty, annotations.seen_before]);
 }
 

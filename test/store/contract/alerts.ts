@@ -98,22 +98,6 @@ export function describeAlerts(run: Run): void {
       expect(await changed()).toEqual([]);
     });
 
-    test('are listed for people, the newest first, without those that nobody is notified of', async () => {
-      await run.alerts.put([
-        alert('a', { startsAtUs: NOW_US - 2 }),
-        alert('b', { startsAtUs: NOW_US, state: 'resolved', endsAtUs: NOW_US + 1 }),
-        alert('c', { startsAtUs: NOW_US - 1 }),
-        alert('d', { startsAtUs: 0, state: 'pending' }),
-      ]);
-      const list = async (state: Alert['state'] | undefined, limit: number) =>
-        ids(await run.alerts.list({ state, limit }));
-      expect(await list(undefined, 10)).toEqual(['b', 'c', 'a']);
-      expect(await list(undefined, 2)).toEqual(['b', 'c']);
-      expect(await list('firing', 10)).toEqual(['c', 'a']);
-      expect(await list('resolved', 10)).toEqual(['b']);
-      expect(await list('pending', 10)).toEqual(['d']);
-    });
-
     test('that fire are returned in steps, the newest first', async () => {
       const at = { e: 3, d: 2, c: 2, b: 2, a: 1 };
       await run.alerts.put([

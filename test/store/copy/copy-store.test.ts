@@ -68,7 +68,7 @@ test('a copy that is interrupted, anywhere, leaves nothing; the next one is comp
   expect(rawContent(at('b.db'))).toEqual(rawContent(at('a.db')));
   expect(statSync(at('b.db')).mode & 0o777).toBe(0o600);
   const store = await openSqliteStore({ path: at('b.db'), clock });
-  expect(await store.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 99 }))).toHaveLength(20);
+  expect(await store.transaction((tx) => tx.alerts.firing(undefined, 99))).toHaveLength(20);
   await store.close();
 });
 

@@ -70,7 +70,7 @@ describe('a replica that receives nothing any more', () => {
     const reading = store.transaction(async (tx) => {
       await tx.ownership.check(lease!);
       stop();
-      return tx.alerts.list({ limit: 1000 });
+      return tx.alerts.page({ order: 'newest', nowUs: 0, limit: 1000 }).then((one) => one.alerts);
     });
     reading.catch(() => {});
     const others = async () =>

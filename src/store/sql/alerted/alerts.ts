@@ -338,16 +338,6 @@ export function createAlerts(
     async markRouted(alertIds: readonly string[]): Promise<void> {
       await sql.run(`DELETE FROM changed_alert WHERE alert IN ${NAMED}`, alertIds);
     },
-    /** Firing and resolved alerts for people and metrics, newest first. */
-    async list({ state, limit }: { state?: Alert['state'] | undefined; limit: number }): Promise<Alert[]> {
-      const found: Alert[] = [];
-      // One state at a time, so that each is read in the order of the index.
-      for (const one of state === undefined ? ['firing', 'resolved'] : [state]) {
-        const text = 'SELECT body FROM alert WHERE state = $1 ORDER BY starts_us DESC, id LIMIT $2';
-        found.push(...(await alerts(text, one, limit)));
-      }
-      return found.sort((a, b) => b.startsAtUs - a.startsAtUs).slice(0, limit);
-    },
     /** Firing alerts after the given one, newest first. */
     firing: (
       { startsAtUs, id }: Pick<Alert, 'id' | 'startsAtUs'> | undefined = {
