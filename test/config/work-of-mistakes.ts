@@ -36,7 +36,13 @@ const TEXTS: readonly (readonly [what: string, text: (count: number) => string, 
   [
     'rules that never act, each for other Nests',
     (count) =>
-      `rules:\n${lines(count, (at) => `  - { kind: FlightFailed, match: ['nest="${at}"', 'nests="x"'] }`)}`,
+      `rules:\n${lines(count, (at) => `  - { kind: FlightFailed, match: ['nests="x"', 'nest="${at}"'] }`)}`,
+    MOST_RULES,
+  ],
+  [
+    'rules that all end with one matcher, before some that never act',
+    (count) =>
+      `rules:\n${lines(count, (at) => `  - { kind: FlightFailed, match: ['bird="${at}"', 'region="eu"'] }`)}${lines(100, () => '  - { kind: FlightFailed, match: [nests=x] }')}`,
     MOST_RULES,
   ],
   ['references that lead nowhere', (count) => `rules:\n${lines(count, () => '  - "${A}"')}`],
