@@ -44,7 +44,7 @@ export async function alerts(edge: Edge, args: readonly string[], options: Alert
 
 /** The ids of the alerts that match the filters. */
 async function idsOf(edge: Edge, options: DaemonOptions, filters: readonly string[]): Promise<Set<string>> {
-  const query = filterArguments(filters, 'silences');
+  const query = filterArguments(filters, 'alerts');
   query.set('state', 'firing');
   query.set('limit', ASKED);
   const ids = new Set<string>();
