@@ -144,15 +144,14 @@ export interface SentNotification {
 }
 
 /**
- * Selects deliveries for `page` and `list`; conditions left out match all. Those of `Filter` apply to `page` alone:
- * place, name and severity are those of a notified alert that is still kept; `text` is looked for in the id, the
+ * Selects deliveries; conditions left out match all. Of those of `Filter`, place, name and severity are those of a notified alert that is still kept; `text` is looked for in the id, the
  * receiver and the last error; `sinceUs` and `untilUs` bound when it was queued.
  */
 export interface DeliveryQuery extends Filter {
   readonly state?: DeliveryState | undefined;
   readonly receiver?: string | undefined;
   readonly limit: number;
-  /** `next` of an earlier answer of `page`. */
+  /** `next` of an earlier answer. */
   readonly cursor?: string | undefined;
 }
 

@@ -183,7 +183,9 @@ const STORIES: readonly Story[] = [
       await stage.minutesPass(5);
     },
     async mends() {
-      const dead = await stage.store.transaction((tx) => tx.outbox.list({ state: 'dead', limit: 10 }));
+      const dead = await stage.store.transaction((tx) =>
+        tx.outbox.page({ state: 'dead', limit: 10 }).then((one) => one.deliveries),
+      );
       await stage.store.transaction((tx) =>
         tx.outbox.redrive(
           dead.map(({ id }) => id),

@@ -148,7 +148,7 @@ test.each([
     expect(exit).toBe(0);
     return stdout;
   };
-  const [one] = await store.transaction((tx) => tx.outbox.list({ limit: 10 }));
+  const [one] = await store.transaction((tx) => tx.outbox.page({ limit: 10 }).then((one) => one.deliveries));
   expect(one).toMatchObject({ state: 'delivered' });
   const config = tempFile(
     'n.yaml',
@@ -190,7 +190,9 @@ route: { receiver: ops }
   }
   await flush();
   await createDelivery({ store, receivers, channels: { email: channel }, ...rest }).drain();
-  const deliveries = await store.transaction((tx) => tx.outbox.list({ limit: 10 }));
+  const deliveries = await store.transaction((tx) =>
+    tx.outbox.page({ limit: 10 }).then((one) => one.deliveries),
+  );
   const reasons = deliveries.filter(({ state }) => state === 'suppressed').map(({ lastError }) => lastError);
   const why = 'the mail server does not offer SMTPUTF8, which this address needs';
   expect(reasons.toSorted()).toEqual([

@@ -29,7 +29,7 @@ async function story(dieAfter?: number): Promise<Desk> {
 describe('a receiver that answers 503 for two hours, then 410, then times out after accepting', () => {
   test('each phase ends as promised', async () => {
     const desk = await story();
-    const deliveries = await desk.store.outbox.list({ limit: 100 });
+    const deliveries = await desk.store.outbox.page({ limit: 100 }).then((one) => one.deliveries);
     const ofOps = deliveries.filter((one) => one.receiver === 'ops').toReversed();
     expect(ofOps.map(({ state }) => state)).toEqual(['dead', 'dead', 'delivered', 'delivered']);
     const [first, , last] = ofOps;

@@ -26,7 +26,7 @@ async function forwards(receiver: string, ...events: readonly Event[]): Promise<
   return store.transaction(async (tx) => {
     await tx.forwards.queue(events.map((one) => ({ receiver, event: one })));
     while ((await forwardEvents(tx, RECEIVERS, NOW_US)).done > 0);
-    const found = await tx.outbox.list({ receiver, limit: 1000 });
+    const found = await tx.outbox.page({ receiver, limit: 1000 }).then((one) => one.deliveries);
     return [...new Set(found.map(({ notificationId }) => notificationId))].toReversed();
   });
 }
@@ -34,7 +34,7 @@ async function forwards(receiver: string, ...events: readonly Event[]): Promise<
 test('a batch goes to each integration that takes events, and has the same id in another store', async () => {
   const [id, ...others] = await forwards('lake', event('a'), event('b'));
   expect(others).toEqual([]);
-  const deliveries = await store.outbox.list({ limit: 10 });
+  const deliveries = await store.outbox.page({ limit: 10 }).then((one) => one.deliveries);
   expect(deliveries.map((one) => one.id).toSorted()).toEqual([`${id}-101`, `${id}-201`]);
   await store.close();
   store = await openMemory();
@@ -80,7 +80,7 @@ test('a receiver for which it fails waits a while, and the others do not wait fo
   const pass = (nowUs: number) =>
     store.transaction(async (tx) => {
       while ((await forwardEvents(tx, [broken, RECEIVERS[1]!], nowUs)).done > 0);
-      const found = await tx.outbox.list({ limit: 1000 });
+      const found = await tx.outbox.page({ limit: 1000 }).then((one) => one.deliveries);
       const set = await tx.faults.list(nowUs, 10);
       return { receivers: new Set(found.map(({ receiver }) => receiver)), faults: set };
     });

@@ -17,7 +17,9 @@ test.each(RECEIVERS)('by way of %s [long]', async (_, integrations) => {
     { region: 'eu', nestId: 'nest-Marketing', addresses: ['anna@example.com'] },
   ]);
   const told = async () => {
-    const queued = await desk.store.outbox.list({ receiver: 'ops', limit: 100 });
+    const queued = await desk.store.outbox
+      .page({ receiver: 'ops', limit: 100 })
+      .then((one) => one.deliveries);
     return queued.map(({ state }) => state);
   };
   await desk.story('fails A, 10');

@@ -98,7 +98,7 @@ describe('is set aside, named, and retried after a while and at a start:', () =>
     const [fault, ...others] = await faults();
     expect(others).toEqual([]);
     expect(fault).toMatchObject({ sort: 'delivery', reason: 'TypeError: no answer' });
-    const [meant] = await desk.store.outbox.list({ receiver: 'bad', limit: 1 });
+    const [meant] = await desk.store.outbox.page({ receiver: 'bad', limit: 1 }).then((one) => one.deliveries);
     expect(fault!.name).toBe(meant!.id);
     expect(desk.lines('spare')).toEqual([]);
 

@@ -41,7 +41,9 @@ function tellIn(store: Store, clock: Clock) {
       stop.abort();
       await running;
       await alerting.drain();
-      const told = await store.transaction((tx) => tx.outbox.list({ limit: 10 }));
+      const told = await store.transaction((tx) =>
+        tx.outbox.page({ limit: 10 }).then((one) => one.deliveries),
+      );
       if (told.length !== 1)
         throw new Error(`the backlog was told in ${told.length} notifications, not in one`);
     },

@@ -85,7 +85,9 @@ test('whatever happens, the states add up to what was queued, and no lane sends 
                   leased = [];
                   break;
                 case 'redrive': {
-                  const dead = await tx.outbox.list({ state: 'dead', limit: 100 });
+                  const dead = await tx.outbox
+                    .page({ state: 'dead', limit: 100 })
+                    .then((one) => one.deliveries);
                   const ids = dead.map(({ id }) => id);
                   expect(await tx.outbox.redrive(ids, nowUs)).toEqual(ids);
                   break;
@@ -101,7 +103,9 @@ test('whatever happens, the states add up to what was queued, and no lane sends 
               }
             })
             .catch((error: Error) => expect(error.message).toBe('taken back'));
-          const all = await store.transaction((tx) => tx.outbox.list({ limit: 1000 }));
+          const all = await store.transaction((tx) =>
+            tx.outbox.page({ limit: 1000 }).then((one) => one.deliveries),
+          );
           const counts = await store.transaction((tx) => tx.outbox.count());
           const byState = Map.groupBy(all, ({ state }) => state);
           expect(all).toHaveLength(kept);

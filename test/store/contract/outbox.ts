@@ -776,7 +776,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       await settle('1', 'delivered');
       await settle('3', 'dead');
       const list = async (query: { state?: Delivery['state']; receiver?: string; limit?: number }) =>
-        (await run.outbox.list({ limit: 10, ...query })).map((one) => one.id);
+        (await run.outbox.page({ limit: 10, ...query })).deliveries.map((one) => one.id);
       expect(await list({})).toEqual(['5', '4', '3', '2', '1']);
       expect(await list({ limit: 2 })).toEqual(['5', '4']);
       expect(await list({ receiver: 'pager' })).toEqual(['2']);
@@ -786,7 +786,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       expect(await list({ state: 'delivered', receiver: 'pager' })).toEqual([]);
       expect(await list({ state: 'dead' })).toEqual(['3']);
       expect(await list({ state: 'leased' })).toEqual(['4']);
-      expect((await run.outbox.list({ limit: 1, state: 'leased' }))[0]).toEqual(
+      expect((await run.outbox.page({ limit: 1, state: 'leased' })).deliveries[0]).toMatchObject(
         delivery('4', { state: 'leased', attempts: 1 }),
       );
     });

@@ -153,14 +153,8 @@ const READ: readonly [what: string, write: (tx: Transaction) => Promise<void>, r
         await tx.outbox.enqueue(groupNotification('m'), [delivery('c')]);
         await tx.outbox.enqueue(groupNotification('l'), [delivery('b')]);
       },
-      async (tx) => [
-        ids((await tx.outbox.page({ limit: 9 })).deliveries),
-        ids(await tx.outbox.list({ limit: 9 })),
-      ],
-      [
-        ['b', 'c', 'a', 'd'],
-        ['b', 'c', 'a', 'd'],
-      ],
+      async (tx) => ids((await tx.outbox.page({ limit: 9 })).deliveries),
+      ['b', 'c', 'a', 'd'],
     ],
     [
       'each delivery with its own notification',
@@ -263,7 +257,7 @@ export function describeOwnWrites(run: Run): void {
       const left = await run(async (tx) => [
         await tx.groups.list(['due', 'later']),
         await membersOf(tx, 'due'),
-        ids(await tx.outbox.list({ limit: 9 })),
+        ids(await tx.outbox.page({ limit: 9 }).then((one) => one.deliveries)),
         [await tx.suppressions.ofAlert('a'), await tx.suppressions.ofAlert('b')],
       ]);
       expect(left).toEqual([...[[DUE], [['a', 0]], ['c', 'd']], [[suppression('a'), suppression('a')], []]]);
@@ -291,7 +285,7 @@ export function describeOwnWrites(run: Run): void {
       await expect(failed).rejects.toThrow('no');
       const left = await run(async (tx) => [
         await tx.groups.list(['due']),
-        await tx.outbox.list({ limit: 9 }),
+        await tx.outbox.page({ limit: 9 }).then((one) => one.deliveries),
       ]);
       expect(left).toEqual([[], []]);
     });

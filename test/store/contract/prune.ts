@@ -372,7 +372,7 @@ export function describePrune(run: Run): void {
       await run.outbox.settle([settlement('b', 'dead')], NOW_US);
       expect(await pruneAll(NOW_US, 10)).toBe(0);
       expect(await pruneAll(NOW_US + 1, 10)).toBe(1);
-      expect((await run.outbox.list({ limit: 10 })).map((one) => one.id)).toEqual(['waits']);
+      expect((await run.outbox.page({ limit: 10 })).deliveries.map((one) => one.id)).toEqual(['waits']);
     });
 
     test('deletes quarantined entries, which may then be stored again', async () => {

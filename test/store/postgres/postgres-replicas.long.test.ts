@@ -454,7 +454,7 @@ const RECORDS: Readonly<
   },
   deliveries: {
     add: async (tx) => {
-      const all = await tx.outbox.list({ limit: 100_000 });
+      const all = await tx.outbox.page({ limit: 100_000 }).then((one) => one.deliveries);
       const id = String(all.length);
       await tx.outbox.enqueue(notification(id), [delivery(id, { notificationId: id })]);
     },

@@ -101,7 +101,8 @@ describe('the page of deliveries', () => {
 
   test('a test message is queued for each integration, and an incident that it opens is ended', async () => {
     const { ask, submit, store, changes } = await serve(configured());
-    const queued = () => store.transaction((tx) => tx.outbox.list({ limit: 10 }));
+    const queued = () =>
+      store.transaction((tx) => tx.outbox.page({ limit: 10 }).then((one) => one.deliveries));
     const { status, headers } = await submit('/deliveries/test', { receiver: 'ops' });
     expect([status, headers.location]).toEqual([303, '../deliveries?receiver=ops']);
     expect((await queued()).map(({ integration }) => integration).sort()).toEqual(['email', 'webhook']);

@@ -5,9 +5,7 @@ import {
   type ClaimedRow,
   type Delivery,
   type DeliveryQuery,
-  type DeliveryRow,
   type DeliveryState,
-  deliveryOf,
   type FailingIntegration,
   type Lane,
   type LinkedSpan,
@@ -56,12 +54,6 @@ const DELIVERIES: RowStatement = {
   text: (given) => `INSERT INTO delivery (${NAMES}, turn)
     SELECT ${NAMES}, CASE WHEN is_first = 1 AND ${LANE_IS_FREE} THEN 1 ELSE 0 END FROM ${given} WHERE true`,
 };
-
-/** Most deliveries are delivered, so these are found by scanning backwards; the others have an index. */
-const NEWEST = `SELECT * FROM delivery WHERE ($1::text IS NULL OR receiver = $1) AND ($2::text IS NULL OR state = $2)
-  ORDER BY seq DESC LIMIT $3`;
-const NEWEST_UNDELIVERED = `SELECT * FROM delivery /* INDEXED BY delivery_undelivered */
-  WHERE ($1::text IS NULL OR receiver = $1) AND state = $2 AND state <> 'delivered' ORDER BY seq DESC LIMIT $3`;
 
 /** `notified_event` may still contain the number of a deleted notification. */
 const LAST_NUMBER = `SELECT max(seq) AS last FROM (
@@ -292,20 +284,8 @@ export class SqlOutbox {
     return recovered.length;
   }
 
-  /** Deliveries, newest first. */
-  async list({ state, receiver, limit }: DeliveryQuery): Promise<Delivery[]> {
-    const isUndelivered = state !== undefined && state !== 'delivered';
-    const rows = await this.#sql.rows<DeliveryRow>(
-      isUndelivered ? NEWEST_UNDELIVERED : NEWEST,
-      receiver ?? null,
-      state ?? null,
-      limit,
-    );
-    return rows.map(deliveryOf);
-  }
-
   /**
-   * The same in pages; `next` is absent at the end. A page may hold fewer than `limit` deliveries, or none, and still
+   * Deliveries in pages, newest first; `next` is absent at the end. A page may hold fewer than `limit` deliveries, or none, and still
    * have a `next`. Throws `usage` for a cursor that no earlier answer gave.
    */
   async page(query: DeliveryQuery): Promise<{ deliveries: ListedDelivery[]; next?: string }> {
