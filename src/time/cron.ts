@@ -74,6 +74,8 @@ function everMatches(cron: string): boolean {
 export interface Cron {
   /** The newest matching instant in (afterUs, untilUs]; undefined if there is none. */
   latest(afterUs: number, untilUs: number): number | undefined;
+  /** All of them, newest first. */
+  backwards(afterUs: number, untilUs: number): Iterable<number>;
   /** The first matching instant in [fromUs, beforeUs); undefined if there is none. */
   next(fromUs: number, beforeUs: number): number | undefined;
 }
@@ -87,12 +89,15 @@ export function createCron(cron: string, timezone: string): Cron {
   // Made for each search, because it takes 80 kB and there may be 1,000 of them.
   const search = () => new Croner(expression, options);
   // Croner's bounds are exclusive, and what is below a second does not matter to it.
+  function* backwards(afterUs: number, untilUs: number): Generator<number, undefined> {
+    const searching = search();
+    let [found] = searching.previousRuns(1, new Date(Math.floor(untilUs / 1000) + 1));
+    for (; found && found.getTime() * 1000 > afterUs; [found] = searching.previousRuns(1, found))
+      yield found.getTime() * 1000;
+  }
   return {
-    latest(afterUs, untilUs) {
-      const [found] = search().previousRuns(1, new Date(Math.floor(untilUs / 1000) + 1));
-      const atUs = found && found.getTime() * 1000;
-      return atUs !== undefined && atUs > afterUs ? atUs : undefined;
-    },
+    backwards,
+    latest: (afterUs, untilUs) => backwards(afterUs, untilUs).next().value,
     next(fromUs, beforeUs) {
       const found = search().nextRun(new Date(Math.ceil(fromUs / 1000) - 1));
       const atUs = found && found.getTime() * 1000;

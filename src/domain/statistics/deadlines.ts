@@ -63,13 +63,13 @@ export function scheduleOf(
   /** The instants of the last deadlines in (afterUs, untilUs], at most so many, oldest first. */
   const last = (afterUs: number, untilUs: number, most: number): number[] => {
     const found: number[] = [];
-    let atUs: number | undefined = untilUs + 1;
-    for (let looked = 0; looked < Math.max(MOST_LOOKED_AT, most) && found.length < most; looked += 1) {
-      atUs = cron.latest(afterUs, atUs - 1);
-      if (atUs === undefined) break;
-      if (!isWithin(except, atUs)) found.unshift(atUs);
+    let looked = 0;
+    for (const atUs of cron.backwards(afterUs, untilUs)) {
+      if (looked === Math.max(MOST_LOOKED_AT, most) || found.length === most) break;
+      looked += 1;
+      if (!isWithin(except, atUs)) found.push(atUs);
     }
-    return found;
+    return found.reverse();
   };
   /** By default a Flight counts that started since the deadline before, for a day at most. */
   const fromOf = (atUs: number, beforeUs = last(atUs - DAY_US, atUs - 1, 1)[0] ?? 0) =>
@@ -98,10 +98,13 @@ export function outcomesOf(due: readonly Due[], flights: readonly PastFlight[]):
     .filter(({ status }) => status === 'succeeded')
     .map((flight) => ({ ...flight, landedUs: flight.endedAtUs ?? flight.startedAtUs }))
     .toSorted((a, b) => a.landedUs - b.landedUs);
+  let next = 0;
   return due.map((one, index) => {
     const { atUs, fromUs } = one;
     const untilUs = due[index + 1]?.atUs ?? Number.POSITIVE_INFINITY;
-    const first = landings.find(({ startedAtUs }) => startedAtUs >= fromUs);
+    // What started too early for one deadline did so for all later ones.
+    while (next < landings.length && landings[next]!.startedAtUs < fromUs) next += 1;
+    const first = landings[next];
     if (!first || first.landedUs > untilUs) return { ...one, outcome: 'missed' };
     if (first.landedUs <= atUs) return { ...one, outcome: 'met' };
     return { ...one, outcome: 'late', landed: { flightId: first.flightId, atUs: first.landedUs } };
