@@ -3,7 +3,8 @@
  * committed together with how far the stream has been backfilled, so an interrupted backfill continues from there.
  *
  * Without `notify` the events are only kept: they raise no alerts and are not forwarded. So what the regular polls still
- * have to tell is left to them: what is later than their cursors, and Flights whose end they have not told.
+ * have to tell is left to them: what is later than their cursors, or than the beginning of their first reading, and Flights
+ * whose end they have not told.
  */
 
 import type { Forward } from '../config/sections/forward-section.ts';
@@ -80,12 +81,15 @@ export async function* backfill(
 ): AsyncGenerator<BackfillProgress> {
   const { store, fromUs, toUs, notify, poll } = options;
   const { inventory, streams } = await streamsOf(options);
+  const sinceUs = await store.transaction((tx) => tx.inventory.knownSince(options.region.name));
   for (const [done, { feed, birdId, read }] of streams.entries()) {
     const { stream, cursorUs } = await store.transaction((tx) =>
       tx.streams.open(options.region.name, feed, birdId),
     );
-    const isRead = notify === undefined && cursorUs > 0;
-    const endUs = isRead ? Math.min(toUs, cursorUs - poll.overlapMs * 1000) : toUs;
+    const firstUs =
+      sinceUs && Math.max(sinceUs, inventory.newsSinceUs(birdId)) - poll.initialLookbackMs * 1000;
+    const nextUs = cursorUs > 0 ? cursorUs - poll.overlapMs * 1000 : (firstUs ?? toUs);
+    const endUs = notify ? toUs : Math.min(toUs, nextUs);
     const before = await store.transaction((tx) => tx.streams.backfilled(stream));
     // A backfill that began at another instant says nothing about this one.
     let atUs = before?.fromUs === fromUs ? Math.min(before.untilUs, toUs) : fromUs;

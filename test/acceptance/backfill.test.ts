@@ -176,15 +176,20 @@ test('with --notify events are forwarded, and alerts raised by the rules [long]'
 
 test('what happened since the daemon stopped is still told by it, and forwarded [long]', async () => {
   const [birdId] = [...stage.eu.birds.keys()];
+  const quiet = stage.eu.addBird([...stage.eu.nests.keys()][0]!, { name: 'Quiet', triggerType: 'event' }).id;
+  await stage.minutesPass(11);
   stage.eu.startFlight(birdId!, { endsAs: 'failed', fliesForMs: 240_000, errorMessages: 'In the air' });
   await stage.minutesPass(2);
   await stage.restart(async () => {
     await stage.clock.advance(180_000);
     stage.eu.startFlight(birdId!, { endsAs: 'failed', fliesForMs: 1_000, errorMessages: 'Meanwhile' });
+    stage.eu.save(quiet);
     await stage.clock.advance(30_000);
     await readBack();
   });
   await stage.minutesPass(10);
+  const saved = stage.eu.truth().events.filter(({ birdId }) => birdId === quiet);
+  expect(stage.forwarded()).toEqual(expect.arrayContaining(saved.map(({ key }) => key)));
   const failures = truthFrom(beganUs).filter((key) => key.endsWith('/failed'));
   const told = stage.alerts().flatMap(({ events }) => events.map(({ key }) => key));
   expect(told.filter((key) => failures.includes(key)).toSorted()).toEqual(failures);
