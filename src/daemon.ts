@@ -282,8 +282,12 @@ export function createDaemon(given: DaemonParts): Daemon {
     async prune() {
       // One replica does it for all.
       if (!part.isAlerting()) return 0;
-      // A clock that is far ahead would take the whole history.
-      if (regions.some((region) => region.snapshot().clockAheadUs < -MOST_AHEAD_US)) return 0;
+      // A clock that is far ahead would take the whole history, so a service that answers now has to agree with it.
+      const answering = regions
+        .map((region) => region.snapshot())
+        .filter(({ started, health: { health: how } }) => started && how === 'up');
+      const isAhead = answering.some(({ clockAheadUs }) => clockAheadUs < -MOST_AHEAD_US);
+      if (answering.length === 0 || isAhead) return 0;
       const beforeUs = clock.nowUs() - setup.config.store.retentionMs * 1000;
       return store.transaction((tx) => tx.upkeep.prune(beforeUs, PRUNE_BATCH));
     },
