@@ -2,7 +2,7 @@
 import { twins, words } from '../../document/value-shape.ts';
 import { mistakeInUrl } from '../../http/web-address.ts';
 import type { Tone } from '../message/alert-clusters.ts';
-import { chatMarkdown } from '../message/chat-message.ts';
+import { chatMarkdown, unlinked } from '../message/chat-message.ts';
 import { chatChannel } from './chat-channel.ts';
 
 const COLOURS: Readonly<Record<Tone, number>> = {
@@ -44,7 +44,7 @@ export const discordChannel = chatChannel({
       allowed_mentions: { parse: content && message.firesNewly ? ['everyone', 'roles', 'users'] : [] },
       embeds: [
         {
-          title: message.title,
+          title: unlinked(message.title),
           description: chatMarkdown(message),
           color: COLOURS[message.tone],
         },

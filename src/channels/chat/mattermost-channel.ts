@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { twins, words } from '../../document/value-shape.ts';
 import { mistakeInUrl } from '../../http/web-address.ts';
 import type { Tone } from '../message/alert-clusters.ts';
-import { chatMarkdown } from '../message/chat-message.ts';
+import { chatMarkdown, unlinked } from '../message/chat-message.ts';
 import { sharedSecret } from '../post-config.ts';
 import { chatChannel } from './chat-channel.ts';
 
@@ -61,9 +61,9 @@ export const mattermostChannel = chatChannel({
       ...(priority && { priority }),
       attachments: [
         {
-          fallback: message.title,
+          fallback: unlinked(message.title),
           color: COLOURS[message.tone],
-          title: message.title,
+          title: unlinked(message.title),
           text: chatMarkdown(message),
         },
       ],

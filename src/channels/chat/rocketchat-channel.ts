@@ -3,7 +3,7 @@ import { twins, words } from '../../document/value-shape.ts';
 import { secret } from '../../secret.ts';
 import type { Outcome } from '../channel.ts';
 import type { Tone } from '../message/alert-clusters.ts';
-import { chatMarkdown } from '../message/chat-message.ts';
+import { chatMarkdown, unlinked } from '../message/chat-message.ts';
 import { objectIn } from '../post-channel.ts';
 import { below, refuseCredentials, sharedSecret, urlAt } from '../post-config.ts';
 import { chatChannel } from './chat-channel.ts';
@@ -64,7 +64,9 @@ export const rocketchatChannel = chatChannel({
         channel,
         ...(emoji && { emoji }),
         ...(icon_url && { avatar: icon_url }),
-        attachments: [{ title: message.title, text: chatMarkdown(message), color: COLOURS[message.tone] }],
+        attachments: [
+          { title: unlinked(message.title), text: chatMarkdown(message), color: COLOURS[message.tone] },
+        ],
       },
     };
   },

@@ -1,7 +1,7 @@
 /** Webex: a bot's message in a room (https://developer.webex.com/docs/api/v1/messages/create-a-message). */
 import { words } from '../../document/value-shape.ts';
 import { secret } from '../../secret.ts';
-import { chatMarkdown } from '../message/chat-message.ts';
+import { chatMarkdown, unlinked } from '../message/chat-message.ts';
 import { urlAt } from '../post-config.ts';
 import { chatChannel } from './chat-channel.ts';
 
@@ -39,7 +39,7 @@ export const webexChannel = chatChannel({
     };
   },
   request: (_, message, { room_id }) => ({
-    body: { roomId: room_id, markdown: `**${bold(message.title)}**\n${chatMarkdown(message)}` },
+    body: { roomId: room_id, markdown: `**${bold(unlinked(message.title))}**\n${chatMarkdown(message)}` },
   }),
 });
 

@@ -67,11 +67,11 @@ export function chatMessage(
     isFiring: notification.kind === 'group' && notification.firingTotal > 0,
     firesNewly: notification.kind === 'group' && firesNewly(notification),
     title: within(
-      unlinked(plainText(texts.title || '', limits.title) || plainText(view.headline, limits.title)),
+      harmless(plainText(texts.title || '', limits.title) || plainText(view.headline, limits.title)),
       limits.title,
     ),
     text: linesWithin(lines.map(harmless), room),
-    links: links.map((link) => ({ ...link, text: unlinked(link.text) })),
+    links: links.map((link) => ({ ...link, text: harmless(link.text) })),
   };
 }
 
@@ -89,8 +89,8 @@ function harmless(text: string): string {
   return text.toWellFormed().replace(/[@<>`]|:\/\//g, (mark) => LIKES.get(mark)!);
 }
 
-/** The same for what stands outside a code block, where brackets make links as well. */
-function unlinked(text: string): string {
+/** A title or link in Markdown outside a code block, where brackets make links as well. */
+export function unlinked(text: string): string {
   return harmless(text).replaceAll('[', '［').replaceAll(']', '］');
 }
 
@@ -160,7 +160,7 @@ function sizeOf({ text, url }: Link): number {
 
 /** The text as a code block, in which Markdown means nothing, and the links below it. */
 export function chatMarkdown({ text, links }: Pick<ChatMessage, 'text' | 'links'>): string {
-  const row = links.map((link) => `[${link.text}](${markdownUrl(link.url)})`).join(' · ');
+  const row = links.map((link) => `[${unlinked(link.text)}](${markdownUrl(link.url)})`).join(' · ');
   return [...(text === '' ? [] : [`\`\`\`\n${text}\n\`\`\``]), ...(row === '' ? [] : [row])].join('\n');
 }
 
