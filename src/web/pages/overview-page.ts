@@ -281,13 +281,16 @@ function headlineOf(page: Page, { waiting: shown, impairments, alerts }: PageVie
 
 /** Red about what is new, amber about what somebody knows of. Of many alerts, the new ones may not have been looked at. */
 function toneOf({ waiting, impairments, alerts, problems }: PageView): Tone {
-  const isUnseen = waiting.length === 0 && (alerts?.unacknowledged ?? 0) > 0;
-  const hidden = problems.flatMap(alertsOf).filter(isHiddenFromAll);
+  const all = problems.flatMap(alertsOf);
+  const hidden = all.filter(isHiddenFromAll);
+  const shown = all.filter((one) => !isHiddenFromAll(one)).map(({ alert }) => alert);
+  const fresh = waiting.length > 0 ? waiting : shown;
+  const isUnseen = fresh.length === 0 && (alerts?.unacknowledged ?? 0) > 0;
   const known = new Set<string | null>(hidden.map(({ alert }) => alert.alertname));
   const tones = impairments.map(({ reason, severity }) =>
     severity === 'critical' && known.has(IMPAIRMENTS[reason].alert) ? 'warn' : TONES[severity],
   );
-  if (tones.includes('bad') || isUnseen || waiting.some(({ labels }) => labels.severity !== 'info'))
+  if (tones.includes('bad') || isUnseen || fresh.some(({ labels }) => labels.severity !== 'info'))
     return 'bad';
   if (tones.includes('warn') || (alerts?.firing ?? 0) > 0) return 'warn';
   return tones.includes('quiet') || !alerts ? 'quiet' : 'good';

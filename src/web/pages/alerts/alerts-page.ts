@@ -343,7 +343,7 @@ function card(
   const more = alerts - shown.places.length;
   const rest = page.words.count.more(more);
   const others =
-    more > 0
+    more > 0 && !given.has('cause')
       ? [html`<li>${path === undefined ? rest : html`<a href="${page.root}${path}">${rest}</a>`}</li>`]
       : [];
   return problemCard(page, {
