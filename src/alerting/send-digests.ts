@@ -237,7 +237,7 @@ class DigestLoop {
       const upTo = Math.min(at + STRETCH, newest);
       const { flights, late } = await this.#options.store.transaction(async (tx) => ({
         flights: await tx.digests.endedFlights(at, upTo),
-        late: await tx.digests.lateInstants(Math.max(at, firstNew), upTo, earliestUs, fromUs),
+        late: await tx.digests.lateInstants(firstNew, [Math.max(at, firstNew), upTo], earliestUs, fromUs),
       }));
       for (const us of late) lateUs.add(us);
       for (const flight of flights) {
@@ -282,8 +282,8 @@ class DigestLoop {
     const isWithin = (us: number) => us > fromUs && us <= toUs;
     const withheld: Partial<Record<Guard, number>> = {};
     let [flown, healed] = [0, 0];
-    for (const { name, fly } of this.#options.config.regions ?? []) {
-      for (const action of fly ? await tx.actions.since(name, fromUs - DAY_US) : []) {
+    for (const { name } of this.#options.config.regions ?? []) {
+      for (const action of await tx.actions.since(name, fromUs - DAY_US)) {
         const { rule, guard, askedAtUs, settledAtUs, newFlight } = action;
         if (rule === '') continue;
         if (isWithin(askedAtUs)) flown += 1;

@@ -95,9 +95,10 @@ export function describeDigests(run: Run): void {
       );
       const { before, last } = await run.digests.arrivals(0);
       const late = async (after: number) =>
-        (await run.digests.lateInstants(after, last - 1, NOW_US + 2, NOW_US + 5)).toSorted();
+        (await run.digests.lateInstants(after, [after, last - 1], NOW_US + 2, NOW_US + 5)).toSorted();
       expect(await late(before)).toEqual([2, 3, 4].map((us) => NOW_US + us));
       expect(await late(before + 2)).toEqual([3, 4].map((us) => NOW_US + us));
+      expect(await late(before + 5)).toEqual([]);
     });
 
     test('an episode is added to the history when its alert resolves, once, and outlives it until the retention', async () => {

@@ -119,12 +119,22 @@ export function createDigests(sql: Sql) {
     async endedFlights(after: number, upTo: number): Promise<(EndedFlight & { readonly number: number })[]> {
       return (await sql.rows<EndedFlightRow>(ENDED_FLIGHTS, after, upTo)).map(endedFlightOf);
     },
-    /** When events other than of Flights occurred that have such numbers, if that was from `fromUs` to before `untilUs`. */
-    async lateInstants(after: number, upTo: number, fromUs: number, untilUs: number): Promise<number[]> {
+    /**
+     * When events other than of Flights occurred that have such numbers, if that was from `fromUs` to before `untilUs` and
+     * none up to `firstNew` occurred then: the service tells some things twice.
+     */
+    async lateInstants(
+      firstNew: number,
+      [after, upTo]: readonly [number, number],
+      fromUs: number,
+      untilUs: number,
+    ): Promise<number[]> {
       const rows = await sql.rows<{ occurred_us: number }>(
         `SELECT DISTINCT occurred_us FROM event
-         WHERE event > $1 AND event <= $2 AND occurred_us >= $3 AND occurred_us < $4 AND type NOT LIKE 'flight.%'`,
-        ...[after, upTo, fromUs, untilUs],
+         WHERE event > $1 AND event <= $2 AND occurred_us >= $3 AND occurred_us < $4 AND type NOT LIKE 'flight.%'
+           AND NOT EXISTS (SELECT 1 FROM event AS known WHERE known.occurred_us = event.occurred_us
+             AND known.event <= $5 AND known.type NOT LIKE 'flight.%')`,
+        ...[after, upTo, fromUs, untilUs, firstNew],
       );
       return rows.map(({ occurred_us: us }) => us);
     },
