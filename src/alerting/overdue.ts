@@ -94,6 +94,7 @@ export function createOverdue(options: OverdueOptions) {
           } catch (error) {
             if (isStoreFailure(error)) throw error;
             faults.note('rule', `${kind.name} by rule ${rule.id}`, error);
+            nextUs = Math.min(nextUs, nowUs + UNREAD_US.most);
             continue;
           }
           if (judgement.fact) found.push({ kind: kind.name, fact: { ...judgement.fact, rule: rule.id } });

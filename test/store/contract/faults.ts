@@ -49,6 +49,8 @@ export function describeFaults(run: Run): void {
       await run.faults.note([fault('delivery', 'a')], NOW_US, NOW_US + HOUR_US);
       expect(await listed(NOW_US + 2 * HOUR_US - 1)).toEqual(['delivery a']);
       expect(await listed(NOW_US + 2 * HOUR_US)).toEqual([]);
+      await run.faults.begin(NOW_US + 3 * HOUR_US);
+      expect(await listed(NOW_US + 3 * HOUR_US)).toEqual([]);
     });
 
     test('that are evaluated anyway are forgotten at a start', async () => {

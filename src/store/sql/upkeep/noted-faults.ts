@@ -95,7 +95,7 @@ export function createFaults(sql: Sql) {
      */
     async begin(nowUs: number): Promise<void> {
       await sql.run(`DELETE FROM fault WHERE again_us = 0 AND sort <> 'row'`);
-      await sql.run('UPDATE fault SET again_us = $1 WHERE again_us > 0', nowUs);
+      await sql.run('UPDATE fault SET again_us = $1 WHERE again_us > $2', nowUs, nowUs - FAULT_LASTS_US);
       await sql.run(
         `UPDATE alert_group SET next_flush_us = $1
          WHERE key IN (SELECT name FROM fault WHERE sort = 'group') AND next_flush_us > $1`,
