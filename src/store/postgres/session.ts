@@ -259,8 +259,12 @@ export class Session implements Statements {
       await this.#alone(client);
       isAlone = true;
     });
-    const old = `at < now() - interval '${WRITER_LASTS}'`;
-    if (!isGuest) await this.exec(`DELETE FROM writer WHERE ${old} AND ${HAS_ENDED}`);
+    // Each question whether a life has ended takes a lock, of which a server has few thousand.
+    const old = `(SELECT life FROM writer WHERE at < now() - interval '${WRITER_LASTS}' ORDER BY at LIMIT 500)`;
+    if (!isGuest)
+      await this.exec(
+        `DELETE FROM writer WHERE life IN (SELECT life FROM ${old} AS writer WHERE ${HAS_ENDED})`,
+      );
     if (isAlone && isShared) await unlockSchema(client, place);
     await unlockTables(client, place);
     await client.query(limitStatements(place, isShared));
