@@ -12,6 +12,10 @@ describe('regions', () => {
       'regions: { EU: { base_url: https://x, token: t } }',
       '1:12: regions.EU: a region name has only lower-case letters, digits and hyphens',
     ],
+    [
+      'regions: { all: { base_url: https://x, token: t } }',
+      '1:12: regions.all: a region cannot be called `all`, which means all of them',
+    ],
   ]);
   testProblems(problemsIn(region), [
     ['token: t', '2:3: regions.eu.base_url: is missing'],

@@ -217,6 +217,8 @@ function readRegion(check: Check, name: string): RegionConfig | undefined {
   if (!REGION_NAME.test(name)) {
     check.keyProblem(path, 'a region name has only lower-case letters, digits and hyphens');
   }
+  // So are the alerts labelled that are about no single one.
+  if (name === 'all') check.keyProblem(path, 'a region cannot be called `all`, which means all of them');
   if (!isMap(check.raw(path))) {
     check.problem(path, 'must be a map with `base_url` and `token`');
     return undefined;
