@@ -355,7 +355,7 @@ export function createNestSeries(options: NestSeriesOptions): NestSeries {
     inventory(region, birds) {
       const listed = new Map(birds.map(({ nestId, nest }) => [nestId, nest]));
       for (const [nestId, nest] of [...nestsOf(region)]) {
-        if (!listed.has(nestId)) hide(region, nestId, nest);
+        if (!listed.has(nestId) || nestsOf(region).size > nestsPerRegion()) hide(region, nestId, nest);
       }
       for (const [nestId, name] of listed) {
         const nest = show(region, nestId);
