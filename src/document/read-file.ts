@@ -46,7 +46,7 @@ const EVERY_MS = 1_000;
 const LATE_MS = 10_000;
 /** A reading on a hung mount holds one of the four threads that also look up names and read other files. */
 const MOST_AT_ONCE = 3;
-/** So while two mounts hang, other files are read again all the same. */
+/** So while two files do not answer, others are read again all the same. */
 const MOST_IN_TIME = 2;
 
 export class FileRereads {

@@ -22,7 +22,7 @@ export const ACTION_OUTCOMES = ['done', 'refused', 'unknown', 'withheld'] as con
 export type ActionOutcome = (typeof ACTION_OUTCOMES)[number];
 /** Why a rule did not do it, in words: a guard rail, nobody approved it in time, or a person did it first. */
 export const GUARDS = {
-  rule_gone: 'the rule was gone, or fitted no more',
+  rule_gone: 'the rule was gone, fitted no more, or may not act in the region any more',
   over: 'it was over before',
   paused: 'all rules were paused',
   not_startable: 'the Bird could not be started from outside',
