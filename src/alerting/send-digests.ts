@@ -105,6 +105,7 @@ class DigestLoop {
     if (this.#digests.length === 0) return;
     this.#beganMs = clock.monotonicMs();
     while (!signal.aborted) {
+      const nowUs = clock.nowUs();
       for (const digest of this.#digests) {
         try {
           await this.#look(digest);
@@ -112,10 +113,10 @@ class DigestLoop {
           report({ what: 'trouble', stage: 'alerting', error });
         }
       }
-      // Waits until the next full minute, when a digest may be due. If the clock is set, no digest is later by more
-      // than that.
-      const waitUs = MINUTE_US - (clock.nowUs() % MINUTE_US);
-      await sleep(clock, Math.ceil(waitUs / 1000), signal);
+      // Waits until the full minute after it has looked, when a digest may be due. If the clock is set, no digest is
+      // later by more than that.
+      const waitUs = nowUs - (nowUs % MINUTE_US) + MINUTE_US - clock.nowUs();
+      await sleep(clock, Math.ceil(Math.min(Math.max(0, waitUs), MINUTE_US) / 1000), signal);
     }
   }
 
