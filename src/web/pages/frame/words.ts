@@ -583,7 +583,7 @@ export const ENGLISH = {
     thisCause: 'This error in all Birds',
     thisAlert: 'Only this alert',
     thisNest: (place: string): string => `The whole Nest: ${place}`,
-    asListed: 'All that is listed below',
+    asListed: 'All that is listed below, even if it was not chosen',
     ownMatchers: 'The matchers below',
     until: 'For how long',
     untils: {
