@@ -148,7 +148,12 @@ export async function flyRun({ kills, seed, ...options }: FlyRunOptions): Promis
     }
     const ends = await endsOf(scene, wishes);
     const postsOf = (one: Wish) => posts.get(placeOf(one)) ?? 0;
-    const flightsOf = ({ region, bird }: Wish) => service.world(region).birds.get(bird)!.flights.length;
+    const flightsOf = ({ region, bird }: Wish) => {
+      const world = service.world(region);
+      // A Flight appears with the next request, of which the last wish may have none.
+      world.settle();
+      return world.birds.get(bird)!.flights.length;
+    };
     const said = (one: Wish) => `${one.fault.name}, ${one.moment ?? 'at the same time'}: ${ends.get(one.id)}`;
     const named = (one: Wish) =>
       `${placeOf(one)}, ${said(one)}, asked for ${postsOf(one)} times, ${flightsOf(one)} Flights`;
