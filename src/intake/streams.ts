@@ -130,11 +130,6 @@ export class Streams {
     return { againMs: more ? 0 : undefined, ...rest };
   }
 
-  /** To be called while the region is not polled: tells failures whose reason has been awaited for long enough. */
-  async endWaits(): Promise<void> {
-    for (const { flights } of this.#birds.values()) await flights.endWaits();
-  }
-
   /** When the last successful poll of a Bird's Flights began; undefined if there was none since the start. */
   flightsReadUs(birdId: string): number | undefined {
     return this.#birds.get(birdId)?.flights.readUs() || undefined;

@@ -388,8 +388,6 @@ class PolledRegion implements WatchedRegion {
         await this.#reads.keep();
         await this.#rate.keep();
         await this.#lookForLogs();
-        if (this.#client.health().health !== 'up' || this.#client.pausedMs() > 0)
-          await this.#streams.endWaits();
       } catch (error) {
         this.#reportTrouble(error);
       }

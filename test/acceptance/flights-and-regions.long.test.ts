@@ -171,21 +171,6 @@ describe('one region is down', () => {
     expect(names().filter((name) => name.startsWith('us Region'))).toEqual([]);
   });
 
-  test('a failure that was seen before is told without its reason, though nothing can be read [long]', async () => {
-    stage = await createStage({ nests: { P: ['Publish'] } });
-    const { eu } = stage;
-    await stage.minutesPass(2);
-    eu.behaviours.errorMessagesLateMs = 3_600_000;
-    eu.goDown(503, 'getFlightLogs');
-    eu.startFlight(stage.bird('Publish'), { endsAs: 'failed', fliesForMs: 1_000 });
-    await stage.secondsPass(40);
-    expect(failures()).toEqual([]);
-    eu.behaviours.retryAfterMs = 1_800_000;
-    eu.behaviours.tooManyRequests = 1;
-    await stage.minutesPass(2);
-    expect(failures()).toHaveLength(1);
-  });
-
   test('what happened meanwhile is notified afterwards [long]', async () => {
     stage = await createStage({ nests: { P: ['Publish'] } });
     const { eu } = stage;

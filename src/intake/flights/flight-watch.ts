@@ -135,8 +135,6 @@ export function createFlightWatches(
   return (birdId) => new FlightWatch(birdId, flights);
 }
 
-const waitsForReason = ({ open, status }: FlightRecord) => open && status === 'failed';
-
 /** The watch of one Bird's Flights. There may be tens of thousands, so each holds only its own state. */
 export class FlightWatch {
   readonly birdId: string;
@@ -214,14 +212,6 @@ export class FlightWatch {
     openFlights.forget((this.#known ?? NO_FLIGHTS).keys());
     this.#isGone = true;
     if (!this.#isPolling) this.#giveRowBack();
-  }
-
-  /**
-   * Tells failures that need not wait for their reason any longer. A poll may be under way, which waits for the service:
-   * it finds their events known.
-   */
-  async endWaits(): Promise<void> {
-    if ([...(this.#known ?? NO_FLIGHTS).values()].some(waitsForReason)) await this.#endWaiting(this.#stream);
   }
 
   /** Polls once. Throws what the service or the store threw. */
@@ -513,10 +503,10 @@ export class FlightWatch {
   }
 
   /** The Bird cannot be read. Failures that need not wait for their reason any longer become events without one. */
-  async #endWaiting(stream: number, error?: unknown): Promise<void> {
+  async #endWaiting(stream: number, error: unknown): Promise<void> {
     const { options, unreadFinder, openFlights, gaps, aheadUs } = this.#flights;
     const before = this.#known ?? NO_FLIGHTS;
-    const waiting = [...before.values()].filter(waitsForReason);
+    const waiting = [...before.values()].filter(({ open, status }) => open && status === 'failed');
     const observedAtUs = options.clock.nowUs();
     const reading: Reading = {
       ...this.#soFar(stream),

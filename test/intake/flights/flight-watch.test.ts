@@ -303,25 +303,6 @@ describe('a failed Flight', () => {
     },
   );
 
-  test('that waits for its reason is reported at the end of the wait even if nothing is polled', async () => {
-    await stage.pass(60);
-    stage.show('a', 20, UNEXPLAINED);
-    expect(await stage.poll()).toEqual([]);
-    const before = stage.asked.length;
-    const events = () => stage.happenings.filter(({ what }) => what === 'events').length;
-    for (const [seconds, expected] of [
-      [59, 0],
-      [1, 1],
-      [30, 1],
-    ] as const) {
-      await stage.pass(seconds);
-      await stage.watch.endWaits();
-      expect(events()).toBe(expected);
-    }
-    expect(stage.asked).toHaveLength(before);
-    expect(await stage.poll()).toEqual([]);
-  });
-
   test('that waits for its reason is reported at once if its Bird is deleted, even in a new life', async () => {
     await stage.pass(60);
     stage.show('a', 20, UNEXPLAINED);
