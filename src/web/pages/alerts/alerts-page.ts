@@ -173,7 +173,7 @@ function fieldsOf({ words }: Page, cause: string): FilteredBy {
   ];
 }
 
-/** Firing alerts by cause, each with so many of its places. */
+/** Firing alerts by cause, each with so many of its places, or one more where "1 more" would stand for it. */
 export function problemList(page: Page, entries: readonly AlertsEntry[], mostPlaces?: number): Html {
   return html`${entries.map((entry) => entryItem(page, entry, new URLSearchParams(), mostPlaces))}`;
 }
@@ -209,7 +209,9 @@ function causeItem(
   const isHidden = alerts === latest.length && latest.every(isHiddenFromAll);
   // Said once of all: another alert stands in for them.
   const areInhibited = latest.every(({ isInhibited }) => isInhibited);
-  const places = (given.has('cause') ? [] : latest.slice(0, mostPlaces)).map(
+  const places = (
+    given.has('cause') ? [] : latest.slice(0, alerts === mostPlaces + 1 ? alerts : mostPlaces)
+  ).map(
     (one) => html`<li id="alert-${fingerprint(one.alert.labels)}">
 ${choiceOf(page, one.alert)}${placeLink(page, one.alert.id, one.alert.labels)}
 ${!areInhibited && (one.silencedBy.some(({ alertId }) => alertId === null) || one.isInhibited) ? mutePills(page, one) : ''}</li>`,
@@ -344,7 +346,9 @@ function card(
   const rest = page.words.count.more(more);
   const others =
     more > 0 && !given.has('cause')
-      ? [html`<li>${path === undefined ? rest : html`<a href="${page.root}${path}">${rest}</a>`}</li>`]
+      ? [
+          html`<li class="more">${path === undefined ? rest : html`<a href="${page.root}${path}">${rest}</a>`}</li>`,
+        ]
       : [];
   return problemCard(page, {
     ...shown,

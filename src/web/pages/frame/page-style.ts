@@ -116,7 +116,7 @@ li:first-child { border-top: 0; }
   .brief .columns .row > div { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
 }
 header:has(+ .brief) { padding-top: .9rem; } .brief h2 { margin: 1rem 0 .4rem; } .brief li { padding: .45rem 1rem; } .brief .strip { height: 3.6rem; } .brief ul.tiles li { padding: 0; } 
-.brief .message { -webkit-line-clamp: 1; margin-top: .1rem; } .brief .places { flex-wrap: nowrap; gap: 0 .75rem; } .brief .places li { min-width: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; padding: 0; } .brief .places li:nth-child(2) { flex: none; } .brief + footer { padding-top: 1rem; padding-bottom: 1rem; }
+.brief .message { -webkit-line-clamp: 1; margin-top: .1rem; } .brief .places { flex-wrap: nowrap; gap: 0 .75rem; } .brief .places li { min-width: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; padding: 0; } .brief .places .more { flex: none; } .brief + footer { padding-top: 1rem; padding-bottom: 1rem; }
 .brief .watch > summary { margin-top: 1rem; } .brief summary .row { display: inline-grid; width: calc(100% - 1.5rem); } .brief .tiles { grid-template-columns: 1fr 1fr; }
 .row { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: 0 1rem; align-items: baseline; }
 .row > :last-child { text-align: right; }
