@@ -48,19 +48,24 @@ const IS_TRUE: Readonly<Record<(typeof ANNOTATION_OF)[keyof typeof ANNOTATION_OF
   changed_before(text, { labels }, world, atUs) {
     const [, what = '', who = '', long, flown = ''] = CHANGED.exec(text) ?? [];
     const type = what === 'published' ? 'Published' : 'Activated';
+    const logs = world.birds.get(labels.bird_id ?? '')?.logs ?? [];
     const isOther = new Set(
-      (world.birds.get(labels.bird_id ?? '')?.logs ?? [])
+      logs
         // The service may keep to itself who it was.
         .filter(({ fields }) => who !== '' && String(fields.initiator ?? '') !== who)
         .map(({ id }) => `${world.region}/bird_log/${id}`),
     );
     // Those that were deleted happened all the same; nothing says any more who made them.
-    const changes = eventsOf(world, `bird_log.${type}`).filter(
-      (one) => one.birdId === labels.bird_id && !isOther.has(one.key),
-    );
+    const changedUs = eventsOf(world, `bird_log.${type}`)
+      .filter((one) => one.birdId === labels.bird_id && !isOther.has(one.key))
+      .map(({ occurredAtUs }) => occurredAtUs);
+    // An entry that the service shows again later, under its id, is no new event, but says when that was.
+    const againUs = logs
+      .filter(({ raw, fields }) => raw !== undefined && fields.eventType === type)
+      .map(({ createdAtUs }) => createdAtUs);
     const flights = flightsOf(world, labels.bird_id, atUs);
     const cutoffs = flights.flatMap(({ flight }) => flight.ends.map((_, at) => shownUs(flight, at)));
-    return changes.some(({ occurredAtUs }) =>
+    return [...changedUs, ...againUs].some((occurredAtUs) =>
       flights.some(
         ({ flight, status }) =>
           status === 'failed' &&
