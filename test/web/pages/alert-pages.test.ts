@@ -41,6 +41,15 @@ describe('the page of alerts', () => {
     expect(all.body).not.toContain('quota');
   });
 
+  test('shows one Bird of a cause on the overview, or both of two', async () => {
+    const { ask, store } = await serve();
+    const overview = async () => read((await ask('/')).body);
+    await put(store, failing('FlightFailed/0', 'It timed out'), failing('FlightFailed/1', 'It timed out'));
+    expect(await overview()).toMatch(/2 × Flight failed.*( Bird of \S+ .*){2}It timed out/);
+    await put(store, failing('FlightFailed/2', 'It timed out'));
+    expect(await overview()).toMatch(/3 × Flight failed.* Bird of \S+ and 2 more It timed out/);
+  });
+
   test('names the receiver that is not reached, in the list and on its own page', async () => {
     const { ask, store } = await serve();
     const about = { alertname: 'DeliveryFailing', region: 'all', receiver: 'ops', integration: 'browser' };
