@@ -4,6 +4,7 @@
  * deadlines and what is unusual about their Flights.
  */
 
+import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import { type Alert, hash64 } from '../domain/alert/alert.ts';
 import { signature } from '../domain/alert/error-signature.ts';
 import { type Event, wireText } from '../domain/alert/event.ts';
@@ -21,7 +22,13 @@ import type { ListedBird } from '../domain/kinds/inventory/compare-birds.ts';
 import type { BirdToJudge, History } from '../domain/kinds/judge.ts';
 import { defaultRule, KINDS } from '../domain/kinds/kinds.ts';
 import { isWithinAny, type TimeIntervals } from '../domain/muting/muting.ts';
-import { countOutcomes, type Deadline, outcomesOf, scheduleOf } from '../domain/statistics/deadlines.ts';
+import {
+  countOutcomes,
+  type Deadline,
+  matchesOf,
+  outcomesOf,
+  scheduleOf,
+} from '../domain/statistics/deadlines.ts';
 import { type Period, periodsOf } from '../time/zone-format.ts';
 import type { Store, Transaction } from './store.ts';
 
@@ -209,12 +216,19 @@ interface RuleDeadlines {
   readonly last: readonly Deadline[];
 }
 
+interface DeadlineSpan {
+  readonly afterUs: number;
+  readonly most: number;
+  /** Matches of each rule by its id, where they are known. */
+  readonly matches?: ReadonlyMap<string, readonly number[]>;
+}
+
 /** Loads the deadlines after `afterUs` of every rule that fits a Bird, at most `most` of each. */
 export async function loadDeadlines(
   tx: Transaction,
   bird: BirdToJudge,
   config: DeadlineConfig,
-  { afterUs, most }: { readonly afterUs: number; readonly most: number },
+  { afterUs, most, matches }: DeadlineSpan,
   nowUs: number,
 ): Promise<RuleDeadlines[]> {
   const rules = rulesFor(flightOverdue, placeLabels(bird.place), config.rules);
@@ -229,7 +243,7 @@ export async function loadDeadlines(
   for (const rule of rules) {
     const schedule = scheduleOf(rule, history.isWithin);
     const due = schedule
-      .between(Math.max(afterUs, knownUs, bird.joinedUs), bird.deadlineUs, most)
+      .between(Math.max(afterUs, knownUs, bird.joinedUs), bird.deadlineUs, most, matches?.get(rule.id))
       .filter(({ fromUs }) => fromUs >= knownUs);
     const flights = due[0] ? await history.flightsSince(due[0].fromUs) : [];
     const { id, timezone: zone, withinMs = 0 } = rule;
@@ -256,9 +270,15 @@ export async function countDeadlines(
   if (!config.rules.some(({ kind }) => kind === flightOverdue.name)) return [];
   const birds = await store.transaction((tx) => tx.overdue.birdsWithDeadlines(fromUs, MOST_COUNTED.birds));
   const counted = [];
+  // The same for all Birds of a rule: those of a month may take over a second.
+  const matches = new Map<string, readonly number[]>();
   for (const bird of birds) {
+    for (const rule of rulesFor(flightOverdue, placeLabels(bird.place), config.rules)) {
+      if (!matches.has(rule.id))
+        matches.set(rule.id, await matchesOf(rule, { fromUs, untilUs }, turnOfEventLoop));
+    }
     const until = { ...bird, deadlineUs: Math.min(bird.deadlineUs, untilUs) };
-    const span = { afterUs: fromUs, most: MOST_COUNTED.ofEach };
+    const span = { afterUs: fromUs, most: MOST_COUNTED.ofEach, matches };
     const each = await store.transaction((tx) => loadDeadlines(tx, until, config, span, nowUs));
     const outcomes = countOutcomes(each.flatMap(({ last }) => last));
     if (outcomes.met + outcomes.late + outcomes.missed > 0) counted.push({ place: bird.place, ...outcomes });

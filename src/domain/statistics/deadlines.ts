@@ -4,6 +4,7 @@
  */
 import { clockIn, durationWords } from '../../text/instant-words.ts';
 import { createCron } from '../../time/cron.ts';
+import type { Period } from '../../time/zone-format.ts';
 
 const DAY_US = 86_400_000_000;
 
@@ -48,8 +49,26 @@ export interface PastFlight {
 interface Schedule {
   /** The first deadline after this instant; undefined if none of the next `MOST_LOOKED_AT` is one. */
   after(us: number): Due | undefined;
-  /** The last deadlines in (afterUs, untilUs], at most so many, oldest first. */
-  between(afterUs: number, untilUs: number, most: number): Due[];
+  /**
+   * The last deadlines in (afterUs, untilUs], at most so many, oldest first. With the matches of a period that contains
+   * these (`matchesOf`), they are not searched again.
+   */
+  between(afterUs: number, untilUs: number, most: number, matches?: readonly number[]): Due[];
+}
+
+/** All matches of a rule in (afterUs, untilUs], newest first, in turns of about 10 ms. */
+export async function matchesOf(
+  { landedBy, timezone }: DeadlineRule,
+  { fromUs, untilUs }: Period,
+  pause: () => Promise<unknown>,
+): Promise<number[]> {
+  const found: number[] = [];
+  if (landedBy === undefined) return found;
+  for (const atUs of createCron(landedBy, timezone).backwards(fromUs, untilUs)) {
+    found.push(atUs);
+    if (found.length % MOST_LOOKED_AT === 0) await pause();
+  }
+  return found;
 }
 
 /** `isWithin` says whether one of these time intervals contains an instant. */
@@ -61,10 +80,15 @@ export function scheduleOf(
   if (landedBy === undefined) return { after: () => undefined, between: () => [] };
   const cron = createCron(landedBy, timezone);
   /** The instants of the last deadlines in (afterUs, untilUs], at most so many, oldest first. */
-  const last = (afterUs: number, untilUs: number, most: number): number[] => {
+  const last = (
+    afterUs: number,
+    untilUs: number,
+    most: number,
+    matches: Iterable<number> = cron.backwards(afterUs, untilUs),
+  ): number[] => {
     const found: number[] = [];
     let looked = 0;
-    for (const atUs of cron.backwards(afterUs, untilUs)) {
+    for (const atUs of matches) {
       if (looked === Math.max(MOST_LOOKED_AT, most) || found.length === most) break;
       looked += 1;
       if (!isWithin(except, atUs)) found.push(atUs);
@@ -87,8 +111,13 @@ export function scheduleOf(
       }
       return undefined;
     },
-    between: (afterUs, untilUs, most) =>
-      last(afterUs, untilUs, most).map((atUs, at, all) => due(atUs, all[at - 1])),
+    between: (afterUs, untilUs, most, matches) =>
+      last(
+        afterUs,
+        untilUs,
+        most,
+        matches?.filter((atUs) => atUs > afterUs && atUs <= untilUs),
+      ).map((atUs, at, all) => due(atUs, all[at - 1])),
   };
 }
 
