@@ -11,8 +11,8 @@
  * becomes ambiguous.
  *
  * While an integration accepts nothing and something waits for it, it is tried at least every `TRIED_EVERY_US`. When
- * it accepts something again, all that waits for it is due at once, or at the instant that the receiver asked for, but
- * within `TRIED_EVERY_US`. Neither holds for what was refused.
+ * it accepts something again, all that waits for it is due at once. Neither holds for what was refused, nor before the
+ * instant that the receiver asked for.
  */
 import type { Notification } from '../domain/grouping/notification.ts';
 import type { Filter } from './filter.ts';

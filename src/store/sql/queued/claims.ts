@@ -332,14 +332,12 @@ const TRY_SOON: RowStatement = {
 
 const INTEGRATION = 'receiver text, position integer, integration text';
 
-/**
- * Makes all that waits for integrations due that accept something again; within a minute what they asked to wait for
- * longer with.
- */
+/** Makes all that waits for integrations due that accept something again. */
 const BRING_FORWARD: RowStatement = {
   columns: `${INTEGRATION}, now_us bigint`,
-  text: (given) => `UPDATE delivery SET next_attempt_us = greatest(given.now_us,
-      least(delivery.not_before_us, given.now_us + ${TRIED_EVERY_US})) FROM ${given}
+  text: (
+    given,
+  ) => `UPDATE delivery SET next_attempt_us = greatest(given.now_us, delivery.not_before_us) FROM ${given}
     WHERE delivery.receiver = given.receiver AND delivery.position = given.position
       AND delivery.integration = given.integration AND delivery.next_attempt_us > given.now_us AND ${CLAIMABLE}`,
 };
