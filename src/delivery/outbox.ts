@@ -73,6 +73,8 @@ const REPORTED_AFTER = 24;
 const LATELY_MS = 600_000;
 /** If an integration accepts nothing, everything fails; only so many deliveries are watched, those that failed last. */
 const MOST_WATCHED = 1_000;
+/** After an outage of hours, each batch of forwarded events must still be known to have been answered every time. */
+const MOST_ANSWERED = 100_000;
 
 export interface DeliveryOptions extends AttemptOptions {
   readonly store: Store;
@@ -358,7 +360,7 @@ class Outbox implements Delivery {
     const { id, attempts } = delivery;
     const isAnswered = state === 'retry' || (state === 'dead' && refusals !== undefined);
     const answered = (this.#answered.get(id) ?? 0) + Number(isAnswered);
-    if (state === 'retry') watch(this.#answered, id, answered);
+    if (state === 'retry') watch(this.#answered, id, answered, MOST_ANSWERED);
     else this.#answered.delete(id);
     return answered >= attempts;
   }
@@ -422,10 +424,10 @@ class Outbox implements Delivery {
 }
 
 /** Notes it as the last. What another replica settles meanwhile is never taken out, so the first one makes room. */
-function watch<T>(watched: Map<string, T>, id: string, what: T): void {
+function watch<T>(watched: Map<string, T>, id: string, what: T, most = MOST_WATCHED): void {
   watched.delete(id);
   watched.set(id, what);
-  if (watched.size > MOST_WATCHED) watched.delete(watched.keys().next().value!);
+  if (watched.size > most) watched.delete(watched.keys().next().value!);
 }
 
 function keyOf({ receiver, position }: Destination): string {
