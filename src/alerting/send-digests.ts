@@ -238,7 +238,10 @@ class DigestLoop {
       const upTo = Math.min(at + STRETCH, newest);
       const { flights, late } = await this.#options.store.transaction(async (tx) => ({
         flights: await tx.digests.endedFlights(at, upTo),
-        late: await tx.digests.lateInstants(firstNew, [Math.max(at, firstNew), upTo], earliestUs, fromUs),
+        late:
+          upTo > firstNew
+            ? await tx.digests.lateInstants(firstNew, [Math.max(at, firstNew), upTo], earliestUs, fromUs)
+            : [],
       }));
       for (const us of late) lateUs.add(us);
       for (const flight of flights) {

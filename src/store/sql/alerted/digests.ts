@@ -130,7 +130,7 @@ export function createDigests(sql: Sql) {
       untilUs: number,
     ): Promise<number[]> {
       const rows = await sql.rows<{ occurred_us: number }>(
-        `SELECT DISTINCT occurred_us FROM event
+        `SELECT DISTINCT occurred_us FROM event /* NOT INDEXED */
          WHERE event > $1 AND event <= $2 AND occurred_us >= $3 AND occurred_us < $4 AND type NOT LIKE 'flight.%'
            AND NOT EXISTS (SELECT 1 FROM event AS known WHERE known.occurred_us = event.occurred_us
              AND known.event <= $5 AND known.type NOT LIKE 'flight.%')`,
