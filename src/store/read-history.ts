@@ -246,10 +246,11 @@ export async function loadDeadlines(
       .between(Math.max(afterUs, knownUs, bird.joinedUs), bird.deadlineUs, most, matches?.get(rule.id))
       .filter(({ fromUs }) => fromUs >= knownUs);
     const flights = due[0] ? await history.flightsSince(due[0].fromUs) : [];
+    const followingUs = due.at(-1) && schedule.after(due.at(-1)!.atUs)?.atUs;
     const { id, timezone: zone, withinMs = 0 } = rule;
     const next = schedule.after(Math.max(nowUs, knownUs + withinMs * 1000 - 1));
     const judged = next && next.fromUs < knownUs ? schedule.after(next.atUs) : next;
-    found.push({ rule: id, zone, nextUs: judged?.atUs, last: outcomesOf(due, flights) });
+    found.push({ rule: id, zone, nextUs: judged?.atUs, last: outcomesOf(due, flights, followingUs) });
   }
   return found;
 }

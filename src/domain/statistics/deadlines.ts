@@ -121,8 +121,15 @@ export function scheduleOf(
   };
 }
 
-/** How these Flights met deadlines, oldest first. One that landed after the next deadline was missed, not late. */
-export function outcomesOf(due: readonly Due[], flights: readonly PastFlight[]): Deadline[] {
+/**
+ * How these Flights met deadlines, oldest first. One that landed after the next deadline was missed, not late; `nextUs` is
+ * the deadline after the last of them, if it may have passed.
+ */
+export function outcomesOf(
+  due: readonly Due[],
+  flights: readonly PastFlight[],
+  nextUs = Number.POSITIVE_INFINITY,
+): Deadline[] {
   const landings = flights
     .filter(({ status }) => status === 'succeeded')
     .map((flight) => ({ ...flight, landedUs: flight.endedAtUs ?? flight.startedAtUs }))
@@ -130,7 +137,7 @@ export function outcomesOf(due: readonly Due[], flights: readonly PastFlight[]):
   let next = 0;
   return due.map((one, index) => {
     const { atUs, fromUs } = one;
-    const untilUs = due[index + 1]?.atUs ?? Number.POSITIVE_INFINITY;
+    const untilUs = due[index + 1]?.atUs ?? nextUs;
     // What started too early for one deadline did so for all later ones.
     while (next < landings.length && landings[next]!.startedAtUs < fromUs) next += 1;
     const first = landings[next];
