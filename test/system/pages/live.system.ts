@@ -1,5 +1,5 @@
 /** Open pages follow what happens, and keep what their reader is doing; in a real browser. */
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openLiveDaemon, until } from '../live-daemon.ts';
 import { openBrowser } from './open-browser.ts';
@@ -35,6 +35,16 @@ async function open(options: Parameters<Browser['newContext']>[0] = {}): Promise
     },
   };
 }
+
+/** Time of a page whose clock is installed. */
+const timePasses = (page: Page, isThen: () => boolean | Promise<boolean>, what: string) =>
+  until(async () => {
+    await page.clock.runFor(10_000);
+    return isThen();
+  }, what);
+
+const staleNotice = (page: Page) =>
+  page.getByRole('alert').filter({ hasText: 'nestwatch does not answer this page' });
 
 const hasUpdated = (page: Page, times: number) =>
   until(
@@ -111,18 +121,39 @@ describe('an open page', () => {
     const { page, daemon, close } = await open();
     await page.clock.install();
     await page.goto(new URL('wall', daemon.url).href);
-    const notice = page.getByRole('alert').filter({ hasText: 'nestwatch does not answer this page' });
-    const minutesPass = (isThen: () => Promise<boolean>, what: string) =>
-      until(async () => {
-        await page.clock.runFor(10_000);
-        return isThen();
-      }, what);
+    const notice = staleNotice(page);
     await page.route('**/*', (route) => route.abort());
-    await minutesPass(() => notice.isVisible(), 'it says so');
+    await timePasses(page, () => notice.isVisible(), 'it says so');
     expect(await page.title()).toBe('nestwatch: not updated');
     await page.unrouteAll();
-    await minutesPass(async () => !(await notice.isVisible()), 'it no longer says so');
+    await timePasses(page, async () => !(await notice.isVisible()), 'it no longer says so');
     expect(await page.title()).not.toBe('nestwatch: not updated');
+    await close();
+  });
+
+  test('is asked for again soon after an answer that never came, while much changes', async () => {
+    const { page, daemon, close } = await open();
+    const wall = new URL('wall', daemon.url).href;
+    await page.clock.install();
+    // The stream ends at once and begins again, each time with a change.
+    const body = 'retry: 100\nevent: change\ndata: {}\n\n';
+    await page.route('**/api/v1/stream', (route) =>
+      route.fulfill({ contentType: 'text/event-stream', body }),
+    );
+    await page.goto(wall);
+    let hung: Route | undefined;
+    await page.route(wall, (route) => {
+      hung = route;
+    });
+    await timePasses(page, () => hung !== undefined, 'the page is asked for');
+    await page.unroute(wall);
+    await page.clock.runFor(31_000);
+    await hung!.abort();
+    await staleNotice(page).waitFor();
+    // So that another change comes first.
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await page.clock.runFor(10_000);
+    await staleNotice(page).waitFor({ state: 'hidden' });
     await close();
   });
 

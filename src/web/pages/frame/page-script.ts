@@ -159,7 +159,7 @@ export const SCRIPT = `(() => {
     }
     lastMs = clockMs();
     // A page that takes long to load is fetched less often.
-    gapMs = Math.max(LEAST_GAP_MS, 10 * (lastMs - beganMs));
+    gapMs = hasFailed ? WITHOUT_STREAM_MS : Math.max(LEAST_GAP_MS, 10 * (lastMs - beganMs));
     isAsking = false;
     plan(isDue ? gapMs : hasFailed || source?.readyState === 2 ? WITHOUT_STREAM_MS : ASK_ANYWAY_MS);
   }
