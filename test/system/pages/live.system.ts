@@ -157,6 +157,19 @@ describe('an open page', () => {
     await close();
   });
 
+  test('goes on asking after a page without the notice, such as one of another version', async () => {
+    const { page, daemon, close } = await open();
+    await page.clock.install();
+    await page.goto(new URL('wall', daemon.url).href);
+    await page.evaluate(`document.querySelector('.stale').remove()`);
+    await page.route('**/*', (route) => route.abort());
+    const isStale = async () => (await page.title()) === 'nestwatch: not updated';
+    await timePasses(page, isStale, 'it says that it is not updated');
+    await page.unrouteAll();
+    await timePasses(page, async () => !(await isStale()), 'it no longer says so');
+    await close();
+  });
+
   test('is loaded again once its reader is sent elsewhere, as when a login has ended', async () => {
     const { page, daemon, close } = await open();
     await page.goto(daemon.url);

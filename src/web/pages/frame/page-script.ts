@@ -65,6 +65,8 @@ export const SCRIPT = `(() => {
     return;
   }
 
+  // A page that this one is replaced by may have no notice.
+  const { title: staleTitle, icon: staleIcon } = document.querySelector('.stale').dataset;
   const keyOf = (node) => node.nodeType !== 1 ? '' : node.id || (/^(LI|TR)$/.test(node.tagName) && node.querySelector('a[href]')?.getAttribute('href')) || '';
   const isAlike = (a, b) => a.nodeName === b.nodeName && keyOf(a) === keyOf(b);
   const usual = (options) => options.find((one) => one.defaultSelected) ?? options[0];
@@ -122,9 +124,8 @@ export const SCRIPT = `(() => {
     hasFailed = true;
     if (isPaused || clockMs() - freshMs <= STALE_MS) return;
     root.dataset.stale = '';
-    const { title, icon } = document.querySelector('.stale').dataset;
-    document.title = title;
-    document.querySelector('link[rel=icon]').href = icon;
+    document.title = staleTitle;
+    document.querySelector('link[rel=icon]').href = staleIcon;
   }
 
   // Who is no longer logged in, for instance, is sent elsewhere. Only a page that was updated before is loaded again, so
