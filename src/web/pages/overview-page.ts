@@ -59,7 +59,7 @@ ${view.ends.length > 0 ? strip(page, page.words.strip.day, stripBars(view.ends, 
 ${healthPanel(page, impairments, view.setAside)}
 <section>
 <h2>${words.alerts} ${alerts?.firing ? html`<a href="alerts">${words.allAlerts(alerts.firing)}</a>` : ''}</h2>
-${alertList(page, view)}
+${alertList(page, view, 1)}
 </section>
 <div class="columns">
 <section>
@@ -168,10 +168,10 @@ function notKnown({ words }: Page): Html {
   return html`<p class="sheet empty">${words.overview.notKnown}</p>`;
 }
 
-function alertList(page: Page, { alerts, problems }: PageView): Html {
+function alertList(page: Page, { alerts, problems }: PageView, mostPlaces?: number): Html {
   if (!alerts) return notKnown(page);
   if (problems.length === 0) return html`<p class="sheet empty">${page.words.alerts.none}</p>`;
-  return html`<ul class="sheet">${problemList(page, problems.slice(0, SHOWN_CAUSES), 1)}</ul>`;
+  return html`<ul class="sheet">${problemList(page, problems.slice(0, SHOWN_CAUSES), mostPlaces)}</ul>`;
 }
 
 function nestTiles(page: Page, { nests, nestEnds }: PageView, most = nests.length): Html | string {

@@ -50,6 +50,16 @@ describe('the page of alerts', () => {
     expect(await overview()).toMatch(/3 × Flight failed.* Bird of \S+ and 2 more It timed out/);
   });
 
+  test('names five Birds of a cause on the wall', async () => {
+    const { ask, store } = await serve();
+    for (let index = 0; index < 7; index += 1)
+      await put(store, failing(`FlightFailed/${index}`, 'It timed out'));
+    const wall = read((await ask('/wall')).body);
+    expect(wall).toMatch(
+      /7 × Flight failed critical for 12 min (EU · Marketing \/ Bird of \S+ ){5}and 2 more/,
+    );
+  });
+
   test('names the receiver that is not reached, in the list and on its own page', async () => {
     const { ask, store } = await serve();
     const about = { alertname: 'DeliveryFailing', region: 'all', receiver: 'ops', integration: 'browser' };
