@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { alertPath } from '../../../src/http/page-path.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { anAlert, anEvent, LABELS, NOW_US, putAlert, putEvents } from '../sample.ts';
+import { putFlights } from '../sample-birds.ts';
 import { type Answer, serve } from '../served.ts';
 import { links, read } from './read.ts';
 
@@ -192,6 +193,24 @@ describe('what is over', () => {
     for (const state of ['all', 'resolved']) {
       const { status, body } = await ask(`/alerts?state=${state}&silenced=true`);
       expect([status, read(body)]).toEqual([400, expect.stringContaining('silenced: only what fires')]);
+    }
+  });
+
+  test('of a Flight is filtered by whether somebody acknowledged it', async () => {
+    const { ask, submit, store } = await serve();
+    const failed = [{ id: 'f1/failed' }];
+    const flight = { id: 'f1', status: 'failed', startedAtUs: NOW_US - 2 * MINUTE };
+    await putFlights(store, { birdId: '148890' }, [flight]);
+    await putAlert(store, failing('seen', 'one'), failed);
+    await submit('/acknowledge?alert=seen', { author: 'Ben' });
+    await putAlert(store, { ...failing('seen', 'one'), state: 'resolved', endsAtUs: NOW_US }, failed);
+    await putAlert(store, over('1', NOW_US - MINUTE), failed);
+    const shown = async (query: string) =>
+      links((await ask(`/alerts?flight=f1&${query}`)).body).filter((href) => /^alerts\/\w+$/.test(href));
+    for (const state of ['all', 'resolved']) {
+      expect(await shown(`state=${state}`)).toEqual(['alerts/seen', 'alerts/1']);
+      expect(await shown(`state=${state}&acknowledged=true`)).toEqual(['alerts/seen']);
+      expect(await shown(`state=${state}&acknowledged=false`)).toEqual(['alerts/1']);
     }
   });
 

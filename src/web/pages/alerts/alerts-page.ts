@@ -403,7 +403,8 @@ export async function readEntries(
   if (isByCause && cause === undefined) return readCauses(tx, muting, query);
   // Alerts are deleted soon after they are resolved, but their episodes are kept. Only the alerts themselves know
   // their Flights.
-  if (state === 'resolved' && query.flight === undefined) return readOver(tx, query);
+  if (state === 'resolved')
+    return query.flight === undefined ? readOver(tx, query) : readAlertsOver(tx, muting, query);
   const { alerts, next } = await readAlerts(tx, muting, query, isSilenced);
   // Above the alerts of one cause stands what can be done about all of them.
   const whole = isByCause && query.cursor === undefined ? await readCauses(tx, muting, query) : undefined;
@@ -411,12 +412,32 @@ export async function readEntries(
   return { items: [...cards, ...alerts.map((alert) => ({ alert }))], next };
 }
 
+/** The store knows only of what fires whether it is acknowledged. A filter by that makes the page shorter. */
+async function readAlertsOver(
+  tx: Transaction,
+  muting: Muting,
+  query: AskedAlerts,
+): Promise<Listed<AlertsEntry>> {
+  const { isAcknowledged, ...others } = query;
+  const { alerts, next } = await readAlerts(tx, muting, others);
+  const acknowledgement = await acknowledgementsOver(tx, query.nowUs);
+  const fits = ({ alert }: ShownAlert) =>
+    isAcknowledged === undefined || (acknowledgement(alert.id, alert) !== undefined) === isAcknowledged;
+  return { items: alerts.filter(fits).map((alert) => ({ alert })), next };
+}
+
+/** Who acknowledged an episode that is over. */
+async function acknowledgementsOver(tx: Transaction, nowUs: number) {
+  const silences = acknowledgementsByAlert(await tx.silences.list());
+  return (alertId: string, episode: Pick<Episode, 'startsAtUs' | 'endsAtUs'>) =>
+    acknowledgementOf({ ...episode, state: 'resolved' }, silences.get(alertId) ?? [], nowUs);
+}
+
 /** What ended, by cause. A filter by what somebody acknowledged makes the page shorter. */
 async function readOver(tx: Transaction, query: AskedAlerts): Promise<Listed<AlertsEntry>> {
   const { episodes: read, next } = await readEnded(tx, query, OVER, query.cursor);
-  const silences = acknowledgementsByAlert(await tx.silences.list());
-  const acknowledgement = (one: Episode) =>
-    acknowledgementOf({ ...one, state: 'resolved' }, silences.get(one.alertId) ?? [], query.nowUs);
+  const acknowledgementOver = await acknowledgementsOver(tx, query.nowUs);
+  const acknowledgement = (one: Episode) => acknowledgementOver(one.alertId, one);
   const { isAcknowledged } = query;
   const episodes = read.filter(
     (one) => isAcknowledged === undefined || (acknowledgement(one) !== undefined) === isAcknowledged,
