@@ -246,7 +246,7 @@ rules:
   - { kind: SharedCause, match: ['region="eu"'], birds: 0 }
   - { kind: SharedCause, match: ['error=~"DeepL.*"'], across: all }
   - { kind: RegionDown, match: ['region="eu"'] }`,
-      '3:33: rules[0].match: no rule of SharedCause can match region while one has `across: all`, whose alerts are about every region: leave out one or the other',
+      '3:33: rules[0].match: no rule of SharedCause can match region if it or a later one has `across: all`, whose alerts are about every region: leave out one or the other, or put this one after it',
     ],
     // Members that nobody is, or that are none.
     [
@@ -262,6 +262,13 @@ rules:
       '6:31: rules[3].owners: unknown key; known here: kind, name, match, severity, labels, annotations, keep_firing_for, flapping, active_members, only, for',
     ],
   ]);
+
+  test('a rule on causes of some regions may follow one across all, or precede one that is off', () => {
+    const ofAll = `{ kind: SharedCause, match: ['error=~"DeepL.*"'], across: all }`;
+    const ofOne = `{ kind: SharedCause, match: ['region="eu"', 'error=~"Quota.*"'], birds: 3 }`;
+    const off = '{ kind: SharedCause, across: all, birds: 0 }';
+    expect(problemsBelowRegion(`rules: [${ofAll}, ${ofOne}, ${off}]`)).toEqual([]);
+  });
 
   test('an invalid matcher is reported with the reason', () => {
     const [problem, ...others] = problemsOf(`${REGION}rules: [{ kind: RegionDown, match: ['region=~"("'] }]`);

@@ -150,7 +150,7 @@ export function readRules(check: Check): Rule[] {
   refuseRepeated(check, paths, 'rule');
   const read = paths.map((path) => ({ path, rule: readRule(check, path) }));
   const rules = read.flatMap(({ rule }) => rule ?? []);
-  if (rules.some((rule) => isRuleOf(rule, sharedCause) && rule.across === 'all')) refuseRegions(check, read);
+  refuseRegions(check, read);
   const taken = new Set(rules.flatMap(({ name }) => name ?? []));
   return [...rules, ...DEFAULT_RULES].map(({ name, ...rule }: ReadRule) => {
     const id = name ?? freeId(rule.id, (one) => taken.has(one));
@@ -220,12 +220,18 @@ function checkMatched(check: Check, path: Path, kind: Kind, match: readonly Matc
   }
 }
 
-/** An alert about a cause in all regions stands in for the failures of each, so none can have a rule of its own. */
+/**
+ * An alert about a cause in all regions stands in for the failures of each, so no earlier rule can take those of some.
+ * A later one gets only the errors that those across all regions leave.
+ */
 function refuseRegions(check: Check, read: readonly { path: Path; rule: Rule | undefined }[]): void {
-  for (const { path, rule } of read) {
+  const last = read.findLastIndex(
+    ({ rule }) => rule && isRuleOf(rule, sharedCause) && rule.across === 'all' && rule.birds > 0,
+  );
+  for (const { path, rule } of read.slice(0, last + 1)) {
     if (rule?.kind !== sharedCause.name || !rule.match.some(({ name }) => name === 'region')) continue;
     const message =
-      'no rule of SharedCause can match region while one has `across: all`, whose alerts are about every region: leave out one or the other';
+      'no rule of SharedCause can match region if it or a later one has `across: all`, whose alerts are about every region: leave out one or the other, or put this one after it';
     check.problem([...path, 'match'], message);
   }
 }

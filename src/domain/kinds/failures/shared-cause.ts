@@ -30,7 +30,7 @@ const PARAMETERS = {
     of: ['region', 'all'],
     default: 'region',
     description:
-      'Whether the Birds of each region count for themselves, or those of all regions together; then no rule of the kind can match `region`.',
+      'Whether the Birds of each region count for themselves, or those of all regions together; then neither this rule nor an earlier one of the kind can match `region`.',
   },
 } as const satisfies Parameters;
 
