@@ -49,6 +49,8 @@ export interface BackfillProgress {
   readonly streams: number;
   /** From where this run reads the stream: the beginning of the window, or how far an earlier run had read it. */
   readonly readFromUs: number;
+  /** Up to where the stream is then read: the end of the window, or where the regular polls read on. */
+  readonly readToUs: number;
   /** How much of the window has been read in this stream, from 0 to 1. */
   readonly share: number;
   /** New events since the previous step. */
@@ -93,7 +95,11 @@ export async function* backfill(
     const before = await store.transaction((tx) => tx.streams.backfilled(stream));
     // A backfill that began at another instant says nothing about this one.
     let atUs = before?.fromUs === fromUs ? Math.min(before.untilUs, toUs) : fromUs;
-    const step = { feed, bird: inventory.bird(birdId), streams: streams.length, readFromUs: atUs };
+    const readToUs = Math.max(atUs, endUs);
+    const step = {
+      ...{ feed, bird: inventory.bird(birdId), streams: streams.length },
+      ...{ readFromUs: atUs, readToUs },
+    };
     if (atUs < endUs) {
       for await (const { untilUs, fresh, unread } of read(atUs, endUs)) {
         atUs = Math.max(atUs, Math.min(untilUs, toUs));
@@ -102,7 +108,7 @@ export async function* backfill(
         if (signal.aborted) return;
       }
     }
-    await store.transaction((tx) => tx.streams.putBackfilled(stream, { fromUs, untilUs: toUs }));
+    await store.transaction((tx) => tx.streams.putBackfilled(stream, { fromUs, untilUs: readToUs }));
     yield { ...step, done: done + 1, share: 1, fresh: 0, unread: 0 };
     if (signal.aborted) return;
   }

@@ -28,6 +28,8 @@ interface Outcome {
   readonly unread: number;
   /** From where the streams were read: later than `--from` if an earlier run had read all of them up to there. */
   readonly read_from: string;
+  /** Up to where the streams were read: what is later, until `--to`, is left to the daemon. */
+  readonly read_to: string;
 }
 
 /**
@@ -90,7 +92,7 @@ async function backfillRegion(
   const { client, close } = openClient(edge, region);
   const bar = createProgressBar(edge);
   let [events, unread] = [0, 0];
-  let readFromUs = part.toUs;
+  let [readFromUs, readToUs] = [part.toUs, part.fromUs];
   try {
     const reading = backfill(
       {
@@ -109,7 +111,9 @@ async function backfillRegion(
     for await (const progress of reading) {
       events += progress.fresh;
       unread += progress.unread;
-      readFromUs = Math.min(readFromUs, progress.readFromUs);
+      if (progress.readFromUs < progress.readToUs) readFromUs = Math.min(readFromUs, progress.readFromUs);
+      // The cursor of a stream without news may be old, though the daemon has read it as far as the others.
+      readToUs = Math.max(readToUs, progress.readToUs);
       const { done, streams, share, feed, bird } = progress;
       const all = share === 1 ? done / streams : (done + share) / streams;
       const what = `${feed}${bird ? ` of ${shown(bird).slice(0, 30)}` : ''}`;
@@ -119,19 +123,22 @@ async function backfillRegion(
     bar.end();
     await close();
   }
-  return { region: region.name, events, unread, read_from: formatInstant(readFromUs) };
+  const [readFrom, readTo] = [formatInstant(readFromUs), formatInstant(readToUs)];
+  return { region: region.name, events, unread, read_from: readFrom, read_to: readTo };
 }
 
 function sentenceOf(
-  { region, events, unread, read_from: readFrom }: Outcome,
+  { region, events, unread, read_from: readFrom, read_to: readTo }: Outcome,
   { fromUs, toUs }: { readonly fromUs: number; readonly toUs: number },
 ): string {
+  const isLeft = readTo !== formatInstant(toUs);
   const before =
     readFrom === formatInstant(fromUs)
       ? ''
-      : readFrom === formatInstant(toUs)
-        ? '; nothing was read, since all of it had been read before'
-        : `; read from ${readFrom} on, since what is older had been read before`;
+      : readFrom !== formatInstant(toUs)
+        ? `; read from ${readFrom} on, since what is older had been read before`
+        : `; nothing was read${isLeft ? '' : ', since all of it had been read before'}`;
+  const left = isLeft ? `; what is later than ${readTo} is left to the daemon` : '';
   const gaps = unread > 0 ? `; ${howMany(unread, 'stretch', 'stretches')} of Flights could not be read` : '';
-  return `${region}: ${howMany(events, 'new event')}${before}${gaps}\n`;
+  return `${region}: ${howMany(events, 'new event')}${before}${left}${gaps}\n`;
 }

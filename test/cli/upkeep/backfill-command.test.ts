@@ -22,11 +22,12 @@ async function configured() {
   world.startFlight(event.id, { startedAtUs: atUs, endsAs: 'failed', fliesForMs: 5_000 });
   const run = (...args: string[]) => nestwatch([...args, '--config.file', file]);
   /** Stores them as a daemon would have read them. */
-  const know = async () => {
+  const know = async (sinceUs?: number) => {
     const store = await openSqliteStore({ path, clock: createVirtualClock() });
     const seen = { region: 'eu', nestId: nest.id, present: true };
     const bird = { status: 'active', statusSinceUs: atUs, triggerType: 'event' };
     await store.transaction(async (tx) => {
+      if (sinceUs !== undefined) await tx.inventory.regionSince('eu', sinceUs);
       await tx.inventory.putNests([{ ...seen, name: 'Marketing' }]);
       await tx.inventory.putBirds([{ ...seen, ...bird, birdId: event.id, name: 'Sync pages' }]);
     });
@@ -46,7 +47,9 @@ test('reads the history of what the daemon knows, and says how much was new [lon
   expect(stderr).toMatch(/100 % {2}eu {2}1 new event\n$/);
   const again = await run('backfill', '--from', hoursAgo(21), '--json');
   expect(JSON.parse(again.stdout)).toEqual({
-    regions: [{ region: 'eu', events: 0, unread: 0, read_from: instant(hoursAgo(21)) }],
+    regions: [
+      { region: 'eu', events: 0, unread: 0, read_from: instant(hoursAgo(21)), read_to: expect.any(String) },
+    ],
   });
 });
 
@@ -63,6 +66,18 @@ test('says what a second run from the same instant reads anew [long]', async () 
   expect((await run('backfill', ...from, '--to', until)).stdout).toBe(
     'eu: 0 new events; nothing was read, since all of it had been read before\n',
   );
+});
+
+test('says what it leaves to the daemon, and reads that with --notify [long]', async () => {
+  const { run, hoursAgo, know } = await configured();
+  await know(parseInstant(hoursAgo(11))!.us);
+  const [from, to] = [hoursAgo(10), hoursAgo(8)];
+  const backfill = async (...args: string[]) =>
+    (await run('backfill', '--from', from, '--to', to, ...args)).stdout;
+  const left = `eu: 0 new events; nothing was read; what is later than ${instant(from)} is left to the daemon\n`;
+  expect(await backfill()).toBe(left);
+  expect(await backfill()).toBe(left);
+  expect(await backfill('--notify')).toMatch(/^eu: [1-9]\d* new events?\n$/);
 });
 
 /** The instant as nestwatch writes it. */
