@@ -4,7 +4,7 @@
  */
 import { signature } from '../../src/domain/alert/error-signature.ts';
 import { ANNOTATION_OF } from '../../src/domain/context/findings.ts';
-import type { FlightRecord } from '../../src/simulator/world/simulated-record.ts';
+import type { EntryRecord, FlightRecord } from '../../src/simulator/world/simulated-record.ts';
 import type { TrueEvent } from '../../src/simulator/world/truth.ts';
 import type { World } from '../../src/simulator/world/world.ts';
 import { durationWords } from '../../src/text/instant-words.ts';
@@ -49,19 +49,16 @@ const IS_TRUE: Readonly<Record<(typeof ANNOTATION_OF)[keyof typeof ANNOTATION_OF
     const [, what = '', who = '', long, flown = ''] = CHANGED.exec(text) ?? [];
     const type = what === 'published' ? 'Published' : 'Activated';
     const logs = world.birds.get(labels.bird_id ?? '')?.logs ?? [];
-    const isOther = new Set(
-      logs
-        // The service may keep to itself who it was.
-        .filter(({ fields }) => who !== '' && String(fields.initiator ?? '') !== who)
-        .map(({ id }) => `${world.region}/bird_log/${id}`),
-    );
+    // The service may keep to itself who it was.
+    const isOfOther = ({ fields }: EntryRecord) => who !== '' && String(fields.initiator ?? '') !== who;
+    const others = new Set(logs.filter(isOfOther).map(({ id }) => `${world.region}/bird_log/${id}`));
     // Those that were deleted happened all the same; nothing says any more who made them.
     const changedUs = eventsOf(world, `bird_log.${type}`)
-      .filter((one) => one.birdId === labels.bird_id && !isOther.has(one.key))
+      .filter((one) => one.birdId === labels.bird_id && !others.has(one.key))
       .map(({ occurredAtUs }) => occurredAtUs);
     // An entry that the service shows again later, under its id, is no new event, but says when that was.
     const againUs = logs
-      .filter(({ raw, fields }) => raw !== undefined && fields.eventType === type)
+      .filter((one) => one.raw !== undefined && one.fields.eventType === type && !isOfOther(one))
       .map(({ createdAtUs }) => createdAtUs);
     const flights = flightsOf(world, labels.bird_id, atUs);
     const cutoffs = flights.flatMap(({ flight }) => flight.ends.map((_, at) => shownUs(flight, at)));
