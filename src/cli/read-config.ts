@@ -67,7 +67,7 @@ export interface ConfigFile {
 type ReadFiles = ReadonlyMap<string, { readonly mostBytes: number; readonly text: string }>;
 
 export function openConfigFile(edge: Edge, file: string, readLater = readFileLater): ConfigFile {
-  const rereads = new FileRereads(edge.clock, readLater);
+  const rereads = new FileRereads(edge.clock, readLater, file);
   let inUse: Config | undefined;
   /** The texts of the file and its parts, or why they cannot be read. */
   let lastRead: ReadonlyMap<string, string> | undefined;
@@ -108,6 +108,10 @@ export function openConfigFile(edge: Edge, file: string, readLater = readFileLat
     return config;
   }
 
+  function reread(path: string, mostBytes: number): Promise<() => string> {
+    return new Promise((resolve) => rereads.ask(path, mostBytes, resolve));
+  }
+
   return {
     // Only the first time it may be a pipe.
     read() {
@@ -118,7 +122,7 @@ export function openConfigFile(edge: Edge, file: string, readLater = readFileLat
     async readAgain() {
       const texts = new Map<string, () => string>();
       const asked = [...new Map([...files, ...lastFiles])].map(async ([path, { mostBytes }]) => {
-        texts.set(path, await new Promise((resolve) => rereads.ask(path, mostBytes, resolve)));
+        texts.set(path, await reread(path, mostBytes));
       });
       await Promise.all(asked);
       return load((path, mostBytes) => texts.get(path)?.() ?? readFile(path, mostBytes));
@@ -131,7 +135,7 @@ export function openConfigFile(edge: Edge, file: string, readLater = readFileLat
       const texts = new Map<string, string>();
       for (const path of new Set([file, ...(lastRead?.keys() ?? [])])) {
         try {
-          texts.set(path, await rereads.read(path, MOST_CONFIG_BYTES, () => {}));
+          texts.set(path, (await reread(path, lastFiles.get(path)?.mostBytes ?? MOST_CONFIG_BYTES))());
         } catch (error) {
           if (path === file && (error as NodeJS.ErrnoException).code === 'ENOENT') return false;
           texts.set(path, whyUnreadable(error));

@@ -2,6 +2,7 @@
  * How the configuration and the files that it names are read, by the process's edge; and read again while the process
  * runs, without ever waiting for one on a mount that does not answer.
  */
+import { dirname } from 'node:path';
 import { LIMITS } from '../limits.ts';
 import type { Clock } from '../time/clock.ts';
 
@@ -49,18 +50,26 @@ const MOST_AT_ONCE = 3;
 /** So while two files do not answer, others are read again all the same. */
 const MOST_IN_TIME = 2;
 
+interface Waiting {
+  readonly path: string;
+  begin(): void;
+}
+
 export class FileRereads {
   readonly #clock: Clock;
   readonly #read: ReadFileLater;
+  readonly #configFile: string | undefined;
   /** Who is told of each file that is being read, or waits for it, and what they were told so far. */
   readonly #asked = new Map<string, { readonly takers: Set<Take>; told?: () => string }>();
-  readonly #waiting: (() => void)[] = [];
+  readonly #waiting: Waiting[] = [];
+  readonly #late = new Set<Waiting>();
   #atOnce = 0;
-  #late = 0;
 
-  constructor(clock: Clock, read: ReadFileLater) {
+  /** `configFile` may hold the last place whatever does not answer. */
+  constructor(clock: Clock, read: ReadFileLater, configFile?: string) {
     this.#clock = clock;
     this.#read = read;
+    this.#configFile = configFile;
   }
 
   /** What begins a reading of the file, unless one began within a second or has not ended. */
@@ -89,7 +98,7 @@ export class FileRereads {
       own.told = read;
       for (const one of own.takers) one(read);
     };
-    void this.read(path, mostBytes, (late) => tell(fails(late)))
+    void this.#readInTurn(path, mostBytes, (late) => tell(fails(late)))
       .then((text) => () => text, fails)
       .then((outcome) => {
         this.#asked.delete(key);
@@ -97,40 +106,51 @@ export class FileRereads {
       });
   }
 
-  /** Reads a file when its turn comes. `late` is told if there is no text after ten seconds; it may still come. */
-  read(path: string, mostBytes: number, late: (why: UnfitFile) => void): Promise<string> {
+  /** `late` is told if there is no text after ten seconds; it may still come. */
+  #readInTurn(path: string, mostBytes: number, late: (why: UnfitFile) => void): Promise<string> {
     return new Promise((resolve) => {
       const tell = (why: string) => late(new UnfitFile(why));
       let cancel = this.#clock.setTimer(LATE_MS, () => tell('waits for others that do not answer'));
-      this.#waiting.push(() => {
-        cancel();
-        let isLate = false;
-        cancel = this.#clock.setTimer(LATE_MS, () => {
-          isLate = true;
-          this.#late += 1;
-          tell('does not answer');
-          this.#next();
-        });
-        const ended = () => {
+      const own: Waiting = {
+        path,
+        begin: () => {
           cancel();
-          this.#atOnce -= 1;
-          if (isLate) this.#late -= 1;
-          this.#next();
-        };
-        const reading = this.#read(path, mostBytes);
-        reading.then(ended, ended);
-        resolve(reading);
-      });
+          cancel = this.#clock.setTimer(LATE_MS, () => {
+            this.#late.add(own);
+            tell('does not answer');
+            this.#next();
+          });
+          const ended = () => {
+            cancel();
+            this.#atOnce -= 1;
+            this.#late.delete(own);
+            this.#next();
+          };
+          const reading = this.#read(path, mostBytes);
+          reading.then(ended, ended);
+          resolve(reading);
+        },
+      };
+      this.#waiting.push(own);
       this.#next();
     });
   }
 
   #next(): void {
-    if (this.#atOnce === MOST_AT_ONCE || this.#atOnce - this.#late === MOST_IN_TIME) return;
-    const begin = this.#waiting.shift();
-    if (!begin) return;
+    if (this.#atOnce === MOST_AT_ONCE || this.#atOnce - this.#late.size === MOST_IN_TIME) return;
+    const isLast = this.#atOnce === MOST_AT_ONCE - 1;
+    const at = this.#waiting.findIndex(({ path }) => !isLast || this.#mayBeLast(path));
+    if (at === -1) return;
+    const [next] = this.#waiting.splice(at, 1);
     this.#atOnce += 1;
-    begin();
+    next!.begin();
+    this.#next();
+  }
+
+  /** Whether the file may take the last place: a mount that hangs, which is mostly one directory, must not hold all. */
+  #mayBeLast(path: string): boolean {
+    if (path === this.#configFile) return true;
+    return ![...this.#late].some((late) => dirname(late.path) === dirname(path));
   }
 }
 

@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -199,26 +199,54 @@ test('two files that never answer keep no other one from being read again, and t
   });
   const told = new Map<string, string>();
   const look = (path: string) => rereads.of(path, 100, (read) => told.set(path, textOrWhy(read)));
-  const looks = ['hung a', 'hung b', 'c', 'hung d', 'e'].map(look);
+  const looks = ['hung/a', 'hung/b', 'c', 'hung d', 'e'].map(look);
   async function pass(ms: number) {
     await clock.advance(ms);
     for (const one of looks) one();
     await clock.advance(0);
   }
   await pass(1_000);
-  expect(asked).toEqual(['hung a', 'hung b']);
+  expect(asked).toEqual(['hung/a', 'hung/b']);
   await pass(10_000);
-  expect([asked, told.get('c')]).toEqual([['hung a', 'hung b', 'c', 'hung d'], 'c']);
+  expect([asked, told.get('c')]).toEqual([['hung/a', 'hung/b', 'c', 'hung d'], 'c']);
   await pass(10_000);
   expect(asked).toHaveLength(4);
   expect(Object.fromEntries(told)).toEqual({
-    'hung a': 'does not answer',
-    'hung b': 'does not answer',
+    'hung/a': 'does not answer',
+    'hung/b': 'does not answer',
     'hung d': 'does not answer',
     c: 'waits for others that do not answer',
     e: 'waits for others that do not answer',
   });
 });
+
+test.each(['', 'mount/'])(
+  'three files in %j that never answer keep no configuration from being replaced',
+  async (mount) => {
+    const clock = createVirtualClock();
+    const regions = (token: (name: string) => string) =>
+      `regions: { ${['a', 'b', 'c'].map((name) => `${name}: { base_url: https://${name}, ${token(name)} }`).join(', ')} }\n`;
+    mkdirSync(at('mount'));
+    for (const name of ['a', 'b', 'c']) writeFileSync(at(mount + name), 'first');
+    writeFileSync(
+      at('n.yaml'),
+      regions((name) => `token_file: ${mount}${name}`),
+    );
+    const file = openConfigFile(createTestEdge({ clock }).edge, at('n.yaml'), (path, mostBytes) =>
+      path === at('n.yaml') ? readFileLater(path, mostBytes) : new Promise(() => {}),
+    );
+    file.read();
+    await clock.advance(1_000);
+    file.readSecretsAgain();
+    await clock.advance(10_000);
+    writeFileSync(
+      at('n.yaml'),
+      regions((name) => `token: ${name}`),
+    );
+    expect([await file.isNew(), await file.isNew()]).toEqual([false, true]);
+    expect((await file.readAgain()).regions.map(({ token }) => token.reveal())).toEqual(['a', 'b', 'c']);
+  },
+);
 
 function textOrWhy(read: () => string): string {
   try {
