@@ -53,9 +53,10 @@ export interface ConfigFile {
   /** Warnings about the configuration that was read last, from the same texts. */
   warnings(config: Config): Promise<readonly Problem[]>;
   /**
-   * Whether the file, or a part of it, has other text than when it was last read, and had the same text at the previous
-   * check, so that it is not read while it is being written. A missing file, as while a link is replaced, does not count as new; one
-   * that cannot be read does, so that this is reported. Nothing else waits for a file on a mount that does not answer.
+   * Whether the file, a part of it, or another file that could not be read, has other text than when it was last read, and
+   * had the same text at the previous check, so that it is not read while it is being written. A missing file, as while a link
+   * is replaced, does not count as new; one that cannot be read does, so that this is reported. Nothing else waits for a file
+   * on a mount that does not answer.
    */
   isNew(): Promise<boolean>;
   /** Begins to read the files of all secrets again, so that even the first use of one for long has its present text. */
@@ -69,7 +70,7 @@ type ReadFiles = ReadonlyMap<string, { readonly mostBytes: number; readonly text
 export function openConfigFile(edge: Edge, file: string, readLater = readFileLater): ConfigFile {
   const rereads = new FileRereads(edge.clock, readLater, file);
   let inUse: Config | undefined;
-  /** The texts of the file and its parts, or why they cannot be read. */
+  /** The texts of the file and its parts, or why they cannot be read, and why secrets' files could not. */
   let lastRead: ReadonlyMap<string, string> | undefined;
   let lastSeen = '';
   let unreadSecrets = new Map<string, string>();
@@ -94,7 +95,8 @@ export function openConfigFile(edge: Edge, file: string, readLater = readFileLat
           if (path === file) parts.set(file, text);
           return text;
         } catch (error) {
-          if (path === file) parts.set(file, whyUnreadable(error));
+          // It may be mended, or answer later.
+          parts.set(path, whyUnreadable(error));
           throw error;
         }
       },

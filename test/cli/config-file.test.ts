@@ -171,7 +171,7 @@ test('a secret whose file never answers keeps its last value and says so, while 
   expect([tokens()[0], [...file.unread()]]).toEqual(['second a', []]);
 });
 
-test('a file that does not answer stops neither the process nor a reload, which refuses it each time until it answers', async () => {
+test('a file that does not answer stops neither the process nor a reload, which refuses it each time until it answers, and is tried again then', async () => {
   const clock = createVirtualClock();
   writeFileSync(at('n.yaml'), CONFIG);
   writeFileSync(at('token'), 'first');
@@ -180,13 +180,17 @@ test('a file that does not answer stops neither the process nor a reload, which 
     path === at('token') ? hung.promise : Promise.resolve(`${CONFIG}digests: []\n`),
   );
   file.read();
+  const looks = async () => [await file.isNew(), await file.isNew()];
+  expect(await looks()).toEqual([false, true]);
   const refused = `regions.eu.token_file: ${at('token')} does not answer`;
   const first = file.readAgain().catch(String);
   await clock.advance(10_000);
   expect(await first).toContain(refused);
   expect(await file.readAgain().catch(String)).toContain(refused);
+  expect(await looks()).toEqual([false, false]);
   hung.resolve('second');
   await clock.advance(0);
+  expect(await looks()).toEqual([false, true]);
   expect((await file.readAgain()).regions[0]!.token.reveal()).toBe('second');
 });
 
