@@ -14,7 +14,7 @@ describe('regions', () => {
     ],
     [
       'regions: { all: { base_url: https://x, token: t } }',
-      '1:12: regions.all: a region cannot be called `all`, which means all of them',
+      '1:12: regions.all: a region cannot be called `all`, which means all of them: choose another name; events already stored keep the old one',
     ],
   ]);
   testProblems(problemsIn(region), [

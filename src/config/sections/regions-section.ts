@@ -168,7 +168,7 @@ const regionShape = z.strictObject({
 export const regionsShape = z
   .record(z.string().regex(REGION_NAME), regionShape)
   .describe(
-    'The instances of the service to watch, by a name you choose: lower-case letters, digits and hyphens. Regions are isolated from each other: trouble in one never delays another.',
+    'The instances of the service to watch, by a name you choose: lower-case letters, digits and hyphens, but not `all`, which means all of them. Regions are isolated from each other: trouble in one never delays another.',
   );
 
 export interface RegionConfig extends ConnectionSettings {
@@ -218,7 +218,12 @@ function readRegion(check: Check, name: string): RegionConfig | undefined {
     check.keyProblem(path, 'a region name has only lower-case letters, digits and hyphens');
   }
   // So are the alerts labelled that are about no single one.
-  if (name === 'all') check.keyProblem(path, 'a region cannot be called `all`, which means all of them');
+  if (name === 'all') {
+    check.keyProblem(
+      path,
+      'a region cannot be called `all`, which means all of them: choose another name; events already stored keep the old one',
+    );
+  }
   if (!isMap(check.raw(path))) {
     check.problem(path, 'must be a map with `base_url` and `token`');
     return undefined;
