@@ -53,11 +53,12 @@ function parseAny(text: string): Instant | undefined {
   if (!match) return undefined;
   const [, year, month, day, hour, minute, second, fraction = '', offset = 'Z'] = match;
   if (+year! < FIRST_YEAR || +year! > LAST_YEAR) return undefined;
-  const wallMs = Date.UTC(+year!, +month! - 1, +day!, +hour!, +minute!, +second!);
-  const date = new Date(wallMs);
-  if (date.getUTCMonth() !== +month! - 1 || date.getUTCDate() !== +day!) return undefined;
-  // A leap second counts as the next one.
   if (+hour! > 23 || +minute! > 59 || +second! > 60) return undefined;
+  const minuteMs = Date.UTC(+year!, +month! - 1, +day!, +hour!, +minute!);
+  const date = new Date(minuteMs);
+  if (date.getUTCMonth() !== +month! - 1 || date.getUTCDate() !== +day!) return undefined;
+  // A leap second counts as the next one, mostly that of the next day.
+  const wallMs = minuteMs + +second! * 1000;
   let offsetMinutes = 0;
   if (offset !== 'Z' && offset !== 'z') {
     const digits = offset.slice(1).replace(':', '');
