@@ -415,9 +415,9 @@ const SECRET_TEXT: readonly (readonly [RegExp, string])[] = [
 ];
 /**
  * Scheme, an optional login, host, and the rest, which in a webhook's address is often its key. A scheme is bounded, so that
- * each of many words that might begin one costs little.
+ * each of many letters that might begin one costs little; more letters may stand before it.
  */
-const ADDRESS = /\b([a-z][a-z0-9+.-]{0,20}:\/\/)(?:[^\s/@"'<>]*@)?([^\s/?#"'<>]+)([^\s"'<>]*)/gi;
+const ADDRESS = /([a-z][a-z0-9+.-]{0,20}:\/\/)(?:[^\s/@"'<>]*@)?([^\s/?#"'<>]+)([^\s"'<>]*)/gi;
 
 const MAX_TEXT_LENGTH = 2_000;
 const MAX_STACK_LENGTH = 4_000;

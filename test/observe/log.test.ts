@@ -242,6 +242,10 @@ describe('secrets', () => {
       'in an address',
       { url: `https://hooks.example.com/services/${CANARY}`, at: `see http://u:${CANARY}@h/x` },
     ],
+    [
+      'in an address behind other letters',
+      { a: `${'x'.repeat(30)}https://u:${CANARY}@h/x`, b: `1_https://h.example/${CANARY}` },
+    ],
     ['in the query of an address', { url: `wss://h.example/?key=${CANARY}` }],
     ['in a header that was printed', { text: `authorization: ${CANARY}` }],
     ['in a bearer token', { text: `Bearer ${CANARY}` }],
