@@ -169,6 +169,14 @@ test('says who can act, by the type of the error', async () => {
   await flies(world, ids[0]!, 'failed');
   expect(firing()[0]!.labels.error_type).toBe('PluginMisconfiguration');
   expect(annotation('who_acts')).toBe('to act: somebody who edits the Bird (configuration error)');
+  // The label stays that of the first error.
+  const step = { ...MISCONFIGURED, errorType: 2 };
+  world.startFlight(ids[0]!, {
+    ...{ endsAs: 'failed', fliesForMs: 1_000, errorMessages: 'Overloaded', failedStep: step },
+  });
+  await stage.minutesPass(12);
+  expect(firing()[0]!.labels.error_type).toBe('PluginMisconfiguration');
+  expect(annotation('who_acts')).toBe('likely to pass: the connected app did not respond');
 });
 
 test('names other Birds with the same error, and no others [long]', async () => {

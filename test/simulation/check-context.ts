@@ -3,7 +3,7 @@
  * been known when a message was queued, so a sentence is true if it was at any instant before the message arrived.
  */
 import { signature } from '../../src/domain/alert/error-signature.ts';
-import { ANNOTATION_OF } from '../../src/domain/context/findings.ts';
+import { ANNOTATION_OF, whoActs } from '../../src/domain/context/findings.ts';
 import type { EntryRecord, FlightRecord } from '../../src/simulator/world/simulated-record.ts';
 import type { TrueEvent } from '../../src/simulator/world/truth.ts';
 import type { World } from '../../src/simulator/world/world.ts';
@@ -79,11 +79,11 @@ const IS_TRUE: Readonly<Record<(typeof ANNOTATION_OF)[keyof typeof ANNOTATION_OF
     return own.some(({ us }) => failures.every((other) => other.us >= us - READ_US));
   },
 
-  who_acts(_, { labels }, world, atUs) {
+  who_acts(text, { labels }, world, atUs) {
     const at = ['None', 'CorePlatform', 'PluginApplication', 'PluginMisconfiguration', 'PluginUnhandled'];
-    const type = [...at, 'RequestTimeOut', 'OutOfMemory', 'FileSizeLimit'].indexOf(labels.error_type ?? '');
+    const types = [...at, 'RequestTimeOut', 'OutOfMemory', 'FileSizeLimit'];
     return flightsOf(world, labels.bird_id, atUs).some(({ flight }) =>
-      flight.ends.some(({ failedStep }) => labels.error_type === undefined || failedStep.errorType === type),
+      flight.ends.some(({ failedStep }) => whoActs(types[failedStep.errorType] ?? '') === text),
     );
   },
 

@@ -141,6 +141,11 @@ const WHO_ACTS = new Map([
   ['FileSizeLimit', 'too large or too slow: split the content'],
 ]);
 
+/** The type of the newest error of an alert, whose message people read, or else of its first; empty if unknown. */
+export function errorTypeOf({ labels }: Pick<Alert, 'labels'>, last: Event | undefined): string {
+  return String(last?.attributes.error_type || labels.error_type || '');
+}
+
 /** Who can end an error of this type, as a clause; undefined if nothing is known. */
 export function whoActs(errorType: string): string | undefined {
   return WHO_ACTS.get(errorType);
@@ -182,12 +187,12 @@ const FIND: Readonly<Record<FindingSort, Find>> = {
   },
 
   async who_acts(alert, _, past) {
-    const type = alert.labels.error_type ?? (await past.lastEvent(alert))?.attributes.error_type ?? '';
-    const text = WHO_ACTS.get(String(type));
+    const type = errorTypeOf(alert, await past.lastEvent(alert));
+    const text = WHO_ACTS.get(type);
     if (text !== undefined) return { text };
     return type === ''
       ? 'the log of the Flight says no type of the error'
-      : `nothing is known about ${plainText(String(type), NAME_CODE_POINTS)}`;
+      : `nothing is known about ${plainText(type, NAME_CODE_POINTS)}`;
   },
 
   async also_failing(

@@ -2,7 +2,7 @@
 import { html } from 'hono/html';
 import { type Alert, fingerprint } from '../../../domain/alert/alert.ts';
 import type { Event } from '../../../domain/alert/event.ts';
-import { whoActs } from '../../../domain/context/findings.ts';
+import { errorTypeOf, whoActs } from '../../../domain/context/findings.ts';
 import { isEndedByProbe, isResolvable } from '../../../domain/evaluate/decide.ts';
 import type { Silence } from '../../../domain/muting/silence.ts';
 import { alertPath } from '../../../http/page-path.ts';
@@ -43,7 +43,7 @@ export function alertItem(page: Page, shown: ShownAlert, day: Html | string): Ht
     places: [
       html`<li>${where(page, labels.region ?? '', alertPlace(labels))} <span class="small soft">${eventCount(page, alert, lastEvent)}</span></li>`,
     ],
-    about: html`${alertMessage(alert, lastEvent?.message)}${actsLine(alert)}
+    about: html`${alertMessage(alert, lastEvent?.message)}${actsLine(alert, lastEvent)}
 ${silence ? html`<p class="small soft"><bdi>${silenceWords(words, silence)}</bdi></p>` : ''}
 ${isInhibited ? html`<p class="small soft">${words.alerts.inhibitedWhy}</p>` : ''}`,
     actions: isOver ? '' : alertActions(page, shown),
@@ -87,9 +87,9 @@ export function choiceOf({ words, back }: Page, { id, labels, annotations }: Ale
   return html`<input type="checkbox" form="chosen" name="alert" value="${id}" aria-label="${words.alerts.choose(what.join(', '))}"> `;
 }
 
-/** Who can end it, as far as the type of its error says. */
-export function actsLine({ labels }: Pick<Alert, 'labels'>): Html | string {
-  const acts = whoActs(labels.error_type ?? '');
+/** Who can end it, as far as the type of its newest error says. */
+export function actsLine(alert: Pick<Alert, 'labels'>, last?: Event): Html | string {
+  const acts = whoActs(errorTypeOf(alert, last));
   return acts === undefined
     ? ''
     : html`<p class="small">${acts.charAt(0).toUpperCase()}${acts.slice(1)}.</p>`;

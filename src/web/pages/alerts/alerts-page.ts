@@ -223,7 +223,7 @@ ${!areInhibited && (one.silencedBy.some(({ alertId }) => alertId === null) || on
     title: alertTitle(words, alertname, title !== undefined && others.length === 0 ? { title } : {}),
     pills: html`${isAcknowledged ? html`<span class="pill quiet">${words.alerts.acknowledged}</span>` : ''}${areInhibited ? html`<span class="pill quiet">${words.alerts.inhibited}</span>` : ''}`,
     stamp: lasting(page, cause.firstStartsAtUs),
-    about: html`${newestMessage(page, latest)}${actsLine(latest[0]!.alert)}`,
+    about: newestCause(page, latest),
     query: { state: 'firing', acknowledged: String(isAcknowledged) },
     actions: causeActions(page, cause, latest),
   });
@@ -271,16 +271,21 @@ function causeMatchers(
   return `${shared}\n${formatMatcher({ name, op: '=~', value: labels.map((own) => own[name]).join('|') })}`;
 }
 
-/** The newest message, and whether the alerts, which share their first error, say different things now. */
-function newestMessage({ words }: Page, latest: readonly ShownAlert[]): Html | string {
-  const messages = latest
-    .toSorted((a, b) => (b.lastEvent?.occurredAtUs ?? 0) - (a.lastEvent?.occurredAtUs ?? 0))
-    .map(
-      ({ alert, lastEvent }) =>
-        lastEvent?.message || alert.annotations.description || alert.annotations.summary || '',
-    );
+/**
+ * The newest message, who can end that, and whether the alerts, which share their first error, say different things
+ * now.
+ */
+function newestCause({ words }: Page, latest: readonly ShownAlert[]): Html {
+  const newest = latest.toSorted(
+    (a, b) => (b.lastEvent?.occurredAtUs ?? 0) - (a.lastEvent?.occurredAtUs ?? 0),
+  );
+  const messages = newest.map(
+    ({ alert, lastEvent }) =>
+      lastEvent?.message || alert.annotations.description || alert.annotations.summary || '',
+  );
   const several = new Set(messages.map(signature)).size > 1 ? words.alerts.severalCauses : '';
-  return messageLine(messages[0] ?? '', several);
+  const { alert, lastEvent } = newest[0]!;
+  return html`${messageLine(messages[0]!, several)}${actsLine(alert, lastEvent)}`;
 }
 
 const SHOWN_PLACES = 5;
