@@ -60,6 +60,7 @@ ${healthPanel(page, impairments, view.setAside)}
 <section>
 <h2>${words.alerts} ${alerts?.firing ? html`<a href="alerts">${words.allAlerts(alerts.firing)}</a>` : ''}</h2>
 ${alertList(page, view, 1)}
+${alerts && view.problems.length > SHOWN_ON_PHONES ? html`<p class="small after"><a href="alerts">${words.restOfAlerts(alerts.firing)}</a></p>` : ''}
 </section>
 <div class="columns">
 <section>
@@ -135,6 +136,8 @@ function liveness(page: Page, { isLive, nowUs }: PageView): Html {
 }
 /** So few that all of it is on one screen. */
 const SHOWN_CAUSES = 4;
+/** By `page-style.ts`. */
+const SHOWN_ON_PHONES = 3;
 const SHOWN_HAPPENINGS = 4;
 const SHOWN_NESTS = 4;
 /** How often a browser reloads the page. */

@@ -45,8 +45,8 @@ test('tiles and problems have a strip of the last day, whatever the number of al
   await putAlert(store, { id: 'd', ...down });
   const { body } = await ask('/');
   // Of the cause, and of the alert that the Birds began with; a region has none. A bar that failed is drawn twice.
-  const said = 'In 24 h: 14 Flights, 4 failed';
-  expect(read(body).match(/In 24 h: .*? failed/g)).toEqual([said, said]);
+  const said = 'Its Nest in 24 h: 14 Flights, 4 failed';
+  expect(read(body).match(/Its Nest in 24 h: .*? failed/g)).toEqual([said, said]);
   const [, whole = '', red = ''] =
     /spark".*?succeeded" d="([^"]*)"\/><path class="failed" d="([^"]*)"/.exec(body) ?? [];
   expect([whole, red].map((path) => path.match(/M[\d.]+ 48v-[\d.]+/g)?.length)).toEqual([14, 4]);

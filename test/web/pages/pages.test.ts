@@ -340,6 +340,10 @@ describe('alerts', () => {
     expect(body.match(/class="alert /g)).toHaveLength(2);
     expect(body.indexOf('class="alert bad"')).toBeLessThan(body.indexOf('class="alert warn"'));
     expect(read(body)).toContain('51 × Region down critical');
+    expect(read(body)).not.toContain('All 52 active alerts');
+    for (const alertname of ['BirdStale', 'FlightStuck'])
+      await putAlert(store, { id: alertname, labels: { alertname, severity: 'warning', region: 'eu' } });
+    expect(read((await ask('/')).body)).toContain('All 54 active alerts');
   });
 
   test('that are as severe are listed with those of the most events first', async () => {

@@ -134,6 +134,7 @@ export const ENGLISH = {
     wall: 'for a screen on a wall',
     alerts: 'Active alerts',
     allAlerts: (count: number): string => `all ${count}`,
+    restOfAlerts: (count: number): string => `All ${count} active alerts`,
     allEvents: 'all events',
     allNests: 'all Nests',
     noSilences: 'No silences.',
@@ -180,7 +181,7 @@ export const ENGLISH = {
     marks: (publishes: number, isBlind: boolean): string =>
       `${publishes > 0 ? `; ${howMany(publishes, 'publish', 'publishes')}` : ''}${isBlind ? '; not all could be read (shaded)' : ''}`,
     day: 'Last 24 hours',
-    ofNest: 'In 24 h',
+    ofNest: 'Its Nest in 24 h',
     quarter: 'Last 90 days',
   },
 
@@ -590,7 +591,8 @@ export const ENGLISH = {
       '1h': '1 h',
       tomorrow: 'until tomorrow, 08:00',
       monday: 'until Monday, 08:00',
-      landed: 'until it lands, or is resolved otherwise',
+      landed:
+        'until it lands, or is resolved otherwise: acknowledges what fires now, and nothing that follows',
       typed: 'the duration below',
     },
     more: 'Matchers, duration and start',
