@@ -27,6 +27,7 @@ describe('good receivers have no problems', () => {
     [receiver('msteamsv2_configs', '{ webhook_url_file: /t }'), { files: { '/t': 'https://t.example' } }],
     [receiver('pagerduty_configs', '{ routing_key: k, severity: error }')],
     [receiver('alertmanager_configs', '{ url: "http://am:9093/" }')],
+    [receiver('alertmanager_configs', '{ url: "http://grafana/api/alertmanager/v2" }')],
     [
       receiver(
         'email_configs',
@@ -69,6 +70,14 @@ describe('integrations that post', () => {
     [
       receiver('pagerduty_configs', '{ routing_key: k, url: x }'),
       '7:32: receivers[0].pagerduty_configs[0].url: must be a URL that begins with http:// or https://',
+    ],
+    [
+      receiver('alertmanager_configs', '{ url: "http://am:9093/api/v2/alerts" }'),
+      '7:16: receivers[0].alertmanager_configs[0].url: must end before `/api/`: `/api/v2/alerts` is added',
+    ],
+    [
+      receiver('alertmanager_configs', '{ url: "http://am:9093/prefix/api/v1/" }'),
+      '7:16: receivers[0].alertmanager_configs[0].url: must end before `/api/`: `/api/v2/alerts` is added',
     ],
     [
       receiver('alertmanager_configs', '{ url: "http://am:9093/?x=1" }'),

@@ -92,13 +92,21 @@ function push(
   return { url: `${url.reveal()}/api/v2/alerts`, body: pushedAlerts(alerts, externalUrl, nowUs) };
 }
 
+const API_PATH = /\/api\/v[12](?:\/alerts)?\/*$/;
+
+function mistakeInAddress(text: string): string | undefined {
+  const mistake = mistakeInBaseUrl(text);
+  if (mistake !== undefined || !API_PATH.test(text)) return mistake;
+  return 'must end before `/api/`: `/api/v2/alerts` is added';
+}
+
 function readAlertmanager(
   check: Check,
   path: Path,
   readHttp: HttpReader,
 ): AlertmanagerIntegration | undefined {
   refuseTemplates(check, path, alertmanagerShape);
-  const url = check.secret(path, 'url', { isRequired: true, mistake: mistakeInBaseUrl });
+  const url = check.secret(path, 'url', { isRequired: true, mistake: mistakeInAddress });
   const http = readHttp(path);
   const alertmanager = check.read(alertmanagerShape, path);
   refuseCap(check, path, 'an Alertmanager has limits of its own');
