@@ -65,7 +65,7 @@ const alertmanagerShape = z
     ...postKeys(true),
   })
   .describe(
-    'Sends the alerts to another Alertmanager. Firing alerts are sent again every minute; there, an alert ends 4 minutes after it was last sent.',
+    'Sends the alerts to another Alertmanager. Firing alerts are sent again every minute; there, an alert ends 4 minutes after it was last sent. Silences and acknowledgements do not reach it: an alert that it was told of is sent again as long as it fires, and if it ends while a silence mutes it, only those 4 minutes end it there. To mute an alert there, silence it in that Alertmanager.',
   );
 
 export const alertmanagerChannel = postChannel<AlertmanagerIntegration>({
