@@ -62,6 +62,9 @@ export function secretsIn(value: unknown): string[] {
   return isPlain ? Object.values(value).flatMap(secretsIn) : [];
 }
 
+/** Steps of a path that say what is there. They are no keys, and texts without them are hard to understand. */
+const KNOWN_STEPS = new Set(['alertmanager', 'alerts', 'hooks', 'services', 'webhook', 'webhooks']);
+
 /**
  * Of an address, or a query that begins with `?`: the password, the steps of the path, and the query's names and values,
  * as they are and decoded.
@@ -70,7 +73,8 @@ function partsOf(text: string): string[] {
   const url = /^(?:[a-z][a-z0-9+.-]*:\/\/|\?)/i.test(text) ? URL.parse(text, 'http://localhost') : null;
   if (!url) return [];
   const query = url.search.slice(1);
-  const parts = [url.password, ...url.pathname.split('/'), query, ...query.split(/[&=]/)];
+  const steps = url.pathname.split('/').filter((step) => !KNOWN_STEPS.has(step));
+  const parts = [url.password, ...steps, query, ...query.split(/[&=]/)];
   return parts.flatMap((part) => [part, decoded(part)]);
 }
 

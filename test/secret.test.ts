@@ -52,6 +52,12 @@ describe('a secret is removed', () => {
       'hooks.example.com: no [secret], not [secret], [secret], [secret]',
     );
     expect(withoutSecrets('sig is wrong', ['?key=sig is wrong'])).toBe('[secret]');
+    expect(
+      withoutSecrets('no /alertmanager/k3y1/api/v2/alerts', [
+        'http://am/alertmanager/k3y1',
+        'http://am/alerts',
+      ]),
+    ).toBe('no /alertmanager/[secret]/api/v2/alerts');
   });
 });
 
