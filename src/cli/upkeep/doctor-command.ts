@@ -56,7 +56,7 @@ export async function doctor(edge: Edge, options: DoctorOptions): Promise<number
   for (const one of await examineStore(edge, config.store)) tell('store', one);
   for await (const { what, failure } of checkOnline(edge, { ...config, regions: [], rules: [] })) {
     const found = failure ?? 'it can be reached';
-    const assumed = 'what it does not accept is tried again for 72 h';
+    const assumed = 'what it refuses is tried three times, and what it does not accept otherwise for 72 h';
     tell('receivers', (failure ? bad : fine)(what, found, assumed));
   }
   if (options.json) edge.stdout.write(jsonText({ findings: all }));
