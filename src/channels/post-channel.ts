@@ -7,6 +7,7 @@ import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { type ErrorCode, NestwatchError } from '../errors.ts';
 import { isSocks, tlsMaterial } from '../http/connection-pools.ts';
 import { type ConnectionSettings, type HttpSettings, proxyFor } from '../http/http-settings.ts';
+import { networkErrorWords } from '../http/network-error.ts';
 import { boundedWaitMs, retryAfterMs } from '../http/server-time.ts';
 import type { HttpResponse, Transport } from '../http/transport.ts';
 import { type Secret, secretsIn, withoutSecrets } from '../secret.ts';
@@ -324,6 +325,9 @@ function tryConnect(url: URL, material: ConnectionOptions): Promise<void> {
     };
     socket.setTimeout(TIMEOUT_MS, () => end(new NestwatchError('timeout', 'no connection in time')));
     socket.once(isTls ? 'secureConnect' : 'connect', () => end());
-    socket.on('error', (error) => end(error));
+    socket.on('error', (cause: NodeJS.ErrnoException) => {
+      const words = networkErrorWords(cause.code ?? cause.name);
+      end(new NestwatchError('unreachable', `no answer from ${url.host}: ${words}`, { cause }));
+    });
   });
 }

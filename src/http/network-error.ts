@@ -32,11 +32,17 @@ const WORDS: ReadonlyMap<string, string> = new Map([
 
 /** A message of OpenSSL, with the place in its source. */
 const TLS_ERROR = /\b[0-9A-F]+:error:[0-9A-F]+:SSL routines:\w*:([^:]+):.*$/s;
+/** What nodemailer says of a server that is silent after the connection, such as one for HTTP. */
+const NO_GREETING = /^Greeting never received$/;
 const SYSTEM_ERROR = /\b(?:connect|read|write|getaddrinfo) ([A-Z_]+)(?: (\S+))?/;
 
-/** A message of the system or of OpenSSL, such as `connect ECONNREFUSED 192.0.2.1:25`, in words; others unchanged. */
+/**
+ * A message of the system, OpenSSL or nodemailer, such as `connect ECONNREFUSED 192.0.2.1:25`, in words; others
+ * unchanged.
+ */
 export function inNetworkWords(text: string): string {
   return text
+    .replace(NO_GREETING, 'it does not answer as a mail server')
     .replace(TLS_ERROR, (_, reason) =>
       reason === 'wrong version number'
         ? 'the server does not speak TLS at this port'

@@ -22,6 +22,7 @@ test.each([
   ['connect ECONNREFUSED 127.0.0.1:25', 'no answer from 127.0.0.1:25: it refused the connection'],
   ['getaddrinfo ENOTFOUND smtp.example.com', 'no answer from smtp.example.com: its name is not known'],
   ['read ECONNRESET', 'it closed the connection'],
+  ['Greeting never received', 'it does not answer as a mail server'],
   ['Invalid login: 535 no', 'Invalid login: 535 no'],
 ])('%s', (text, words) => {
   expect(inNetworkWords(text)).toBe(words);

@@ -48,8 +48,9 @@ export async function checkConfig(
       tell({ file, ...warning, level: 'warning' }, line);
     }
     if (!options.online) continue;
-    const { checkOnline } = await import('./check-online.ts');
-    for await (const { what, failure, note, warning } of checkOnline(edge, result)) {
+    const { checkOnline, failureText } = await import('./check-online.ts');
+    for await (const { what, note, warning, ...tried } of checkOnline(edge, result)) {
+      const failure = failureText(tried);
       if (failure !== undefined) exit ||= ERRORS.unreachable.exit;
       const message = failure ?? ['good', ...(note === undefined ? [] : [note])].join(': ');
       tell({ file, what, works: failure === undefined, message }, `${file}: ${what}: ${message}`);

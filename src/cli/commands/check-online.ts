@@ -10,6 +10,7 @@ import type { Rule } from '../../domain/alert/rule.ts';
 import { rulesFor } from '../../domain/evaluate/choose-rule.ts';
 import { KINDS } from '../../domain/kinds/kinds.ts';
 import { ERRORS, type ErrorCode, NestwatchError } from '../../errors.ts';
+import { inNetworkWords } from '../../http/network-error.ts';
 import { NestSelection } from '../../intake/inventory/inventory-reading.ts';
 import type { Edge } from '../../process-io.ts';
 import { secretsIn, withoutSecrets } from '../../secret.ts';
@@ -18,10 +19,14 @@ import { durationWords, howMany } from '../../text/instant-words.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { withClient } from '../with-client.ts';
 
-interface OnlineResult {
+export interface OnlineResult {
   readonly what: string;
+  /** Absent if it is no receiver. */
+  readonly receiver?: string;
   /** Undefined if it works. */
   readonly failure?: string;
+  /** What to do about the failure; absent if the failure says it. */
+  readonly advice?: string;
   /** What was found; absent for nothing. */
   readonly note?: string;
   /** What works but is probably not meant. */
@@ -69,7 +74,7 @@ export async function* checkOnline(edge: Edge, config: Config): AsyncGenerator<O
       const line = `${what} ${probe.key}`;
       if (listed.has(line)) continue;
       listed.add(line);
-      yield { what, ...(await tried) };
+      yield { what, receiver: name, ...(await tried) };
     }
   }
 }
@@ -101,7 +106,9 @@ function* fitsOf(
   }
 }
 
-type Tried = Omit<OnlineResult, 'what'>;
+export const CHECK_RECEIVER = 'Check its address and credentials.';
+
+type Tried = Omit<OnlineResult, 'what' | 'receiver'>;
 
 async function outcome(
   check: () => Promise<Omit<Tried, 'failure'>>,
@@ -111,9 +118,17 @@ async function outcome(
   try {
     return await check();
   } catch (error) {
-    if (error instanceof NestwatchError) return { failure: `${error.message}. ${advice(error)}` };
+    if (error instanceof NestwatchError) return { failure: error.message, advice: advice(error) };
     return { failure: reasonOf(error, tried) };
   }
+}
+
+/** What failed and what to do, in one text; undefined if it works. */
+export function failureText({
+  failure,
+  advice,
+}: Pick<OnlineResult, 'failure' | 'advice'>): string | undefined {
+  return failure !== undefined && advice !== undefined ? `${failure}. ${advice}` : failure;
 }
 
 /**
@@ -123,7 +138,7 @@ async function outcome(
 export function reasonOf(error: unknown, tried: object): string {
   if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0], tried);
   const text = error instanceof Error ? error.message : String(error);
-  return plainText(withoutSecrets(text, secretsIn(tried)), MAX_REASON_CODE_POINTS);
+  return plainText(withoutSecrets(inNetworkWords(text), secretsIn(tried)), MAX_REASON_CODE_POINTS);
 }
 
 interface Inspected {

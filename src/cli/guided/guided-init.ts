@@ -10,7 +10,7 @@ import { loadConfig } from '../../config/load-config.ts';
 import { ConfigError, formatProblem } from '../../document/problem.ts';
 import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
-import { checkOnline } from '../commands/check-online.ts';
+import { checkOnline, failureText } from '../commands/check-online.ts';
 import { sendSamples, sentWords } from '../commands/test-receiver-command.ts';
 import { Conversation } from './conversation.ts';
 import {
@@ -131,7 +131,8 @@ class Guide {
 
   async #isReached(config: Config): Promise<boolean> {
     let isReached = true;
-    for await (const { failure, note, warning } of checkOnline(this.#edge, { ...config, receivers: [] })) {
+    for await (const { note, warning, ...tried } of checkOnline(this.#edge, { ...config, receivers: [] })) {
+      const failure = failureText(tried);
       if (failure !== undefined) isReached = false;
       this.#talk.say(failure ?? `It answers: ${note ?? 'good'}.`);
       if (warning !== undefined) this.#talk.say(`But ${warning}.`);

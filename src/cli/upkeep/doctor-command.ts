@@ -13,7 +13,7 @@ import { checkStoreFile } from '../../store/sqlite/upkeep/store-file.ts';
 import { durationWords, howMany } from '../../text/instant-words.ts';
 import { parseDuration } from '../../time/duration.ts';
 import { EXIT } from '../command-rows.ts';
-import { checkOnline } from '../commands/check-online.ts';
+import { CHECK_RECEIVER, checkOnline, type OnlineResult } from '../commands/check-online.ts';
 import type { ConfigOptions } from '../config-file.ts';
 import { configOf } from '../read-config.ts';
 import { jsonText, shownLines } from '../terminal-text.ts';
@@ -54,15 +54,19 @@ export async function doctor(edge: Edge, options: DoctorOptions): Promise<number
     }
   }
   for (const one of await examineStore(edge, config.store)) tell('store', one);
-  for await (const { what, failure } of checkOnline(edge, { ...config, regions: [], rules: [] })) {
-    const found = failure ?? 'it can be reached';
-    const assumed = 'what it refuses is tried three times, and what it does not accept otherwise for 72 h';
-    tell('receivers', (failure ? bad : fine)(what, found, assumed));
+  for await (const tried of checkOnline(edge, { ...config, regions: [], rules: [] })) {
+    tell('receivers', examined(tried));
   }
   if (options.json) edge.stdout.write(jsonText({ findings: all }));
   const failing = all.filter(({ state }) => state === 'bad');
   if (failing.some(({ of }) => of !== 'store')) return EXIT.upstream;
   return failing.length > 0 ? EXIT.failed : 0;
+}
+
+function examined({ what, receiver, failure, advice = CHECK_RECEIVER }: OnlineResult): Finding {
+  const assumed = 'what it refuses is tried three times, and what it does not accept otherwise for 72 h';
+  if (failure === undefined) return fine(what, 'it can be reached', assumed);
+  return bad(what, failure, assumed, `${advice} Then try it: nestwatch test-receiver ${receiver}`);
 }
 
 function linesOf({ state, about, found, assumed, advice }: Finding): string {

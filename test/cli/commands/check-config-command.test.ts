@@ -195,9 +195,33 @@ rules:
       'regions.eu: searchNests of eu: the service answered 401. The token was refused',
     );
     expect(stdout).toMatch(new RegExp(`mail server 127.0.0.1:${smtpPort}: .*535`));
-    expect(stdout).toMatch(/receiver ops, webhook 1: .*ECONNREFUSED/);
-    expect(stdout).toMatch(/receiver ops, slack 1: .*ECONNREFUSED/);
+    const refused = 'it refused the connection. No connection: check the address';
+    expect(stdout).toMatch(new RegExp(`receiver ops, webhook 1: no answer from 127.0.0.1:\\d+: ${refused}`));
+    expect(stdout).toMatch(new RegExp(`receiver ops, slack 1: no answer from localhost:\\d+: ${refused}`));
     expect(stdout).not.toMatch(/wr0ng|refus3d|\/key/);
+  });
+
+  test('what does not work is told in words', async () => {
+    const server = createServer((_, response) => response.end());
+    const { port } = await listenInTest(server);
+    const file = tempFile(
+      'n.yaml',
+      `${REGION}global: { smtp_smarthost: "127.0.0.1:1", smtp_from: n@example.com }
+route: { receiver: ops }
+receivers:
+  - name: ops
+    email_configs: [{ to: a@example.com }]
+    webhook_configs: [{ url: "https://127.0.0.1:${port}/key" }, { url: "http://alertmanager.invalid/key" }]
+`,
+    );
+    const { exit, stdout } = await nestwatch(['check-config', '--online', file]);
+    expect(exit).toBe(4);
+    const help = 'No connection: check the address, DNS, firewall and TLS certificate.';
+    expect(stdout.split('\n').filter((line) => line.includes(': receiver '))).toEqual([
+      `${file}: receiver ops, mail server 127.0.0.1:1: no answer from 127.0.0.1:1: it refused the connection`,
+      `${file}: receiver ops, webhook 1: no answer from 127.0.0.1:${port}: it does not speak TLS there. ${help}`,
+      expect.stringMatching(/: receiver ops, webhook 2: no answer from alertmanager\.invalid: its name /),
+    ]);
   });
 
   test('says which address does not answer with the Nests if the path of base_url is wrong', async () => {

@@ -39,7 +39,12 @@ test('says for each region, the store and the receivers what was found, what is 
 test('exits 4 if a region or receiver cannot be used, and --json says the same', async () => {
   const unreached = await doctor('http://127.0.0.1:1/x');
   expect(unreached.exit).toBe(4);
-  expect(unreached.stdout).toContain('  BAD   receiver ops, webhook 1: ');
+  expect(unreached.stdout).toContain(
+    `  BAD   receiver ops, webhook 1: no answer from 127.0.0.1:1: it refused the connection
+        assumed: what it refuses is tried three times, and what it does not accept otherwise for 72 h
+        do: No connection: check the address, DNS, firewall and TLS certificate. Then try it: nestwatch test-receiver ops
+`,
+  );
   const refused = await doctor('http://127.0.0.1:1/x', { token: 'another', more: ['--json'] });
   expect(refused.exit).toBe(4);
   const { findings } = JSON.parse(refused.stdout);
