@@ -274,7 +274,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
         .regex(/^\d{1,15}$/, 'must be digits')
         .optional()
         .describe('its id; a new one by default'),
-      state: z.enum(['retrying', 'lost']).describe('retrying, or given up'),
+      state: z.enum(['retrying', 'lost']).describe('retrying, or lost (given up)'),
     },
     ({ world, body: { nest, name, id, state } }) => {
       const entry = world.disconnectConnection({

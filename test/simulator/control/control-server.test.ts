@@ -220,7 +220,8 @@ test('members come and go, and are Users once', async () => {
 });
 
 test('a connection is lost: retried first, then given up', async () => {
-  const { tell, world } = await controlled();
+  const { send, tell, world } = await controlled();
+  expect((await send('GET /')).text).toMatch(/^ {4}state +retrying, or lost \(given up\); required$/m);
   const { connection } = await tell('POST /connections', { name: 'Acme CMS', state: 'retrying' });
   await tell('POST /connections', { name: 'Acme CMS', id: connection, nest: 'Customer 3', state: 'lost' });
   const [lost, retrying] = ask(world, 'GET /notifications').items;
