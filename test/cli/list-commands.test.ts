@@ -132,6 +132,21 @@ describe('on a terminal of 80 characters', () => {
 });
 
 describe('flights', () => {
+  test.each([
+    [['flights', 'status=faild'], 'No Flights. (Known statuses: active, succeeded, failed, cancelled)\n'],
+    [['birds', 'status=nope'], 'No Birds. (Known statuses: active, unpublished, suspended)\n'],
+    [['flights', 'status=cancelled'], 'No Flights.\n'],
+  ])('%j says which statuses there are if it may be mistyped', async (args, expected) => {
+    const { run } = await daemon();
+    expect(await run(...args)).toEqual(done(expected));
+  });
+
+  test('a status that the service invented is listed', async () => {
+    const { run, store } = await daemon();
+    await putFlights(store, { birdId: '2' }, [{ id: 'x', status: 'held', startedAtUs: NOW_US }]);
+    expect((await run('flights', 'status=held')).stdout).toMatch(/ held .* x /);
+  });
+
   test('lists the latest first, and shows one with its whole error', async () => {
     const { run } = await daemon();
     const { stdout } = await run('flights', 'bird=Translate blog', 'status=failed', '--limit', '1');

@@ -1,6 +1,6 @@
 /** What the commands print of each thing that the daemon lists: the columns of a table. */
 import type { EventJson } from '../../domain/alert/event.ts';
-import type { ListName } from '../../operator/lists.ts';
+import { type ListName, statusNote } from '../../operator/lists.ts';
 import type { Edge } from '../../process-io.ts';
 import type { WriteRecord } from '../../report.ts';
 import { durationWords } from '../../text/instant-words.ts';
@@ -143,7 +143,10 @@ export async function printList(
 ): Promise<Answer> {
   const answer = await readList<never>(edge, name, args, options);
   if (answer.next !== undefined && !options.json) edge.stderr.write(MORE);
-  return { json: answer, text: listText<never>(LISTS[name], answer[name]!, layoutOf(edge, options)) };
+  const { none, ...list } = LISTS[name];
+  const note = statusNote(name, filterArguments(args, name).get('status'));
+  const printed = { ...list, none: `${none.trimEnd()}${note}\n` };
+  return { json: answer, text: listText<never>(printed, answer[name]!, layoutOf(edge, options)) };
 }
 
 export function listText<Item>(

@@ -42,6 +42,14 @@ describe('/birds', () => {
     expect(linksTo(body, 'failed')).toEqual(['flights/eu/f0']);
   });
 
+  test.each([
+    ['/birds?status=nope', 'No Birds match. (Known statuses: active, unpublished, suspended)'],
+    ['/flights?status=faild', 'No Flights were seen. (Known statuses: active, succeeded, failed, cancelled)'],
+  ])('%s says which statuses there are', async (path, expected) => {
+    const { page } = await served();
+    expect((await page(path)).text).toContain(expected);
+  });
+
   test('one whose alerts are all acknowledged is not red, there and on its own page', async () => {
     const { page, post } = await served();
     expect((await page('/birds')).body).toContain('<span class="pill bad">Alert</span>');

@@ -11,6 +11,7 @@ import {
   type ShownBird,
   showBirds,
 } from '../../../operator/bird-report.ts';
+import { STATUSES, statusNote } from '../../../operator/lists.ts';
 import {
   type BirdOverview,
   type FlightOverview,
@@ -117,9 +118,6 @@ export function thingOf(
   return region !== undefined && regions.includes(region) && id ? { region, id } : undefined;
 }
 
-/** The statuses of a Bird at the service. */
-const STATUSES = ['active', 'unpublished', 'suspended'];
-
 function renderBirdsPage(page: Page, view: ListView<ShownBird>): Html {
   const { words } = page;
   const standings = STANDINGS.toReversed();
@@ -135,10 +133,10 @@ function renderBirdsPage(page: Page, view: ListView<ShownBird>): Html {
     fields: [
       ...(['region', 'nest', 'bird', 'text'] as const),
       selection('standing', words.birds.standing, standings, (one) => words.birds.standings[one]),
-      selection('status', words.birds.status, STATUSES, (one) => birdStatus(words, one)),
+      selection('status', words.birds.status, STATUSES.birds, (one) => birdStatus(words, one)),
     ],
     list: (birds) => dataTable(words.frame.birds, columns, birds),
-    none: words.birds.none,
+    none: words.birds.none + statusNote('birds', view.given.get('status')),
     below: html`<p class="small after"><a href="${page.root}flights">${words.flights.title}</a></p>`,
   });
 }
@@ -152,15 +150,14 @@ function renderFlightsPage(page: Page, view: ListView<FlightOverview>): Html {
     [words.birds.status]: (one) => flightLink(page, one.region, one.flightId, one.status),
     [words.list.message]: (one) => messageLine(one.message),
   };
-  const statuses = ['active', 'succeeded', 'failed', 'cancelled'];
   return listPage(page, view, {
     ...{ section: 'birds', title: words.flights.title, lead: words.flights.lead, json: 'api/v1/flights' },
     fields: [
       ...(['region', 'nest', 'bird', 'text', 'since', 'until'] as const),
-      selection('status', words.birds.status, statuses, (one) => statusWords(words, one)),
+      selection('status', words.birds.status, STATUSES.flights, (one) => statusWords(words, one)),
     ],
     list: (flights) => dataTable(words.flights.title, columns, flights),
-    none: words.birds.noFlights,
+    none: words.birds.noFlights + statusNote('flights', view.given.get('status')),
   });
 }
 
