@@ -812,6 +812,17 @@ describe('events, alerts and deliveries', () => {
     expect((await run('alerts', 'show', 'FlightFailed/x', '--format', 'pdf')).exit).toBe(2);
   });
 
+  test.each([
+    [0, -6, 'waits for earlier messages since 2026-07-02 11:54:00 UTC'],
+    [2, -6, 'due since 2026-07-02 11:54:00 UTC'],
+    [2, 1, 'next try 2026-07-02 12:01:00 UTC'],
+  ])('a delivery tried %i times and due in %i min', async (attempts, minutes, words) => {
+    const { run, store } = await daemon();
+    const nextAttemptAtUs = NOW_US + minutes * 60_000_000;
+    await putDeliveries(store, [{ id: 'd-1', attempts, nextAttemptAtUs }]);
+    expect((await run('deliveries', 'show', 'd-1')).stdout).toContain(`, ${words}\n`);
+  });
+
   test('a delivery is shown with what it is about', async () => {
     const { run, store } = await daemon();
     await putDeliveries(store, [{ id: 'd-1', lastError: 'HTTP 503', state: 'retry', attempts: 2 }]);

@@ -34,7 +34,7 @@ export async function explain(edge: Edge, key: string, options: PrintOptions): P
   const request = { path, alsoAnswers: 404 } as const;
   const answer = await daemonJson<Explanation | NoEvent>(edge, options, request, 'seen');
   if ('error' in answer) return showWhatIsKnown(edge, answer, options);
-  return { json: answer, text: factText(edge, linesOf(answer)) };
+  return { json: answer, text: factText(edge, linesOf(answer, edge.clock.nowUs())) };
 }
 
 async function showWhatIsKnown(
@@ -52,7 +52,7 @@ async function showWhatIsKnown(
   return birdsShow(edge, id, [`region=${meant.region}`], options);
 }
 
-function linesOf(data: Explanation): string[] {
+function linesOf(data: Explanation, nowUs: number): string[] {
   const { event, seen, rules, alerts, no_alert, waiting, notifications, suppressions, forwards } = data;
   const place = [event.region, event.nest, event.bird].filter(Boolean).join(' / ');
   return [
@@ -81,7 +81,7 @@ function linesOf(data: Explanation): string[] {
     ),
     ...notifications.flatMap((one) => [
       `notified   ${shown(one.receiver)} at ${shownTime(one.created_at)} as ${one.reason}${one.listed ? '' : ', counted but not listed'}: ${shown(one.group_key)}`,
-      ...one.deliveries.map(deliveryLine),
+      ...one.deliveries.map((delivery) => deliveryLine(delivery, nowUs)),
     ]),
     ...suppressions.map(
       (one) =>
@@ -90,7 +90,7 @@ function linesOf(data: Explanation): string[] {
     ...data.actions.map(({ summary }) => `fly again  ${shownSentence(summary)}`),
     ...forwards.flatMap((one) => [
       `forwarded  to ${shown(one.receiver)}${one.deliveries.length > 0 ? '' : `: ${one.state.replace('_', ' ')}`}`,
-      ...one.deliveries.map(deliveryLine),
+      ...one.deliveries.map((delivery) => deliveryLine(delivery, nowUs)),
     ]),
   ];
 }

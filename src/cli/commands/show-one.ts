@@ -3,6 +3,7 @@ import type { EventJson } from '../../domain/alert/event.ts';
 import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { durationWords, howMany } from '../../text/instant-words.ts';
+import { parseInstant } from '../../time/instant.ts';
 import type { birdReportJson, flightLogJson, flightReportJson } from '../../web/api/bird-json.ts';
 import { type Answer, EXIT } from '../command-rows.ts';
 import { daemonJson, type PrintOptions } from '../daemon-client.ts';
@@ -41,7 +42,7 @@ export async function alertsShow(
   const isMarkdown = options.format === 'markdown';
   return {
     json: alert,
-    text: isMarkdown ? postMortem(alert) : `${factText(edge, alertLines(alert))}${list}`,
+    text: isMarkdown ? postMortem(alert) : `${factText(edge, alertLines(alert, edge.clock.nowUs()))}${list}`,
   };
 }
 
@@ -54,16 +55,22 @@ export function findingLines(findings: ShownAlert['findings']): string[] {
 }
 
 /** How far a delivery is, indented below what it belongs to. */
-export function deliveryLine(one: Delivery): string {
-  const at = one.settled_at ?? one.next_attempt_at;
-  const when = one.settled_at ? shownTime(at) : `next try ${shownTime(at)}`;
+export function deliveryLine(one: Delivery, nowUs: number): string {
+  const when = one.settled_at ? shownTime(one.settled_at) : nextTryWords(one, nowUs);
   const tries = howMany(one.attempts, 'try', 'tries');
   // Delivered ones may have an error too: some recipients of a mail may have been refused.
   const error = one.last_error ? `: ${shownList(one.last_error)}` : '';
   return `  by ${shown(one.integration_name)}: ${one.state}, ${when}, ${tries} (${shown(one.id)})${error}`;
 }
 
-function alertLines(data: ShownAlert): string[] {
+/** What is due is tried at once, unless earlier messages to the same receiver are retried before it. */
+function nextTryWords({ next_attempt_at: next, attempts }: Delivery, nowUs: number): string {
+  const at = next ? parseInstant(next) : undefined;
+  if (!at || at.us > nowUs) return `next try ${shownTime(next)}`;
+  return `${attempts > 0 ? 'due' : 'waits for earlier messages'} since ${shownTime(next)}`;
+}
+
+function alertLines(data: ShownAlert, nowUs: number): string[] {
   const labels = Object.entries(data.labels).map(([name, value]) => `${shown(name)}=${shown(value)}`);
   const began = shownTime(data.startsAt);
   const when = data.state === 'resolved' ? `, from ${began} to ${shownTime(data.endsAt)}` : ` since ${began}`;
@@ -84,7 +91,7 @@ function alertLines(data: ShownAlert): string[] {
     `routed     to ${data.receivers.map(shown).join(', ') || 'no receiver'}`,
     ...data.notifications.flatMap((one) => [
       `notified   ${shown(one.receiver)} at ${shownTime(one.created_at)} as ${shown(one.reason)}`,
-      ...one.deliveries.map(deliveryLine),
+      ...one.deliveries.map((delivery) => deliveryLine(delivery, nowUs)),
     ]),
     ...data.episodes.map(
       (one) =>
@@ -269,7 +276,7 @@ export async function deliveriesShow(edge: Edge, id: string, options: PrintOptio
 
 function deliveryText(edge: Edge, one: ShownDelivery): string {
   const settled = one.settled_at ? `ended ${shownTime(one.settled_at)}` : '';
-  const next = one.next_attempt_at ? `next try ${shownTime(one.next_attempt_at)}` : '';
+  const next = one.next_attempt_at ? nextTryWords(one, edge.clock.nowUs()) : '';
   const lines = [
     `${shown(one.id)}: ${one.state} to ${shown(one.receiver)} by ${shown(one.integration_name)}`,
     `queued     ${shownTime(one.created_at)}, ${settled || next}`,
