@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander';
 import { Option } from 'commander';
+import { NestwatchError } from '../errors.ts';
 import type { Edge, SignalName } from '../process-io.ts';
 import { jsonText } from './terminal-text.ts';
 
@@ -94,6 +95,11 @@ export function addCommands(
     const lines = (row.examples ?? []).map(typed);
     if (lines.length > 0) command.addHelpText('after', `\nExamples:\n${lines.join('')}`);
     command.action(async (...called: unknown[]) => {
+      const empty = command.registeredArguments.find(
+        ({ required }, at) => required && [called[at]].flat().some((one) => String(one).trim() === ''),
+      );
+      // An unset variable of a script would otherwise mean everything.
+      if (empty) throw new NestwatchError('usage', `<${empty.name()}> must not be empty`);
       edge.holdOnly(row.hears ?? []);
       const { 'config.file': configFile, ...given } = command.opts();
       const flags = command.options

@@ -72,6 +72,16 @@ describe('the command line', () => {
     expect(await nestwatch(args)).toEqual(refused(containing(message)));
   });
 
+  test.each([
+    [['birds', 'show', ''], 'id-or-name'],
+    [['birds', 'fly', ' ', '--yes'], 'id-or-name'],
+    [['flights', 'show', ''], 'id'],
+    [['alerts', 'show', ''], 'id'],
+    [['deliveries', 'retry', 'a', ''], 'id'],
+  ])('an empty argument is refused: %j', async (args, name) => {
+    expect(await nestwatch(args)).toEqual(refused(containing(`nestwatch: <${name}> must not be empty\n`)));
+  });
+
   test('an expected failure is one sentence and what to do, with the exit code of its table', async () => {
     expect(await nestwatch(['simulate', '--listen', 'here'])).toEqual(
       refused(
