@@ -59,6 +59,10 @@ describe('digests and the heartbeat', () => {
       '{ name: daily, cron: "0 8 * * *", timezone: "+02:00", receiver: ops }',
       '5:49: digests[0].timezone: "+02:00" is not a time zone such as Europe/Amsterdam or UTC',
     ],
+    [
+      '{ name: daily, cron: "0 8 * * *", timezone: Europe/Berln, receiver: ops }',
+      '5:49: digests[0].timezone: "Europe/Berln" is not a time zone such as Europe/Amsterdam or UTC; did you mean Europe/Berlin?',
+    ],
     // A cron expression from the environment, which is not shown.
     [
       '{ name: daily, cron: "${WHEN}", receiver: ops }',

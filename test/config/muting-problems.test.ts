@@ -149,8 +149,12 @@ time_intervals: [{ name: night, time_intervals: [{}] }]`);
     ['months: [may:april]', 'months[0]: the range must not go past december: write two ranges'],
     ['years: [next]', `years[0]: ${YEAR}`],
     ['years: ["2027:2026"]', 'years[0]: the first year must not come after the last'],
-    ['location: Mars/Base', 'location: is not a time zone such as Europe/Amsterdam or UTC'],
-    ['location: "+02:00"', 'location: is not a time zone such as Europe/Amsterdam or UTC'],
+    ['location: Mars/Base', 'location: "Mars/Base" is not a time zone such as Europe/Amsterdam or UTC'],
+    [
+      'location: Europe/Berln',
+      'location: "Europe/Berln" is not a time zone such as Europe/Amsterdam or UTC; did you mean Europe/Berlin?',
+    ],
+    ['location: "+02:00"', 'location: "+02:00" is not a time zone such as Europe/Amsterdam or UTC'],
     ['weekday: [monday]', 'weekday: unknown key; did you mean `weekdays`?'],
   ]);
 

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { type Check, checkName, namesIn, readList, refuseRepeated } from '../../document/check.ts';
 import type { Path } from '../../document/problem.ts';
 import { words } from '../../document/value-shape.ts';
+import { zoneMistakes } from '../../domain/kinds/kind.ts';
 import { cronProblem } from '../../time/cron.ts';
 import { isTimezone } from '../../time/zone-format.ts';
 
@@ -86,7 +87,7 @@ export function readDigests(check: Check): DigestConfig[] {
     };
     const mistake = cronProblem(cron, isZone ? timezone : 'UTC');
     addProblem('cron', mistake);
-    if (!isZone) addProblem('timezone', cronProblem(ANY_TIME, timezone));
+    if (!isZone) addProblem('timezone', zoneMistakes(() => timezone)[0]?.message);
     if (!digest || mistake || !isZone) return [];
     const report = digest.format === 'report' && {
       isForEachNest: digest.for_each === 'nest',
@@ -110,5 +111,4 @@ function checkReport(check: Check, path: Path): void {
   }
 }
 
-const ANY_TIME = '* * * * *';
 const HIDDEN = { cron: 'valid cron expression', timezone: 'time zone' };

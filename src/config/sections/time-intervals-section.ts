@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { type Check, checkName, namesIn, readList, refuseRepeated } from '../../document/check.ts';
 import type { Path } from '../../document/problem.ts';
 import { words } from '../../document/value-shape.ts';
+import { zoneMistakes } from '../../domain/kinds/kind.ts';
 import {
   createTimeInterval,
   type Span,
@@ -152,6 +153,7 @@ export function readTimeIntervals(check: Check): TimeIntervals {
   const paths = LISTS.flatMap((list) => readList(check, [list]));
   refuseRepeated(check, paths, 'time interval');
   for (const path of paths) {
+    checkLocations(check, path);
     const named = check.read(namedTimeIntervalShape, path);
     if (!named) continue;
     const made = named.time_intervals.map(({ days_of_month: daysOfMonth, ...spec }) =>
@@ -160,6 +162,17 @@ export function readTimeIntervals(check: Check): TimeIntervals {
     intervals.set(named.name, made);
   }
   return intervals;
+}
+
+/** Says which zone was meant, unless that would quote what comes from the environment. */
+function checkLocations(check: Check, path: Path): void {
+  for (const interval of readList(check, [...path, 'time_intervals'])) {
+    const place = [...interval, 'location'];
+    const zone = check.raw(place);
+    if (!zone || zone === LOCAL || check.isExpanded(place)) continue;
+    const [mistake] = zoneMistakes(() => zone);
+    if (mistake) check.problem(place, mistake.message);
+  }
 }
 
 /** Adds a problem for each name in the list at `path` that no time interval of the file has. */
