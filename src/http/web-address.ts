@@ -62,6 +62,13 @@ export function parseHostPort(text: string): HostPort | undefined {
   return port > 65_535 ? undefined : { host: match[1] ?? match[2] ?? '', port };
 }
 
+/** What is wrong with what `parseHostPort` does not read, or has the port 0 where there must be another. */
+export function mistakeInHostPort(text: unknown, example: string, leastPort = 0): string {
+  const port = /^[^\s/]*:(\d+)$/.exec(String(text))?.[1];
+  const isPort = port === undefined || (Number(port) >= leastPort && Number(port) <= 65_535);
+  return isPort ? `must be host:port, such as ${example}` : `the port must be from ${leastPort} to 65535`;
+}
+
 export function formatHostPort({ host, port }: HostPort): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

@@ -170,10 +170,8 @@ describe('forward and web', () => {
       '2:16: web.listen: must be host:port, such as 127.0.0.1:9465 or [::1]:9465',
     ],
     ['web: { listen: 9465 }', '2:16: web.listen: must be host:port, such as 127.0.0.1:9465 or [::1]:9465'],
-    [
-      'web: { listen: "h:70000" }',
-      '2:16: web.listen: must be host:port, such as 127.0.0.1:9465 or [::1]:9465',
-    ],
+    ['web: { listen: "h:70000" }', '2:16: web.listen: the port must be from 0 to 65535'],
+    ['web: { listen: "[::1]:99999" }', '2:16: web.listen: the port must be from 0 to 65535'],
     [
       'web: { external_url: nest }',
       '2:22: web.external_url: must be a URL that begins with http:// or https://',

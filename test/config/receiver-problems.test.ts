@@ -58,6 +58,7 @@ describe('receivers', () => {
       'global: { smtp_smarthost: mail }',
       '2:27: global.smtp_smarthost: must be host:port, such as mail.example.com:587',
     ],
+    ['global: { smtp_smarthost: "mail:0" }', '2:27: global.smtp_smarthost: the port must be from 1 to 65535'],
     [
       'global: { smtp_from: nestwatch }',
       '2:22: global.smtp_from: must be a mail address, such as nestwatch@example.com',

@@ -6,7 +6,7 @@ import type { Path } from '../../document/problem.ts';
 import { refuseTemplates } from '../../document/read-template.ts';
 import { refused, refusedKeys, twins, words } from '../../document/value-shape.ts';
 import type { TlsSettings } from '../../http/http-settings.ts';
-import { parseHostPort } from '../../http/web-address.ts';
+import { mistakeInHostPort, parseHostPort } from '../../http/web-address.ts';
 import type { Secret } from '../../secret.ts';
 import { type ReaderZone, timezoneKey } from '../post-config.ts';
 import type { Integration } from '../receiver.ts';
@@ -199,7 +199,7 @@ function checkSmarthost(check: Check, path: Path): void {
   if (typeof text !== 'string' || text === '') return;
   const server = parseHostPort(text);
   if (!server || server.port === 0) {
-    check.problem(path, 'must be host:port, such as mail.example.com:587');
+    check.problem(path, mistakeInHostPort(text, 'mail.example.com:587', 1));
   }
 }
 

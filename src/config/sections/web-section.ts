@@ -8,6 +8,7 @@ import {
   type HostPort,
   isLoopback,
   mistakeInBaseUrl,
+  mistakeInHostPort,
   parseHostPort,
   withoutTrailingSlash,
 } from '../../http/web-address.ts';
@@ -15,14 +16,14 @@ import type { Secret } from '../../secret.ts';
 import { matchesGlob } from '../../text/glob.ts';
 import { type AccessConfig, accessShape, mistakeInToken, readAccess } from './access-section.ts';
 
-const NOT_AN_ADDRESS = 'must be host:port, such as 127.0.0.1:9465 or [::1]:9465';
+const mistakeInListen = (text: unknown) => mistakeInHostPort(text, '127.0.0.1:9465 or [::1]:9465');
 
 export const DEFAULT_LISTEN: HostPort = { host: '127.0.0.1', port: 9465 };
 
 export const webShape = z.strictObject({
   listen: z
-    .string({ error: NOT_AN_ADDRESS })
-    .refine((text) => parseHostPort(text), { error: NOT_AN_ADDRESS })
+    .string({ error: ({ input }) => mistakeInListen(input) })
+    .refine((text) => parseHostPort(text), { error: ({ input }) => mistakeInListen(input) })
     .prefault(formatHostPort(DEFAULT_LISTEN))
     .describe(
       'Address that serves the page, the API and `/metrics`, as `host:port`. `:port` listens on all addresses, of IPv6 and of IPv4.',
