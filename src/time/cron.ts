@@ -8,13 +8,13 @@ import { Cron as Croner, type CronOptions, CronPattern } from 'croner';
 import { LIMITS } from '../limits.ts';
 import { isTimezone } from './zone-format.ts';
 
-const FIELDS = [
+const FIELDS: readonly (readonly [name: string, range: string, word?: string])[] = [
   ['minute', '0-59'],
   ['hour', '0-23'],
   ['day of month', '1-31'],
-  ['month', '1-12'],
-  ['day of week', '0-7'],
-] as const;
+  ['month', '1-12', 'may'],
+  ['day of week', '0-7', 'mon'],
+];
 
 /** What is wrong with an expression or its time zone, as a sentence for people; undefined when both are valid. */
 export function cronProblem(cron: string, timezone: string): string | undefined {
@@ -53,10 +53,13 @@ function mistakeIn(field: string, at: number): string | undefined {
     new CronPattern(FIELDS.map((_, other) => (other === at ? field : '*')).join(' '));
     return undefined;
   } catch (error) {
-    const [name, range] = FIELDS[at]!;
+    const [name, range, word] = FIELDS[at]!;
     const which = `its ${name} ${JSON.stringify(field)}`;
     // Croner's message would count days and months from 0.
-    return error instanceof RangeError ? `${which} must be within ${range}` : `${which}: ${reasonOf(error)}`;
+    if (error instanceof RangeError) return `${which} must be within ${range}`;
+    const reason = reasonOf(error);
+    if (!reason.includes('illegal characters')) return `${which}: ${reason}`;
+    return `${which} must be numbers within ${range}${word === undefined ? '' : ` or names such as ${word}`}, or \`*\``;
   }
 }
 

@@ -155,6 +155,11 @@ test.each([
   ['0 0 * 0 *', 'is not valid: its month "0" must be within 1-12'],
   ['0 0 * * 6-8', 'is not valid: its day of week "6-8" must be within 0-7'],
   ['0 0 * * 6-1', `is not valid: its day of week "6-1": From value is larger than to value: '6-1'`],
+  [
+    '0 7 * * mon-funday',
+    'is not valid: its day of week "mon-funday" must be numbers within 0-7 or names such as mon, or `*`',
+  ],
+  ['x 7 * * *', 'is not valid: its minute "x" must be numbers within 0-59, or `*`'],
   ['0 0 30 2 *', 'never matches: no day is like this'],
   ['0 0 31 2,4,6,9,11 *', 'never matches: no day is like this'],
   ['0 0 */31 * 1#5', 'never matches: no day is like this'],
