@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { Check, isMap } from '../document/check.ts';
 import { ConfigDocument } from '../document/document.ts';
 import { ConfigError } from '../document/problem.ts';
@@ -48,7 +49,8 @@ function readWhole(file: string, readFile: ReadFile): string {
   try {
     return readFile(file, MOST_CONFIG_BYTES);
   } catch (error) {
-    throw unread(file, `the file ${whyUnreadable(error)}`);
+    // Whole, because `npm run` starts commands in another folder than the one where they are typed.
+    throw unread(resolve(file), `the file ${whyUnreadable(error)}`);
   }
 }
 

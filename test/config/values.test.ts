@@ -1,5 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to the environment are what is tested.
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { EmailIntegration } from '../../src/channels/email/email-config.ts';
 import { loadWebConfig } from '../../src/config/config-source.ts';
@@ -391,6 +392,10 @@ describe('files', () => {
     expect(() =>
       loadConfig({ file: '/no/such.yaml', environment: {}, readFile: (path) => readFileSync(path, 'utf8') }),
     ).toThrow('/no/such.yaml:1:1: the file does not exist');
+    // `npm run` starts commands in another folder than the one where they are typed.
+    expect(() =>
+      loadConfig({ file: 'no.yaml', environment: {}, readFile: (path) => readFileSync(path, 'utf8') }),
+    ).toThrow(`${resolve('no.yaml')}:1:1: the file does not exist`);
   });
 
   test('the address of the daemon can be read while other sections are wrong', () => {

@@ -38,7 +38,8 @@ export async function checkConfig(
     const result = read(edge, file);
     if (result instanceof ConfigError) {
       exit = ERRORS.config_invalid.exit;
-      for (const problem of result.problems) tell({ file, ...problem }, formatProblem(file, problem));
+      const { file: named, problems } = result;
+      for (const problem of problems) tell({ file: named, ...problem }, formatProblem(named, problem));
       continue;
     }
     tell(undefined, `${file}: good: ${summary(result)}`);

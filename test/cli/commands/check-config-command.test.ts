@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { resolve } from 'node:path';
 import { SMTPServer } from 'smtp-server';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { makeAuthority, makeCertificate } from '../../http/certificates.ts';
@@ -23,12 +24,13 @@ describe('check-config', () => {
   test('names every mistake of every file, and exits 2', async () => {
     const bad = tempFile('bad.yaml', `${REGION}rulez: []\npoll: { page_size: 0 }`);
     const good = tempFile('good.yaml', REGION + HOOK);
-    expect(await nestwatch(['check-config', bad, good, '/no/such.yaml'])).toEqual({
+    expect(await nestwatch(['check-config', bad, good, '/no/such.yaml', 'such.yaml'])).toEqual({
       exit: 2,
       stdout: `${bad}:2:1: rulez: unknown key; did you mean \`rules\`?
 ${bad}:3:20: poll.page_size: must be at least 1
 ${good}: good: regions eu; receivers default
 /no/such.yaml:1:1: the file does not exist
+${resolve('such.yaml')}:1:1: the file does not exist
 `,
       stderr: '',
     });
