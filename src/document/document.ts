@@ -40,6 +40,10 @@ const SYNTAX: Readonly<Partial<Record<ErrorCode, string>>> = {
   UNEXPECTED_TOKEN: 'this does not belong here: a quote, comma or bracket is wrong before it',
 };
 
+const INDENTED =
+  'the indentation is wrong: the keys of one map stand in one column, and so do the dashes of one list';
+const IN_FLOW = 'inside { … } a comma must stand between two entries, and `}` behind the last one';
+
 const REPEATED_KEY = 'the key stands here twice';
 
 const IN_BRACES = `inside { … } a reference must be in quotes: "\${NAME}"`;
@@ -157,9 +161,16 @@ export class ConfigDocument {
       return true;
     }
     const { code, pos } = fatal;
-    const isReference = text.slice(pos[0] - 1, pos[0] + 1) === '${';
-    const message = isReference ? IN_BRACES : (SYNTAX[code] ?? `this is not YAML (${code})`);
-    this.#problems.push({ ...this.#placeAt(pos[0]), path: '', message });
+    // What follows from the mistake tells which it is: a key that begins in the line above, or a map inside brackets.
+    const next = errors[1]?.pos[0] === pos[0] ? errors[1] : undefined;
+    const isLineBelow = code === 'BLOCK_AS_IMPLICIT_KEY' && next?.code === 'MULTILINE_IMPLICIT_KEY';
+    const at = isLineBelow ? text.lastIndexOf('\n', next.pos[1] - 1) + 1 : pos[0];
+    const isReference = text.slice(at - 1, at + 1) === '${';
+    const isIndent = text.charAt(at) === ' ' && text.lastIndexOf('\n', at) === at - 1;
+    const isInFlow = code === 'MULTILINE_IMPLICIT_KEY' && next?.code === 'BLOCK_IN_FLOW';
+    const said = isIndent ? INDENTED : isInFlow ? IN_FLOW : SYNTAX[code];
+    const message = isReference ? IN_BRACES : (said ?? `this is not YAML (${code})`);
+    this.#problems.push({ ...this.#placeAt(at), path: '', message });
     return false;
   }
 

@@ -5,6 +5,10 @@ import { load, problemsBelowRegion, problemsOf, REGION, testProblems } from './l
 /** As files are decoded. */
 const asUtf8 = (bytes: Buffer) => bytes.toString('utf8');
 
+const INDENTED =
+  'the indentation is wrong: the keys of one map stand in one column, and so do the dashes of one list';
+const IN_FLOW = 'inside { … } a comma must stand between two entries, and `}` behind the last one';
+
 describe('text that is not YAML is reported once, without quoting it', () => {
   testProblems(problemsOf, [
     ['token: "abc" s3cret', '1:14: this does not belong here: a quote, comma or bracket is wrong before it'],
@@ -13,6 +17,12 @@ describe('text that is not YAML is reported once, without quoting it', () => {
     ['a: [1\nb: 2', '2:1: the indentation is wrong, or a bracket is not closed'],
     ['a:\n\tb: 1', '2:1: indentation must be spaces, not tabs'],
     ['a: b: c', '1:4: a value that holds `: ` must stand in quotes, and keys of one map in one column'],
+    [`a:\n  - b: 1\n   c: 2`, `3:1: ${INDENTED}`],
+    [`a:\n  b: c\n   d: s3cret`, `3:1: ${INDENTED}`],
+    [`a:\n  b: "c"\n d: 1`, `3:1: ${INDENTED}`],
+    [`a: {\n  b: http://s3cret\n  c: 1\n`, `2:6: ${IN_FLOW}`],
+    ['a: {\n  b: 1\nc: 2', '3:1: the indentation is wrong, or a bracket is not closed'],
+    ['a:\n  b s3cret\n  c: 1', '2:3: a key must end with a colon on its own line'],
     ['a: !s3cret', '1:4: `!` here begins a tag: put the value in quotes'],
     ['a: @s3cret', '1:4: a value cannot begin with `@` or a backtick: put it in quotes'],
     ['a: "\\q"', '1:5: in double quotes a backslash begins an escape: write two, or use single quotes'],
