@@ -83,7 +83,7 @@ function statusText(view: Status, clock: Clock, layout: Layout): string {
         'OLDEST READING': ({ reads }) => since(reads?.oldest_read ?? null),
         'READ UP TO': ({ cursor }) => since(cursor),
         'COMPLETE TO': (one) => since(one.verified_until),
-        'ACTIVE FLIGHTS': (one) => (one.feed === 'flight' ? String(one.open_flights) : ''),
+        'ACTIVE FLIGHTS': (one) => (one.feed === 'flight' ? String(one.open_flights) : '-'),
       },
       feeds,
       layout,
