@@ -76,6 +76,12 @@ export function howMany(count: number, one: string, many: string = `${one}s`): s
   return `${count} ${count === 1 ? one : many}`;
 }
 
+/** A part of a whole for people: `16.7 %`. What is not whole is never rounded up to it. */
+export function percentWords(ratio: number): string {
+  const percent = Math.round(ratio * 1000) / 10;
+  return `${percent === 100 && ratio < 1 ? 99.9 : percent} %`;
+}
+
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
 /** `2 Jul 2026, 13:59 UTC` */

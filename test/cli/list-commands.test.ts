@@ -67,6 +67,21 @@ describe('birds', () => {
     );
   });
 
+  test('one Flight of six that succeeded', async () => {
+    const { run, store } = await daemon();
+    const flights = Array.from({ length: 6 }, (_, n) => {
+      return {
+        id: `x${n}`,
+        status: n === 0 ? 'succeeded' : 'failed',
+        startedAtUs: NOW_US - (n + 5) * MINUTE_US,
+      };
+    });
+    await putFlights(store, { region: 'us', birdId: '3' }, flights);
+    const { stdout } = await run('birds', 'show', '3');
+    expect(stdout).toContain('1 succeeded, 5 failed (16.7 % succeeded)');
+    expect(stdout).toContain('durations  1 min, of the last Flight that succeeded\n');
+  });
+
   test('a name of none, or of several', async () => {
     const { run } = await daemon();
     const none = await run('birds', 'show', 'nobody');

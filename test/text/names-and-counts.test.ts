@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { howMany } from '../../src/text/instant-words.ts';
+import { howMany, percentWords } from '../../src/text/instant-words.ts';
 import { regionName } from '../../src/text/plain-text.ts';
 
 test('one is singular, everything else is plural', () => {
@@ -10,6 +10,10 @@ test('one is singular, everything else is plural', () => {
     '1200 events',
   ]);
   expect(howMany(3, 'try', 'tries')).toBe('3 tries');
+});
+
+test('a part is rounded, but not up to the whole', () => {
+  expect([0, 1 / 6, 0.5, 0.9996, 1].map(percentWords)).toEqual(['0 %', '16.7 %', '50 %', '99.9 %', '100 %']);
 });
 
 test.each([

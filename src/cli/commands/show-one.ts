@@ -2,7 +2,7 @@
 import type { EventJson } from '../../domain/alert/event.ts';
 import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
-import { durationWords, howMany } from '../../text/instant-words.ts';
+import { durationWords, howMany, percentWords } from '../../text/instant-words.ts';
 import { parseInstant } from '../../time/instant.ts';
 import type { birdReportJson, flightLogJson, flightReportJson } from '../../web/api/bird-json.ts';
 import { type Answer, EXIT } from '../command-rows.ts';
@@ -163,7 +163,9 @@ function birdLines(data: BirdReport): string[] {
     ...counts.map((one) => `${`last ${hoursWords(one.hours)}`.padEnd(11)}${countWords(one)}`),
     ...(durations
       ? [
-          `durations  half within ${words(durations.p50_seconds)}, 95 of 100 within ${words(durations.p95_seconds)}, of the last ${howMany(durations.flights, 'Flight')} that succeeded`,
+          durations.flights === 1
+            ? `durations  ${words(durations.p50_seconds)}, of the last Flight that succeeded`
+            : `durations  half within ${words(durations.p50_seconds)}, 95 of 100 within ${words(durations.p95_seconds)}, of the last ${howMany(durations.flights, 'Flight')} that succeeded`,
         ]
       : []),
     ...(next ? [`next       ${shownTime(next.expected_at)}, about every ${words(next.every_seconds)}`] : []),
@@ -196,7 +198,7 @@ function countWords({
   cancelled,
   success_ratio: ratio,
 }: BirdReport['counts'][number]): string {
-  const part = ratio === null ? '' : ` (${Math.floor(ratio * 1000) / 10} % succeeded)`;
+  const part = ratio === null ? '' : ` (${percentWords(ratio)} succeeded)`;
   const stopped = cancelled > 0 ? `, ${cancelled} cancelled` : '';
   return `${succeeded} succeeded, ${failed} failed${stopped}${part}`;
 }

@@ -184,6 +184,14 @@ describe('/birds/{region}/{id}', () => {
     },
   );
 
+  test('says how long the only one took that succeeded', async () => {
+    const { page, store } = await served();
+    await putFlights(store, { region: 'us', birdId: '3' }, [
+      { id: 'x', status: 'succeeded', startedAtUs: NOW_US - 9e6, tookUs: 3e6 },
+    ]);
+    expect((await page('/birds/us/3')).text).toContain('Duration 3 s (the last Flight that succeeded)');
+  });
+
   test('exists for any id, and has working links back at any depth', async () => {
     const { page, store } = await served();
     const bird = { region: 'eu', nestId: '1', name: 'x', status: 'active', triggerType: 'manual' };

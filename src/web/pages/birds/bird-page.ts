@@ -131,7 +131,8 @@ ${messageLine(event.message)}`;
 
 function durationWords({ words }: Page, { count, p50Us, p95Us }: NonNullable<BirdReport['durations']>): Html {
   const lasting = (us: number) => words.time.took(us / 1000);
-  return html`${words.birds.p50(lasting(p50Us))}, ${words.birds.p95(lasting(p95Us))}
+  const { p50, p95 } = words.birds;
+  return html`${count === 1 ? lasting(p50Us) : html`${p50(lasting(p50Us))}, ${p95(lasting(p95Us))}`}
 <span class="small soft">(${words.birds.ofSucceeded(count)})</span>`;
 }
 

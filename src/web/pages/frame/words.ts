@@ -6,7 +6,14 @@ import { isSuppressionReason, type SuppressionReason } from '../../../domain/mut
 import { ENGLISH_FINDINGS } from '../../../health/finding.ts';
 import { sayNoAlert } from '../../../operator/no-alert.ts';
 import type { WriteRecord } from '../../../report.ts';
-import { ago, durationWords, exactTime, exactZoneTime, howMany } from '../../../text/instant-words.ts';
+import {
+  ago,
+  durationWords,
+  exactTime,
+  exactZoneTime,
+  howMany,
+  percentWords,
+} from '../../../text/instant-words.ts';
 import { sayMistake } from '../../requests/query.ts';
 
 const REASONS = new Map([
@@ -72,7 +79,7 @@ export const ENGLISH = {
     /** An instant to the second, with its zone. */
     instant: (us: number, zone: string): string => (zone === 'UTC' ? exactTime(us) : exactZoneTime(us, zone)),
     /** Never 100 if one failed. */
-    percent: (ratio: number): string => `${Math.floor(ratio * 1000) / 10} %`,
+    percent: percentWords,
   },
 
   frame: {
@@ -335,7 +342,8 @@ export const ENGLISH = {
     durations: 'Duration',
     p50: (duration: string): string => `half within ${duration}`,
     p95: (duration: string): string => `95 % within ${duration}`,
-    ofSucceeded: (count: number): string => `the last ${howMany(count, 'Flight')} that succeeded`,
+    ofSucceeded: (count: number): string =>
+      `the last ${count === 1 ? 'Flight' : `${count} Flights`} that succeeded`,
     asTable: 'As a table',
     causes: 'Why Flights failed',
     times: 'Times',
