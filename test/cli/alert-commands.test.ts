@@ -813,7 +813,7 @@ describe('events, alerts and deliveries', () => {
   });
 
   test.each([
-    [0, -6, 'waits for earlier messages since 2026-07-02 11:54:00 UTC'],
+    [0, -6, 'waits for its turn since 2026-07-02 11:54:00 UTC'],
     [2, -6, 'due since 2026-07-02 11:54:00 UTC'],
     [2, 1, 'next try 2026-07-02 12:01:00 UTC'],
   ])('a delivery tried %i times and due in %i min', async (attempts, minutes, words) => {

@@ -63,11 +63,11 @@ export function deliveryLine(one: Delivery, nowUs: number): string {
   return `  by ${shown(one.integration_name)}: ${one.state}, ${when}, ${tries} (${shown(one.id)})${error}`;
 }
 
-/** What is due is tried at once, unless earlier messages to the same receiver are retried before it. */
+/** What is due is tried at once, unless earlier messages to the same receiver come before it. */
 function nextTryWords({ next_attempt_at: next, attempts }: Delivery, nowUs: number): string {
   const at = next ? parseInstant(next) : undefined;
   if (!at || at.us > nowUs) return `next try ${shownTime(next)}`;
-  return `${attempts > 0 ? 'due' : 'waits for earlier messages'} since ${shownTime(next)}`;
+  return `${attempts > 0 ? 'due' : 'waits for its turn'} since ${shownTime(next)}`;
 }
 
 function alertLines(data: ShownAlert, nowUs: number): string[] {
