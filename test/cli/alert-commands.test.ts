@@ -173,7 +173,7 @@ describe('alerts note', () => {
 
   test.each([
     [['none', 'x'], 'there is no alert none'],
-    [['a', ' '], 'a note needs a text'],
+    [['a', ' '], '<text> must not be empty'],
     [['a', 'x', '-a', ' '], 'say with --author who writes it'],
     [['a', 'x', '--public'], 'no public page shows this alert'],
     [['a'], "missing required argument 'text'"],

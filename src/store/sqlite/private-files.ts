@@ -173,7 +173,6 @@ export function vacuumInto(db: { prepare(sql: string): { run(to: string): unknow
  * `store_failed` if no file can be made there.
  */
 export function makePartial(to: string): string {
-  if (to === '') throw new NestwatchError('usage', 'name a new file');
   if (existsSync(to)) throw new NestwatchError('usage', `${to} is there already: name a new file`);
   if (existsSync(`${to}-wal`)) {
     throw new NestwatchError(

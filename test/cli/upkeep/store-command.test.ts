@@ -145,7 +145,7 @@ test.each([
     ['copy', '--from', 'sqlite:FOLDER', '--to', 'sqlite:c.db'],
     'FOLDER is a directory: name the file of a store',
   ],
-  [['backup', ''], 'name a new file'],
+  [['backup', ''], '<file> must not be empty'],
   [['copy', '--from', 'sqlite:NONE', '--to', 'sqlite:c.db'], 'there is no store at NONE'],
 ])('%j is refused: %s', async (args, message) => {
   const { at, run } = await stored();
