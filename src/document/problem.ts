@@ -33,8 +33,13 @@ export class ConfigError extends NestwatchError {
 
 const MORE = 'there may be more: correct these first';
 
-export function formatProblem(file: string, { line, column, path, message }: Problem): string {
-  return `${file}:${line}:${column}: ${path ? `${path}: ` : ''}${message}`;
+export function formatProblem(file: string, problem: Problem): string {
+  return `${file}:${problem.line}:${problem.column}: ${withoutPosition(problem)}`;
+}
+
+/** For a text that is in no file yet. */
+export function withoutPosition({ path, message }: Pick<Problem, 'path' | 'message'>): string {
+  return `${path ? `${path}: ` : ''}${message}`;
 }
 
 export function formatPath(path: Path): string {

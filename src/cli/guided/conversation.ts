@@ -47,9 +47,11 @@ export class Conversation {
     }
   }
 
-  /** May be empty. */
-  async askIfAny(question: string): Promise<string> {
-    return this.#next(`${question} [none]: `);
+  /** May be empty. If there is something else to be had by Enter, `-` is the answer for none. */
+  async askIfAny(question: string, otherwise = ''): Promise<string> {
+    if (otherwise === '') return this.#next(`${question} [none]: `);
+    const answer = await this.ask(`${question}, - for none`, otherwise);
+    return answer === '-' ? '' : answer;
   }
 
   /** The answer is not shown while it is typed. Never empty. */
@@ -73,13 +75,18 @@ export class Conversation {
     }
   }
 
-  /** One of several choices, by its number. The first is the default. */
-  async choose<T extends string>(question: string, choices: ReadonlyMap<T, string>): Promise<T> {
+  /** One of several choices, by its number. The first is the default, unless there is another. */
+  async choose<T extends string>(
+    question: string,
+    choices: ReadonlyMap<T, string>,
+    otherwise?: T,
+  ): Promise<T> {
     const names = [...choices.keys()];
+    const preset = otherwise === undefined ? 1 : names.indexOf(otherwise) + 1;
     this.say([question, ...names.map((name, at) => `  ${at + 1}  ${choices.get(name)}`)].join('\n'));
     for (;;) {
-      const answer = await this.#next('Which one [1]: ');
-      const chosen = names[Number(answer || '1') - 1];
+      const answer = await this.#next(`Which one [${preset}]: `);
+      const chosen = names[Number(answer || preset) - 1];
       if (chosen !== undefined) return chosen;
     }
   }

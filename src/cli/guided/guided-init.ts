@@ -1,13 +1,13 @@
 /**
- * Writes a first configuration: one to fill in, or a guided one. The guide asks for a region, a token and a receiver, and
- * tests each at once. Nothing is written before the last answer, and existing files are never overwritten.
+ * Writes a first configuration: one to fill in, or a guided one. The guide asks for a region, a token and a receiver,
+ * checks each answer and tests them at once. Nothing is written before the last answer, and existing files are never overwritten.
  */
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { loadConfig } from '../../config/load-config.ts';
-import { ConfigError, formatProblem } from '../../document/problem.ts';
+import { ConfigError, withoutPosition } from '../../document/problem.ts';
 import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { checkOnline, failureText } from '../commands/check-online.ts';
@@ -39,6 +39,22 @@ const WAYS: ReadonlyMap<ReceiverAnswers['kind'], string> = new Map([
   ['webhook', 'a webhook of your own'],
   ['nobody', 'nobody for now: the page and the metrics alone'],
 ]);
+
+const PLAIN_QUESTION = 'The mail server offers no encryption. Send mails that can be read on their way?';
+
+const ADDRESS_QUESTION =
+  'Address, such as https://nestwatch.example.com, or http://127.0.0.1:9465 for a trial on this machine alone';
+
+/** Stands in for what was not asked yet, while an answer is checked. */
+const NOT_ASKED = {
+  region: { name: 'eu', baseUrl: 'https://eu-1.blackbird.io/api-rest', tokenFile: `${FOLDER}/token` },
+  email: {
+    kind: 'email',
+    to: 'ops@example.com',
+    smarthost: 'mail.example.com:587',
+    from: 'nestwatch@example.com',
+  },
+} as const;
 
 /**
  * Writes into `folder`. Throws `usage` if a configuration exists there, if there is no terminal, or if the person
@@ -111,19 +127,31 @@ class Guide {
 
   async #askRegion(taken: readonly string[]): Promise<RegionAnswers> {
     const left = [...ADDRESSES.keys()].find((one) => !taken.includes(one));
+    const others = { receiver: { kind: 'nobody' }, externalUrl: '' } as const;
+    const isFine = (region: RegionAnswers) => !!this.#load({ ...others, regions: [region] });
     let before: RegionAnswers | undefined;
     for (;;) {
-      const name = await this.#talk.ask('Name of the region', before?.name ?? left);
-      if (taken.includes(name)) {
-        this.#talk.say('There is already a region of that name.');
-        continue;
-      }
+      const name = await until(
+        () => this.#talk.ask('Name of the region', before?.name ?? left),
+        (one) => {
+          if (!taken.includes(one)) return isFine({ ...NOT_ASKED.region, name: one });
+          this.#talk.say('There is already a region of that name.');
+          return false;
+        },
+      );
       const known = before?.name === name ? before.baseUrl : ADDRESSES.get(name);
-      const baseUrl = await this.#talk.ask('Address of its REST interface', known);
-      const token = await this.#talk.askUnseen('API token of an organisation admin');
-      const region = { name, baseUrl, tokenFile: this.#keep(`${name}-token`, token) };
+      const baseUrl = await until(
+        () => this.#talk.ask('Address of its REST interface', known),
+        (one) => isFine({ ...NOT_ASKED.region, baseUrl: one }),
+      );
+      const tokenFile = await until(
+        async () =>
+          this.#keep(`${name}-token`, await this.#talk.askUnseen('API token of an organisation admin')),
+        (one) => isFine({ ...NOT_ASKED.region, tokenFile: one }),
+      );
+      const region = { name, baseUrl, tokenFile };
       before = region;
-      const config = this.#load({ regions: [region], receiver: { kind: 'nobody' }, externalUrl: '' });
+      const config = this.#load({ ...others, regions: [region] });
       if (config && (await this.#isReached(config))) return region;
       if (config && !(await this.#talk.confirm('Try again?', true))) return region;
     }
@@ -141,47 +169,73 @@ class Guide {
   }
 
   async askReceiver(regions: readonly RegionAnswers[]): Promise<ReceiverAnswers> {
+    let before: ReceiverAnswers | undefined;
+    let isMail = false;
     for (;;) {
-      const kind = await this.#talk.choose('Who is notified?', WAYS);
-      const receiver = await this.#askWay(kind);
+      const kind = isMail ? 'email' : await this.#talk.choose('Who is notified?', WAYS, before?.kind);
+      const receiver = await this.#askWay(kind, regions, before);
       if (receiver.kind === 'nobody') return receiver;
+      before = receiver;
       const answers = { regions, receiver, externalUrl: '' };
       const config = this.#load(answers);
       if (!config) continue;
       const isTried = await this.#talk.confirm('Send a test now?', true);
       const refused = isTried ? await this.#tryToSend(config) : undefined;
-      const plain = refused?.includes('STARTTLS') ? await this.#tryPlain(answers) : undefined;
-      if (plain) return plain;
       this.#isProven = isTried && refused === undefined;
-      if (!isTried || this.#isProven || !(await this.#talk.confirm('Try again?', true))) return receiver;
+      if (!isTried || this.#isProven) return receiver;
+      const isBare = refused?.includes('STARTTLS') === true;
+      const mayBePlain = isBare && (await this.#talk.confirm(PLAIN_QUESTION, false));
+      const plain = mayBePlain ? await this.#tryPlain(answers) : undefined;
+      if (plain) return plain;
+      // Whoever wants encryption needs another server or port, and no other way.
+      isMail = isBare && !mayBePlain;
+      const again = isMail ? 'Name another mail server or port?' : 'Try again?';
+      if (!(await this.#talk.confirm(again, true))) return receiver;
     }
   }
 
-  /** Sends without encryption, if the person agrees; undefined if it is not accepted either. */
+  /** Sends without encryption; undefined if it is not accepted either. */
   async #tryPlain({ receiver, ...others }: Answers): Promise<ReceiverAnswers | undefined> {
-    const question = 'The mail server offers no encryption. Send mails that can be read on their way?';
-    if (!(await this.#talk.confirm(question, false))) return undefined;
     const plain = { ...receiver, isPlain: true };
     const config = this.#load({ ...others, receiver: plain });
     this.#isProven = config !== undefined && (await this.#tryToSend(config)) === undefined;
     return this.#isProven ? plain : undefined;
   }
 
-  async #askWay(kind: ReceiverAnswers['kind']): Promise<ReceiverAnswers> {
+  /** The answers given `before` are the defaults, except secrets. */
+  async #askWay(
+    kind: ReceiverAnswers['kind'],
+    regions: readonly RegionAnswers[],
+    before: ReceiverAnswers | undefined,
+  ): Promise<ReceiverAnswers> {
+    const isFine = (receiver: ReceiverAnswers) => !!this.#load({ regions, receiver, externalUrl: '' });
     if (kind === 'nobody') return { kind };
     if (kind !== 'email') {
-      return { kind, urlFile: this.#keep(`${kind}-url`, await this.#talk.askUnseen('Webhook URL')) };
+      const urlFile = await until(
+        async () => this.#keep(`${kind}-url`, await this.#talk.askUnseen('Webhook URL')),
+        (one) => isFine({ kind, urlFile: one }),
+      );
+      return { kind, urlFile };
     }
-    const to = await this.#talk.ask('Recipient');
-    const smarthost = await this.#talk.ask('Mail server, as host:port');
-    const from = await this.#talk.ask('Sender', to.includes('@') ? `nestwatch@${to.split('@').at(-1)}` : '');
-    const user = await this.#talk.askIfAny('User name for the mail server');
-    if (user === '') return { kind, to, smarthost, from };
-    const password = await this.#talk.askUnseen('Password');
-    return {
-      ...{ kind, to, smarthost, from },
-      login: { user, passwordFile: this.#keep('smtp-password', password) },
-    };
+    const known = before?.kind === 'email' ? before : undefined;
+    const to = await until(
+      () => this.#talk.ask('Recipient', known?.to),
+      (one) => isFine({ ...NOT_ASKED.email, to: one }),
+    );
+    const smarthost = await until(
+      () => this.#talk.ask('Mail server, as host:port', known?.smarthost),
+      (one) => isFine({ ...NOT_ASKED.email, smarthost: one }),
+    );
+    const usual = to.includes('@') ? `nestwatch@${to.split('@').at(-1)}` : '';
+    const from = await until(
+      () => this.#talk.ask('Sender', known?.from ?? usual),
+      (one) => isFine({ ...NOT_ASKED.email, from: one }),
+    );
+    const mail = { kind, to, smarthost, from };
+    const user = await this.#talk.askIfAny('User name for the mail server', known?.login?.user);
+    if (user === '') return mail;
+    const passwordFile = this.#keep('smtp-password', await this.#talk.askUnseen('Password'));
+    return { ...mail, login: { user, passwordFile } };
   }
 
   /** Returns why the test was not accepted; undefined if it was. */
@@ -196,10 +250,10 @@ class Guide {
   }
 
   async askExternalUrl(answers: Answers): Promise<string> {
-    for (;;) {
-      const externalUrl = await this.#talk.askIfAny('Address, such as https://nestwatch.example.com');
-      if (this.#load({ ...answers, externalUrl })) return externalUrl;
-    }
+    return until(
+      () => this.#talk.askIfAny(ADDRESS_QUESTION),
+      (externalUrl) => !!this.#load({ ...answers, externalUrl }),
+    );
   }
 
   /** Undefined if it has mistakes, which are then printed. */
@@ -209,15 +263,11 @@ class Guide {
         file: this.#pathOf(FILE),
         text: firstConfiguration(answers),
         environment: {},
-        readFile: (path) => {
-          const secret = this.#secrets.get(relative(this.#folder, path));
-          if (secret === undefined) throw new Error(`there is no ${path}`);
-          return secret;
-        },
+        readFile: (path) => this.#secrets.get(relative(this.#folder, path)) ?? 'not asked yet',
       });
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
-      for (const problem of error.problems) this.#talk.say(formatProblem(FILE, problem));
+      for (const problem of error.problems) this.#talk.say(withoutPosition(problem));
       return undefined;
     }
   }
@@ -254,6 +304,14 @@ class Guide {
       this.#talk.say(
         `No test has arrived yet, so perhaps nobody is notified: ${program} test-receiver ${RECEIVER}`,
       );
+  }
+}
+
+/** Asks until the answer is fine; otherwise `isFine` has said why. */
+async function until(ask: () => Promise<string>, isFine: (answer: string) => boolean): Promise<string> {
+  for (;;) {
+    const answer = await ask();
+    if (isFine(answer)) return answer;
   }
 }
 

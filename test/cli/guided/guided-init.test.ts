@@ -81,7 +81,7 @@ test('what does not work is reported with its reason, and asked again [long]', a
   const folder = tempFolder();
   const { exit, asked } = await answer(folder, [
     ...['eu', url, 'wrong', 'y', '', '', TOKEN, 'n'],
-    ...['4', hook.url, 'y', 'y', '4', hook.url, 'y', 'nonsense', ''],
+    ...['4', hook.url, 'y', 'y', '', hook.url, 'y', 'nonsense', ''],
   ]);
   expect(exit).toBe(0);
   expect(asked).toMatch(/401|token/);
@@ -91,6 +91,33 @@ test('what does not work is reported with its reason, and asked again [long]', a
   const text = reads(join(folder, 'nestwatch.yaml'));
   expect(text).toContain('# external_url:');
   expect(readdirSync(join(folder, 'nestwatch-secrets'))).toHaveLength(2);
+});
+
+test('each answer is checked at once, is no default if refused, and is in no file yet [long]', async () => {
+  const { url } = await openService();
+  const folder = tempFolder();
+  const { exit, asked } = await answer(folder, [
+    ...['EU West', 'all', '', 'ftp://example.com', url, TOKEN, 'n'],
+    ...['1', 'nobody', 'ops@example.com', 'mail.example.com', 'mail.example.com:587', '@', '', '', 'n', ''],
+  ]);
+  expect(exit).toBe(0);
+  const shown = stripVTControlCharacters(asked).replaceAll('\r', '');
+  for (const [question, times] of [
+    ['Name of the region [eu]: ', 3],
+    ['Address of its REST interface [https://eu-1.blackbird.io/api-rest]: ', 2],
+    ['API token of an organisation admin: ', 1],
+    ['Recipient: ', 2],
+    ['Mail server, as host:port: ', 2],
+    ['Sender [nestwatch@example.com]: ', 2],
+  ] as const) {
+    expect(shown.split(question).length - 1, question).toBe(times);
+  }
+  expect(shown).toContain(
+    'regions["EU West"]: a region name has only lower-case letters, digits and hyphens\n',
+  );
+  expect(shown).toContain('regions.eu.base_url: ');
+  expect(shown).not.toContain('nestwatch.yaml:');
+  expect(shown).toMatch(/Address, such as .*, or http:\/\/127\.0\.0\.1:9465 for a trial .*\[none\]: /);
 });
 
 test.each([
@@ -136,8 +163,42 @@ test('a mail server without encryption is asked about, and the mail arrives [lon
   expect(asked).not.toContain('No test has arrived');
 
   const other = tempFolder();
-  const refused = await answer(other, ['', url, TOKEN, 'n', ...mail, 'n', 'n', '']);
+  const refused = await answer(other, ['', url, TOKEN, 'n', ...mail, '', 'n', '']);
   expect(refused.asked).toMatch(/No test has arrived yet, .*: \S*node .*main\.ts test-receiver ops/);
+});
+
+test('whoever wants encryption is asked for another server, and gives no other answer twice [long]', async () => {
+  const { url } = await openService();
+  const catcher = await openCatcher(() => {});
+  onTestFinished(() => catcher.close());
+  const folder = tempFolder();
+  const { exit, asked } = await answer(folder, [
+    ...['', url, TOKEN, 'n', '1', 'ops@example.com', catcher.smarthost, 'watch@example.com', '', ''],
+    ...['', '', '', 'mail.example.com:587', '', 'user', 'secret', 'n', ''],
+  ]);
+  expect(exit).toBe(0);
+  expect(asked).toContain('Name another mail server or port?');
+  expect(asked.split('Who is notified?')).toHaveLength(2);
+  const text = reads(join(folder, 'nestwatch.yaml'));
+  for (const said of ['to: "ops@example.com"', 'mail.example.com:587', 'watch@example.com', 'user'])
+    expect(text).toContain(said);
+  expect(text).not.toContain('smtp_require_tls');
+});
+
+test('after a failed test of mails the answers are the defaults, but not the password [long]', async () => {
+  const { url } = await openService();
+  const folder = tempFolder();
+  const mail = ['ops@example.com', '127.0.0.1:1', 'watch@example.com', 'user', 'first'];
+  const { exit, asked } = await answer(folder, [
+    ...['', url, TOKEN, 'n', '1', ...mail, '', '', '', '', '', '', '', 'second', '', '', '', '', '', '', '-'],
+    ...['n', ''],
+  ]);
+  expect(exit).toBe(0);
+  for (const told of ['ops@example.com', '127.0.0.1:1', 'watch@example.com'])
+    expect(asked.split(` [${told}]: `), told).toHaveLength(3);
+  expect(asked).toContain('User name for the mail server, - for none [user]: ');
+  expect(asked).not.toMatch(/first|second/);
+  expect(reads(join(folder, 'nestwatch.yaml'))).not.toContain('smtp_auth');
 });
 
 test('an existing configuration is left alone, before anything is asked', async () => {
