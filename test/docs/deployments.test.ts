@@ -149,6 +149,8 @@ describe('compose.yaml', () => {
     const { file } = compose.secrets['postgres-password']!;
     const path = join('config/compose', file);
     expect(read('../.gitignore')).toContain(`\n/${path}\n`);
+    // `init --guided` writes it.
+    expect(read('../.gitignore')).toContain('\n/nestwatch-secrets/\n');
     expect(read('../.dockerignore')).toContain(`\n${path}\n`);
     expect(JSON.parse(read('../package.json')).files).toContain(`!${path}`);
   });
