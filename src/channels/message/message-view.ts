@@ -107,6 +107,9 @@ const OWN_LABELS = new Set([
   ...['reason', 'receiver', 'integration'],
 ]);
 
+/** The id that a rule has until somebody names it: it tells people nothing. */
+const RULE_WITHOUT_NAME = /^[0-9a-f]{8}(-\d+)?$/;
+
 export function mailView(notification: GroupNotification, externalUrl: string): MailView {
   const { createdAtUs, summary, reason } = notification;
   const isUpdate = notification.threadPosition > 0;
@@ -204,7 +207,9 @@ function detailsOf(alert: NotifiedAlert): [string, string][] {
   const newest = newestEventOf(alert);
   const explained = newest ?? (listsEvents(labels) ? undefined : alert.lastEvent);
   const [verb, times] = newest && isFlight(newest) ? flightTimes(newest) : ['started', ''];
-  const others = Object.entries(labels).filter(([name]) => !OWN_LABELS.has(name));
+  const others = Object.entries(labels).filter(
+    ([name, value]) => !OWN_LABELS.has(name) && !(name === 'rule' && RULE_WITHOUT_NAME.test(value)),
+  );
   return clean([
     ...placeDetails(labels),
     [labels.entity_type ?? 'Entity', named(labels.entity_name, labels.bird_id ? '' : labels.entity_id)],

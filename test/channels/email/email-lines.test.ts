@@ -57,6 +57,14 @@ test('the title that a rule on events gives is one line', () => {
   expect(text([labelled({ alertname: 'EventMatched' }, { annotations })])).not.toMatch(/^Recovered/m);
 });
 
+test.each([
+  ['87f16e94', undefined],
+  ['87f16e94-2', undefined],
+  ['nightly-export', 'rule=nightly-export'],
+])('a rule called %s is the label %s', (rule, shown) => {
+  expect(new Map(viewOf([labelled({ rule })]).details).get('Labels')).toBe(shown);
+});
+
 describe('a mail about several alerts', () => {
   test('says of every failure when its Flight started, its step and its ids, the newest first', () => {
     const withStep = failedFlight(4, {
