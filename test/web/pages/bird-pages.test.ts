@@ -71,7 +71,22 @@ describe('/birds', () => {
     expect((await page('/birds')).body).toContain('<span class="pill quiet">Not published</span>');
     expect((await page('/birds')).body).not.toContain('>Well</span>');
     const { text } = await page('/birds/eu/148890');
-    expect(text).toMatch(/24 h: .* 7 d \(EU watched for 26 h\): .* 30 d \(EU watched for 26 h\):/);
+    expect(text).toMatch(/24 h: .* 7 d \(EU watched for 26 h\): /);
+    expect(text).not.toContain('30 d');
+  });
+
+  test('its page counts the Flights of less than a day once, and those read from before', async () => {
+    const { page, store } = await served();
+    await store.transaction((tx) => tx.inventory.regionSince('eu', NOW_US - 300_000_000));
+    const first = '24 h (EU watched for 5 min): 50 % of 8 Flights';
+    const before = (await page('/birds/eu/148890')).text;
+    expect(before).toContain(first);
+    expect(before).not.toMatch(/\b(7|30) d\b/);
+    const startedAtUs = NOW_US - 3 * 86_400_000_000;
+    await putFlights(store, { birdId: '148890' }, [{ id: 'old', status: 'succeeded', startedAtUs }]);
+    const after = (await page('/birds/eu/148890')).text;
+    expect(after).toContain(first);
+    expect(after).toMatch(/7 d \(EU watched for 5 min\): 55\.6 % of 9 Flights/);
   });
 
   test('is filtered by its form, and says what is wrong with it', async () => {

@@ -78,11 +78,15 @@ function facts(page: Page, report: BirdReport): Html {
     sinceUs < report.sinceUs
       ? ` (${words.nest.watchedSince(regionWord(words, bird.region), words.time.soFar((nowUs - report.sinceUs) / 1000))})`
       : '';
-  const ratios = counts.map(
+  const ended = (one: { readonly succeeded: number; readonly failed: number }) => one.succeeded + one.failed;
+  const first = counts.find((one) => one.sinceUs < report.sinceUs);
+  // Longer spans say the same, unless earlier Flights were read as well.
+  const told = counts.filter((one) => !first || one.sinceUs >= first.sinceUs || ended(one) > ended(first));
+  const ratios = told.map(
     (
       one,
     ) => html`<span>${words.birds.hours(one.hours)}${watched(one.sinceUs)}: <b>${percent(words, successRatio(one)) || '–'}</b>
-<span class="small soft">${words.birds.outOf(one.succeeded + one.failed)}</span></span>`,
+<span class="small soft">${words.birds.outOf(ended(one))}</span></span>`,
   );
   const every = rhythm && words.birds.every(words.time.lasting(rhythm.everyUs / 1000));
   const late = rhythm && rhythm.nextUs < nowUs ? html`. ${words.birds.overdue}` : '';
