@@ -148,6 +148,6 @@ function ratios({ words, nowUs }: Page, { nest, ends, sinceUs }: NestView): Html
         ? ` (${words.nest.watchedSince(regionWord(words, nest.region), words.time.soFar((nowUs - sinceUs) / 1000))})`
         : '';
     const share = percent(words, successRatio(counts));
-    return html`<span>${words.nest.within(name)}${watched}: ${words.strip.ends(counts.succeeded + counts.failed, counts.failed)}${share && `, ${share}`}</span>`;
+    return html`<span>${words.nest.within(name)}${watched}: ${words.strip.ends(counts.succeeded + counts.failed, counts.failed)}${share && `, ${words.nest.succeeded(share)}`}</span>`;
   })}`;
 }

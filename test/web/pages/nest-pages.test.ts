@@ -104,7 +104,7 @@ describe('the page of a Nest', () => {
     expect(status).toBe(200);
     const text = read(body);
     expect(text).toContain('Marketing');
-    expect(text).toMatch(/Within 24 h: 14 Flights, 4 failed, 71.4 %/);
+    expect(text).toMatch(/Within 24 h: 14 Flights, 4 failed, 71.4 % succeeded/);
     expect(text).toContain('Within 7 days (EU watched for 2 days): 14 Flights');
     expect(text).not.toContain('Within 30 days');
     expect(text).toContain('Flight failed critical');

@@ -204,6 +204,7 @@ export const ENGLISH = {
     week: '7 days',
     month: '30 days',
     watchedSince: (region: string, lasting: string): string => `${region} watched for ${lasting}`,
+    succeeded: (share: string): string => `${share} succeeded`,
     problems: 'Problems',
     noProblems: 'No alert about it fires.',
     members: 'Members',
