@@ -25,7 +25,7 @@ export const fileShape = z.strictObject({
   rules: rulesShape
     .optional()
     .describe(
-      'What to alert on. Each kind of alert has a default rule, except those that need to be asked for. If there are several rules of one kind, the first whose `match` fits applies; of a kind that is asked for, every one that fits does, each with alerts of its own and the label `rule`.',
+      'What to alert on. Each kind of alert has a default rule, except those that need to be asked for. If several rules of one kind match, only the first applies. Kinds that need to be asked for are different: there every rule that matches applies, and has alerts of its own, with the label `rule`.',
     ),
   global: globalShape.optional().describe('Defaults for receivers that do not set these keys themselves.'),
   route: wholeRouteShape
