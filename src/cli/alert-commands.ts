@@ -101,7 +101,8 @@ export const ALERT_COMMANDS: readonly CommandRow[] = [
   },
   {
     words: 'silence acknowledge',
-    about: 'silence each matching firing alert until it is resolved, and print the ids',
+    about:
+      'silence each matching firing alert until it is resolved, also about new and other errors, and print the ids',
     of: 'daemon',
     takes: [['<matcher...>', MATCHERS]],
     options: [
