@@ -190,7 +190,7 @@ pre { margin: 0; padding: .9rem 1rem; white-space: pre-wrap; font: .8125rem/1.5 
   .strip { height: 3.5rem; }
   .tiles { grid-template-columns: 1fr 1fr; }
   .brief .day, .brief .sheet > li:nth-child(n + 4), .brief .tiles li:nth-child(n + 3) { display: none; }
-  .brief .places:not(:has(.more)) { flex-wrap: wrap; }
+  .brief .places:not(:has(.more)) { flex-wrap: wrap; } .brief .places:not(:has(.more)) li { padding: .1rem 0; }
   .brief .about .message { -webkit-line-clamp: 2; } .brief .columns .row { display: block; } .brief .columns .row > div { display: inline; }
   .brand span:last-child { margin-left: 0; }
   .row.stack { grid-template-columns: minmax(0, 1fr); }
