@@ -4,7 +4,7 @@
  */
 import type { Alert } from '../domain/alert/alert.ts';
 import type { Event } from '../domain/alert/event.ts';
-import { contextOf } from '../domain/context/findings.ts';
+import { contextOf, findingsIn } from '../domain/context/findings.ts';
 import type { Episode } from '../domain/digest/digest.ts';
 import type { Muting } from '../domain/muting/muting.ts';
 import { isPutOff } from '../domain/muting/suppression.ts';
@@ -38,6 +38,8 @@ export async function readAlertRecord(
   const alert = kept ?? (last && alertOfEpisode(last));
   if (!alert) return undefined;
   const { silencedBy, inhibitedBy } = await muting.of(alert, pausing(tx));
+  const notifications = await tx.outbox.notificationsOfAlert(id, SHOWN_NOTIFICATIONS);
+  const told = notifications.find(({ firing }) => firing?.startsAtUs === alert.startsAtUs)?.firing;
   const suppressions = (await tx.suppressions.ofAlert(id)).filter((one) => !isPutOff(one));
   return {
     alert,
@@ -50,12 +52,15 @@ export async function readAlertRecord(
     // Fingerprints of the alerts that inhibit it now.
     inhibitedBy,
     receivers: [...new Set(routesFor(route, alert.labels).map(({ receiver }) => receiver))],
-    // Why it fires now and who can act: what was looked for.
-    findings: await contextOf(alert, context.show, readPast(tx)),
+    // Why it fires now and who can act: what was looked for; once it is over, what people were told of that.
+    findings:
+      alert.state === 'firing'
+        ? await contextOf(alert, context.show, readPast(tx))
+        : findingsIn(told?.annotations ?? {}),
     // These lists are the newest first.
     events: await tx.alerts.events(id, 0, SHOWN_EVENTS, alert.lastSeq),
     episodes,
-    notifications: await tx.outbox.notificationsOfAlert(id, SHOWN_NOTIFICATIONS),
+    notifications,
     suppressions: suppressions.toReversed().slice(0, SHOWN_SUPPRESSIONS),
   };
 }

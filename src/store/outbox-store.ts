@@ -14,7 +14,7 @@
  * it accepts something again, all that waits for it is due at once. Neither holds for what was refused, nor before the
  * instant that the receiver asked for.
  */
-import type { Notification } from '../domain/grouping/notification.ts';
+import type { Notification, NotifiedAlert } from '../domain/grouping/notification.ts';
 import type { Filter } from './filter.ts';
 
 /** Only pending, retry and ambiguous deliveries are claimed. */
@@ -140,6 +140,8 @@ export interface SentNotification {
   /** Why the group notified. */
   readonly reason: string;
   readonly createdAtUs: number;
+  /** What it says of the alert; absent if it does not list it as firing. */
+  readonly firing?: Pick<NotifiedAlert, 'startsAtUs' | 'annotations'>;
   readonly deliveries: readonly Delivery[];
 }
 

@@ -5,7 +5,7 @@
  */
 import { ago, dayAndTime, durationWords, howMany } from '../../text/instant-words.ts';
 import { plainText, regionName } from '../../text/plain-text.ts';
-import type { Alert } from '../alert/alert.ts';
+import type { Alert, Labels } from '../alert/alert.ts';
 import type { Event } from '../alert/event.ts';
 import type { Novelty } from '../alert/fact.ts';
 import { connectionDisconnected } from '../kinds/connection-disconnected.ts';
@@ -128,6 +128,14 @@ export function annotationsOf(findings: readonly Finding[]): Record<string, stri
   return Object.fromEntries(
     findings.flatMap((one) => ('text' in one ? [[ANNOTATION_OF[one.sort], one.text]] : [])),
   );
+}
+
+/** The findings that annotations say. */
+export function findingsIn(annotations: Labels): Finding[] {
+  return FINDING_SORTS.flatMap((sort) => {
+    const text = annotations[ANNOTATION_OF[sort]];
+    return text === undefined ? [] : [{ sort, text }];
+  });
 }
 
 /** Who can end an error, by the service's word for its type. */

@@ -347,13 +347,16 @@ describe('the page of an alert', () => {
     });
     const event = anEvent({ id: 'f1/failed', message: 'The quota\nis used up' });
     await putAlert(store, alert, [event]);
+    const annotations = { ...alert.annotations, changed_before: 'published by ann@example.com 2 min before' };
     await store.transaction(async (tx) => {
       const told = (number: number, reason: 'first' | 'new_alerts') =>
         tx.outbox.enqueue(
           {
             ...{ kind: 'group', id: `n-${number}`, receiver: 'pager', createdAtUs: NOW_US + number, reason },
             ...{ groupKey: 'k', groupSort: 'route', groupLabels: {}, status: 'firing', thread: 't' },
-            alerts: [{ ...alert, status: 'firing', fingerprint: '', events: [], eventsOmitted: 0 }],
+            alerts: [
+              { ...alert, annotations, status: 'firing', fingerprint: '', events: [], eventsOmitted: 0 },
+            ],
             ...{ truncatedAlerts: 0, firingTotal: 1, resolvedTotal: 0, threadPosition: 0 },
           },
           [
@@ -386,6 +389,12 @@ describe('the page of an alert', () => {
     expect(links(body)).toContain('https://wiki.example.com/x');
     expect(body).toContain(`href="${root}acknowledge?alert=FlightFailed%2F1d9a4c07`);
     expect(body).toContain('<pre><bdi>The quota\nis used up</bdi></pre>');
+    // What people were told of why stays once it is over.
+    expect(text).not.toContain('Published by ann@example.com');
+    await putAlert(store, { ...alert, state: 'resolved', endsAtUs: NOW_US });
+    expect(read((await ask(`/${alertPath(id)}`)).body)).toContain(
+      'Published by ann@example.com 2 min before',
+    );
   });
 
   test('says why once, where, what was done before, who can act, and everything that happened', async () => {

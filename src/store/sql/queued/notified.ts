@@ -6,7 +6,7 @@
  * split, have a row for each event instead.
  */
 import type { Event } from '../../../domain/alert/event.ts';
-import type { Notification } from '../../../domain/grouping/notification.ts';
+import type { GroupNotification, Notification } from '../../../domain/grouping/notification.ts';
 import {
   type Delivery,
   type DeliveryRow,
@@ -182,8 +182,10 @@ export class SqlNotified {
     );
     const found = await this.#withDeliveries(rows);
     return found.map(({ notification, deliveries }) => {
-      const { id, receiver, createdAtUs, reason = '' } = notification as Notification & { reason?: string };
-      return { id, receiver, reason, createdAtUs, deliveries };
+      const { id, receiver, createdAtUs } = notification;
+      const { reason = '', alerts = [] } = notification as Partial<GroupNotification>;
+      const firing = alerts.find((one) => one.id === alertId && one.status === 'firing');
+      return { id, receiver, reason, createdAtUs, deliveries, ...(firing && { firing }) };
     });
   }
 

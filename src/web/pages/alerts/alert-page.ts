@@ -229,8 +229,9 @@ function whySection(
   const { words } = page;
   const [scope, step] = [last?.attributes.scope, last?.attributes.step_id].map((one) => String(one ?? ''));
   const items = findings.flatMap((one) => ('text' in one ? [one] : []));
-  // Findings are looked for as long as it fires.
-  const acts = alert.state === 'firing' ? '' : actsLine(alert, last);
+  // Without a notification, nothing says it.
+  const isSaid = alert.state === 'firing' || items.some(({ sort }) => sort === 'who_acts');
+  const acts = isSaid ? '' : actsLine(alert, last);
   if (!message && items.length === 0) return '';
   return html`<h2>${words.alert.reasons}</h2>
 <div class="sheet">${message ? html`<pre>${saidInLines(message, TEXT_LENGTH)}</pre>` : ''}
