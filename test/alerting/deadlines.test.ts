@@ -130,6 +130,18 @@ test.each([
   ['did not start', [], 'active', 'It did not start.'],
   ['is in the air', [{ startedAtUs: at(12) }], 'active', 'It is in the air since 12:12.'],
   ['was cancelled', [landed(12, 20, 'cancelled')], 'active', 'It was cancelled at 12:20.'],
+  [
+    'landed, but started too early',
+    [landed(-40, 20)],
+    'active',
+    'Its Flight started at 11:20, too early to count, and landed at 12:20.',
+  ],
+  [
+    'started too early and is in the air',
+    [{ startedAtUs: at(-40) }],
+    'active',
+    'Its Flight started at 11:20, too early to count, and was in the air.',
+  ],
   ['is suspended', [], 'suspended', 'It was suspended at 08:00.'],
 ])('a Bird that %s misses it', async (_what, flights, status, sentence) => {
   await world(flights, status);

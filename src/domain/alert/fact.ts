@@ -156,6 +156,12 @@ export type Fact =
             readonly isStill: boolean;
           }
         /** When it usually starts for such a deadline; null if that is not known. */
+        /** Its Flight started before those that count; without an end it was still in the air. */
+        | {
+            readonly what: 'too_early';
+            readonly atUs: number;
+            readonly end?: { readonly status: string; readonly atUs: number };
+          }
         | { readonly what: 'not_started'; readonly usuallyAtUs: number | null }
         | { readonly what: 'landed'; readonly atUs: number; readonly event: Event };
       /** When its Flights were last read. */

@@ -221,7 +221,7 @@ async function stateAt(
   history: History,
 ): Promise<Missed['how']> {
   const before = scheduleOf(rule, history.isWithin).between(atUs - LEARNED_US, atUs - 1, ENOUGH_BEFORE);
-  const flights = await history.flightsSince(Math.min(before[0]?.fromUs ?? fromUs, fromUs));
+  const flights = await history.flightsSince(Math.min(before[0]?.fromUs ?? fromUs, fromUs - DAY_US));
   const last = flights.findLast(({ startedAtUs }) => startedAtUs >= fromUs && startedAtUs <= instantUs);
   if (last && (last.endedAtUs === undefined || last.endedAtUs > instantUs)) {
     const usualMs = middle(await history.durations(), 1000);
@@ -236,6 +236,15 @@ async function stateAt(
     const seen = { status, atUs: statusSinceUs, by: '', isOlder: hasFirstStatus && off === undefined };
     const inactive = { ...seen, ...off };
     if (inactive.atUs <= instantUs) return { what: 'inactive', ...inactive };
+  }
+  const early = flights.findLast(
+    ({ startedAtUs: us, endedAtUs = Infinity }) => us > 0 && us < fromUs && endedAtUs > fromUs,
+  );
+  if (early) {
+    const { startedAtUs, status: ending, endedAtUs } = early;
+    const hasEnded = endedAtUs !== undefined && endedAtUs <= instantUs;
+    const end = hasEnded && { end: { status: ending, atUs: endedAtUs } };
+    return { what: 'too_early', atUs: startedAtUs, ...end };
   }
   // How long before such a deadline the first Flight that counts started.
   const leads = before.flatMap((one) => {
@@ -306,6 +315,12 @@ function sentenceOf(how: Missed['how'], when: (us: number) => string): string {
     case 'inactive':
       if (how.isOlder) return `It was ${how.status}, at least since ${when(how.atUs)}.`;
       return `It was ${how.status} ${at(how.atUs)}${how.by === '' ? '' : `, by ${how.by}`}.`;
+    case 'too_early': {
+      const { end } = how;
+      const verb = { succeeded: 'landed', failed: 'failed' }[end?.status ?? ''] ?? `was ${end?.status}`;
+      const then = end ? `${verb} ${at(end.atUs)}` : 'was in the air';
+      return `Its Flight started ${at(how.atUs)}, too early to count, and ${then}.`;
+    }
     case 'not_started':
       return `It did not start${how.usuallyAtUs === null ? '' : `; it usually starts ${at(how.usuallyAtUs)}`}.`;
     case 'landed':
