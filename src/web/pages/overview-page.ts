@@ -136,7 +136,7 @@ function liveness(page: Page, { isLive, nowUs }: PageView): Html {
 }
 /** So few that all of it is on one screen. */
 const SHOWN_CAUSES = 4;
-/** By `page-style.ts`. */
+/** So many of them are left on a phone (`page-style.ts`). */
 const SHOWN_ON_PHONES = 3;
 const SHOWN_HAPPENINGS = 4;
 const SHOWN_NESTS = 4;
