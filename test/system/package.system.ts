@@ -9,7 +9,8 @@ const ROOT = join(import.meta.dirname, '../..');
 const folder = mkdtempSync(join(tmpdir(), 'nestwatch-package-'));
 
 function run(command: string, args: readonly string[], cwd = folder) {
-  const { status, stdout, stderr } = spawnSync(command, args, { cwd, encoding: 'utf8', timeout: 110_000 });
+  // npm waits up to a minute for an answer of the registry, and then asks again.
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd, encoding: 'utf8', timeout: 290_000 });
   return { status, stdout, stderr };
 }
 
@@ -19,7 +20,7 @@ beforeAll(() => {
   writeFileSync(join(folder, 'package.json'), '{ "private": true }');
   const installed = run('npm', ['install', './nestwatch-0.1.0.tgz']);
   expect(installed.status, installed.stderr).toBe(0);
-}, 240_000);
+}, 600_000);
 
 afterAll(() => rmSync(folder, { recursive: true }));
 
