@@ -65,6 +65,7 @@ export async function* examineService(
   refused: () => number,
 ): AsyncGenerator<Finding> {
   const nests = await client.searchNests().catch((error: unknown) => failureOf(error));
+  const answeredAtUs = clock.nowUs();
   if (nests instanceof NestwatchError) {
     yield unlisted(nests, options.region);
     return;
@@ -75,7 +76,7 @@ export async function* examineService(
     return;
   }
   yield rights.finding;
-  yield skewOf(nests.serverTimeUs, clock.nowUs());
+  yield skewOf(nests.serverTimeUs, answeredAtUs);
   yield* examineMembers(readable(nests.value), options);
   const streams = await countedStreams(client, rights.birds);
   for (const { about, name, failure } of streams) {
@@ -166,10 +167,10 @@ async function* examineMembers(
   }
 }
 
-function skewOf(serverUs: number | null, nowUs: number): Finding {
+function skewOf(serverUs: number | null, ourUs: number): Finding {
   const assumed = 'instants are the service’s; its clock and this one may differ by 5 min';
   if (serverUs === null) return unknown('clock', 'the service shows no time', assumed);
-  const aheadUs = serverUs - nowUs;
+  const aheadUs = serverUs - ourUs;
   const words = durationWords(Math.abs(aheadUs) / 1000, 'one unit');
   if (Math.abs(aheadUs) < NOTABLE_SKEW_US) return fine('clock', 'both clocks agree within seconds', assumed);
   const found = `the service's clock is ${words} ${aheadUs > 0 ? 'ahead of' : 'behind'} this one`;

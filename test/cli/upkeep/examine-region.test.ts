@@ -369,4 +369,13 @@ describe('what keeps nestwatch from watching:', () => {
     const of = await examined({ aheadMs });
     expect(of('clock')).toMatchObject({ state, found });
   });
+
+  test('clocks that agree are not taken to differ because the Birds are listed slowly', async () => {
+    const of = await examined({
+      asked: ({ behaviours }, { pathname }) => {
+        behaviours.latencyMs = pathname.endsWith('/birds') ? 14_000 : 0;
+      },
+    });
+    expect(of('clock')).toMatchObject({ state: 'good' });
+  });
 });
