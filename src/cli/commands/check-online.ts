@@ -215,7 +215,7 @@ export function adviceOnLists(
   return `Check regions.${name}.base_url: GET ${baseUrl}/nests must answer with the list of all Nests, and GET ${baseUrl}/nests/ID/birds with the Birds of one.`;
 }
 
-function whyNone(listed: number, include: readonly string[]): string {
+export function whyNone(listed: number, include: readonly string[]): string {
   if (listed === 0) return 'it lists no Nest: is this the token of an organisation admin?';
   const globs = plainText(include.map((glob) => JSON.stringify(glob)).join(', '), MAX_GLOBS_LENGTH);
   return `of its ${howMany(listed, 'Nest')} none matches nests.include (${globs}) without being excluded: nothing is watched`;

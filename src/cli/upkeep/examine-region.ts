@@ -11,7 +11,7 @@ import type { ServiceClient } from '../../service/client.ts';
 import type { Bird, Nest } from '../../service/resources.ts';
 import { durationWords, howMany } from '../../text/instant-words.ts';
 import type { Clock } from '../../time/clock.ts';
-import { adviceOnLists, reasonOf } from '../commands/check-online.ts';
+import { adviceOnLists, reasonOf, whyNone } from '../commands/check-online.ts';
 import { openClient } from '../with-client.ts';
 import { bad, type Finding, fine, note, unknown } from './examine-finding.ts';
 import { examineFlightLogs, examineFlights } from './examine-flights.ts';
@@ -70,14 +70,16 @@ export async function* examineService(
     yield unlisted(nests, options.region);
     return;
   }
-  const rights = await rightsOf(client, readable(nests.value)).catch((error: unknown) => failureOf(error));
+  const listed = readable(nests.value);
+  const watched = new NestSelection(options.region.nests).select(listed);
+  const rights = await rightsOf(client, watched).catch((error: unknown) => failureOf(error));
   if (rights instanceof NestwatchError) {
     yield unlisted(rights, options.region);
     return;
   }
-  yield rights.finding;
+  yield watched.length === 0 ? noneWatched(listed.length, options.region) : rights.finding;
   yield skewOf(nests.serverTimeUs, answeredAtUs);
-  yield* examineMembers(readable(nests.value), options);
+  yield* examineMembers(watched, options);
   const streams = await countedStreams(client, rights.birds);
   for (const { about, name, failure } of streams) {
     if (!failure) continue;
@@ -114,6 +116,16 @@ async function* guarded(about: string, probe: () => AsyncGenerator<Finding>): As
   }
 }
 
+const TOKEN_ASSUMED = 'the token reads every Nest that is watched';
+
+function noneWatched(listed: number, { name, nests }: RegionConfig): Finding {
+  if (listed > 0) {
+    return bad('token', whyNone(listed, nests.include), TOKEN_ASSUMED, `Correct regions.${name}.nests.`);
+  }
+  const advice = 'Use a token of an organisation admin, of the organisation that is to be watched.';
+  return bad('token', 'it is accepted, but sees no Nest', TOKEN_ASSUMED, advice);
+}
+
 async function rightsOf(client: ServiceClient, nests: readonly Nest[]) {
   const birds: Bird[] = [];
   const closed: string[] = [];
@@ -126,28 +138,20 @@ async function rightsOf(client: ServiceClient, nests: readonly Nest[]) {
     }
   }
   const seen = `it reads ${howMany(nests.length, 'Nest')}; ${howMany(birds.length, 'Bird')} in the first ${Math.min(TRIED, nests.length)}`;
-  const assumed = 'the token reads every Nest that is watched';
-  if (nests.length === 0) {
-    const advice = 'Use a token of an organisation admin, of the organisation that is to be watched.';
-    return { birds, finding: bad('token', 'it is accepted, but sees no Nest', assumed, advice) };
-  }
-  if (closed.length === 0) return { birds, finding: fine('token', seen, assumed) };
+  if (closed.length === 0) return { birds, finding: fine('token', seen, TOKEN_ASSUMED) };
   const advice = 'Use a token of an organisation admin, or leave these out by nests.exclude.';
   return {
     birds,
-    finding: bad('token', `${seen}; it may not read Nest ${closed.join(', ')}`, assumed, advice),
+    finding: bad('token', `${seen}; it may not read Nest ${closed.join(', ')}`, TOKEN_ASSUMED, advice),
   };
 }
 
 /** Names the members of watched Nests whom a receiver would not reach. */
 async function* examineMembers(
-  nests: readonly Nest[],
-  { region, mailing = [] }: ExamineOptions,
+  watched: readonly Nest[],
+  { mailing = [] }: ExamineOptions,
 ): AsyncGenerator<Finding> {
-  const selection = new NestSelection(region.nests);
-  const members = activeMembers(
-    nests.filter((nest) => selection.isWatched(nest)).flatMap((one) => one.members),
-  );
+  const members = activeMembers(watched.flatMap((one) => one.members));
   for (const { name, integration } of mailing) {
     const about = `members mailed by receiver ${name}`;
     const assumed = 'each active member of a Nest has one mail address';

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Finding } from '../../../src/cli/upkeep/examine-finding.ts';
 import { type AskPage, examinePageSize } from '../../../src/cli/upkeep/examine-log.ts';
 import { examineService } from '../../../src/cli/upkeep/examine-region.ts';
+import type { RegionConfig } from '../../../src/config/sections/regions-section.ts';
 import { secret } from '../../../src/secret.ts';
 import { createServiceClient } from '../../../src/service/client.ts';
 import type { Behaviours } from '../../../src/simulator/world/behaviours.ts';
@@ -16,11 +17,14 @@ interface Case {
   readonly behaviours?: Partial<Behaviours>;
   readonly token?: string;
   readonly requestsPerSecond?: number;
+  readonly nests?: Partial<RegionConfig['nests']>;
   readonly aheadMs?: number;
   /** Parameters that the service ignores. */
   readonly ignores?: readonly string[];
   /** The requests that the service answers with 404. */
   readonly isMissing?: (url: URL) => boolean;
+  /** And those with 403. */
+  readonly isForbidden?: (url: URL) => boolean;
   /** Called for each request to the service. */
   readonly asked?: (world: World, url: URL) => void;
   /** Called while new entries are awaited. */
@@ -32,9 +36,11 @@ async function examined({
   behaviours = {},
   token = 'token',
   requestsPerSecond = 50,
+  nests = {},
   aheadMs = 0,
   ignores = [],
   isMissing = () => false,
+  isForbidden = () => false,
   asked = () => {},
   meanwhile,
 }: Case) {
@@ -65,6 +71,7 @@ async function examined({
         const url = new URL(request.url);
         asked(world, url);
         if (isMissing(url)) return { status: 404, headers: {}, body: '{}' };
+        if (isForbidden(url)) return { status: 403, headers: {}, body: '{}' };
         for (const name of ignores) url.searchParams.delete(name);
         return simulated.send({ ...request, url: url.href });
       },
@@ -80,7 +87,11 @@ async function examined({
   const ours = { ...clock, nowUs: () => clock.nowUs() - aheadMs * 1000 };
   const found = new Map<string, Finding>();
   let isDone = false;
-  const options = { region: region!, poll: stageConfig(['eu']).poll, watchMs: 20_000 };
+  const options = {
+    region: { ...region!, nests: { ...region!.nests, ...nests } },
+    poll: stageConfig(['eu']).poll,
+    watchMs: 20_000,
+  };
   const working = (async () => {
     for await (const one of examineService(client, ours, options, () => refused)) found.set(one.about, one);
   })().finally(() => {
@@ -329,6 +340,35 @@ describe('what keeps nestwatch from watching:', () => {
       advice: 'The token was refused (401): create a new one and replace it.',
     });
     expect(of('rate').state).toBe('absent');
+  });
+
+  test('a token without rights in a Nest, unless that Nest is not watched', async () => {
+    let nestId = '';
+    const withoutRights: Case = {
+      meanwhile: (world) => {
+        nestId = world.addNest({ name: 'Staff' }).id;
+      },
+      isForbidden: ({ pathname }) => pathname.endsWith(`/nests/${nestId}/birds`),
+    };
+    const of = await examined(withoutRights);
+    expect(of('token')).toMatchObject({
+      state: 'bad',
+      found: expect.stringMatching(/^it reads 2 Nests; 2 Birds in the first 2; it may not read Nest /),
+    });
+    const ofOthers = await examined({ ...withoutRights, nests: { exclude: ['Staff'] } });
+    expect(ofOthers('token')).toMatchObject({
+      state: 'good',
+      found: 'it reads 1 Nest; 2 Birds in the first 1',
+    });
+  });
+
+  test('patterns that leave out every Nest', async () => {
+    const of = await examined({ nests: { include: ['Sales'] } });
+    expect(of('token')).toMatchObject({
+      state: 'bad',
+      found: 'of its 1 Nest none matches nests.include ("Sales") without being excluded: nothing is watched',
+      advice: 'Correct regions.eu.nests.',
+    });
   });
 
   test('Birds that are not found, although their Nests are listed', async () => {
