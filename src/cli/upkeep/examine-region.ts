@@ -227,18 +227,16 @@ async function examineRate(
   const assumed = `up to ${requestsPerSecond} requests a second (requests_per_second), fewer once requests are refused`;
   const before = refused();
   const requests = Math.min(100, Math.max(10, Math.round(requestsPerSecond * 8)));
-  const tries = Array.from({ length: requests }, () =>
-    client.searchNests().then(
-      () => true,
-      () => false,
-    ),
-  );
-  const answered = (await Promise.all(tries)).filter(Boolean).length;
+  const tries = Array.from({ length: requests }, () => client.searchNests().then(() => [], failureOf));
+  const failures = (await Promise.all(tries)).flat();
   const times = refused() - before;
-  const rate = Math.round(client.rate() * 10) / 10;
-  if (times === 0 && answered === requests) {
-    return fine('rate', `${howMany(requests, 'request')} in a row, none refused`, assumed);
+  if (times === 0) {
+    const [first] = failures;
+    if (!first) return fine('rate', `${howMany(requests, 'request')} in a row, none refused`, assumed);
+    const found = `${failures.length} of ${howMany(requests, 'request')} in a row failed, first with: ${first.message}`;
+    return note('rate', found, assumed, adviceOnLists(first, region));
   }
+  const rate = Math.round(client.rate() * 10) / 10;
   const found = `${howMany(times, 'refusal')} (429) among ${howMany(requests, 'request')}; then ${rate} a second were accepted`;
   return note('rate', found, assumed, `Set requests_per_second: ${Math.max(0.1, rate)} if it goes on.`);
 }

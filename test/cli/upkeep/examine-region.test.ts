@@ -258,6 +258,23 @@ describe('each deviation of the service is found', () => {
     expect(of('rate').found).toMatch(/^\d+ refusals? \(429\) among 100 requests; then /);
   });
 
+  test('requests in a row that fail for another reason than their rate', async () => {
+    let asked = 0;
+    const of = await examined({
+      isMissing: ({ pathname }) => {
+        if (pathname.endsWith('/nests')) asked += 1;
+        return pathname.endsWith('/nests') && asked % 2 === 0;
+      },
+    });
+    expect(of('rate')).toEqual({
+      about: 'rate',
+      state: 'note',
+      found: '50 of 100 requests in a row failed, first with: searchNests of eu: the service answered 404',
+      assumed: 'up to 50 requests a second (requests_per_second), fewer once requests are refused',
+      advice: expect.stringMatching(/^Check regions\.eu\.base_url: /),
+    });
+  });
+
   test.each([
     [['from', 'to'], 'bounds', 'from and to are ignored (notifications)'],
     [['Status', 'status'], 'filters', 'ignored: Status of Flights, Status of Birds'],
