@@ -84,7 +84,7 @@ export async function flushGroups(
   const areWaiting = joinedUntilUs < Number.POSITIVE_INFINITY;
   const found = await tx.groups.due(untilUs, limit, areWaiting);
   if (found.length === 0) return NOTHING;
-  const due = everyGroup ? found : await foldEscalations(tx, found, nowUs);
+  const due = everyGroup ? found : await foldEscalations(tx, found, areWaiting, nowUs);
   const muting = await loadMuting(tx, config, recurrences, nowUs);
   const serviceLinks = createServiceLinks(config.regions);
   const past = readPast(tx);
@@ -391,23 +391,25 @@ function isReached(root: Route, labels: AlertInGroup['alert']['labels'], receive
   return routesFor(root, labels).some((route) => route.receiver === receiver);
 }
 
-/** Escalations that are due within this time of the first go with it. */
+/** Escalations that are due up to this long after a flush go with those that it sends. */
 const FOLD_US = 30_000_000;
 
 /**
- * Folds escalations of one Nest, by one route to one receiver, that are due at about the same time into the first of
- * them, so that one message tells of all. Returns the groups that are still due.
+ * Folds escalations by one route to one receiver that are due at about the same time into the first of them, so that one
+ * message tells of all. Where the route groups by Nest, they are of one Nest. While alerts are waiting to join
+ * (`areWaiting`), groups that have any of these are left alone. Returns the groups that are still due.
  */
 async function foldEscalations(
   tx: Transaction,
   due: readonly Group[],
+  areWaiting: boolean,
   nowUs: number,
 ): Promise<readonly Group[]> {
   if (!due.some(isUntold)) return due;
-  const soon = await tx.groups.due(nowUs + FOLD_US, MOST_GROUPS);
+  const soon = await tx.groups.due(nowUs + FOLD_US, MOST_GROUPS, areWaiting);
   const folded: string[] = [];
   for (const [first, ...others] of Map.groupBy(soon.filter(isUntold), placeOf).values()) {
-    if (!first || first.nextFlushAtUs > nowUs) continue;
+    if (!first || !due.some(({ key }) => key === first.key)) continue;
     for (const { key } of others) {
       const inGroup = await tx.groups.members(key);
       await tx.groups.putMembers(inGroup.map(({ member }) => ({ ...member, groupKey: first.key })));

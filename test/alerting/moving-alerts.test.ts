@@ -121,3 +121,29 @@ test('an alert that joins by itself, since another of its batch fails, counts on
   });
   expect([...growth.values()]).toEqual([1]);
 });
+
+test('an escalation is not folded into one that waits for an alert that has yet to join', async () => {
+  const store = await openMemory();
+  const escalation = { afterMs: 60_000, receiver: 'boss' };
+  const receivers = [...config.receivers, { ...config.receivers[0]!, name: 'boss' }];
+  const escalating = { ...config, receivers, route: { ...config.route, groupBy: ['bird'], escalation } };
+  const told = await store.transaction(async (tx) => {
+    await tx.alerts.put(
+      ['A', 'B'].map((bird) => {
+        const labels = { alertname: 'FlightFailed', severity: 'critical', region: 'eu', bird };
+        return anAlert({ id: bird, scope: `eu/bird/${bird}`, labels, eventsTotal: 1, lastSeq: 1 });
+      }),
+    );
+    await joinGroups(tx, escalating, () => 1e12, new Map(), NOW_US);
+    const which = { everyGroup: false, growth: new Map() };
+    await flushGroups(tx, escalating, createRecurrences(), which, NOW_US);
+    const dueUs = NOW_US + 60_000_000;
+    const [first, second] = await tx.groups.due(dueUs, 10);
+    const [waiting] = await tx.groups.members(first!.key);
+    await tx.alerts.joinAgain([waiting!.alert.id]);
+    const due = { ...which, joinedUntilUs: dueUs + 1 };
+    await flushGroups(tx, escalating, createRecurrences(), due, dueUs);
+    return [await tx.groups.list([first!.key]), await tx.groups.list([second!.key])];
+  });
+  expect(told).toMatchObject([[{ notifications: 0 }], [{ notifications: 1 }]]);
+});
