@@ -21,6 +21,7 @@
 import { createServiceLinks } from '../config/sections/regions-section.ts';
 import { hash64 } from '../domain/alert/alert.ts';
 import type { Event } from '../domain/alert/event.ts';
+import { commonLabels } from '../domain/alert/labels.ts';
 import {
   continuedElsewhere,
   eventsOfEach,
@@ -397,7 +398,8 @@ const FOLD_US = 30_000_000;
 /**
  * Folds escalations by one route to one receiver that are due at about the same time into the first of them, so that one
  * message tells of all. Where the route groups by Nest, they are of one Nest. While alerts are waiting to join
- * (`areWaiting`), groups that have any of these are left alone. Returns the groups that are still due.
+ * (`areWaiting`), groups that have any of these are left alone. Of its labels the first keeps those that all share.
+ * Returns the groups that are still due.
  */
 async function foldEscalations(
   tx: Transaction,
@@ -408,16 +410,23 @@ async function foldEscalations(
   if (!due.some(isUntold)) return due;
   const soon = await tx.groups.due(nowUs + FOLD_US, MOST_GROUPS, areWaiting);
   const folded: string[] = [];
-  for (const [first, ...others] of Map.groupBy(soon.filter(isUntold), placeOf).values()) {
-    if (!first || !due.some(({ key }) => key === first.key)) continue;
+  const left = new Map(due.map((group) => [group.key, group]));
+  for (const alike of Map.groupBy(soon.filter(isUntold), placeOf).values()) {
+    const [first, ...others] = alike;
+    if (!first || others.length === 0 || !left.has(first.key)) continue;
     for (const { key } of others) {
       const inGroup = await tx.groups.members(key);
       await tx.groups.putMembers(inGroup.map(({ member }) => ({ ...member, groupKey: first.key })));
       folded.push(key);
+      left.delete(key);
     }
+    const labels = commonLabels(alike.map((one) => one.labels));
+    const ofAll = { ...first, labels, routedBy: first.labels };
+    await tx.groups.put([ofAll]);
+    left.set(first.key, ofAll);
   }
   await tx.groups.delete(folded);
-  return due.filter(({ key }) => !folded.includes(key));
+  return [...left.values()];
 }
 
 function isUntold({ sort, notifications }: Group): boolean {

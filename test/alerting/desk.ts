@@ -81,6 +81,7 @@ export interface Body {
   readonly parts?: number;
   readonly notices?: readonly string[];
   readonly notification_reason: string;
+  readonly groupLabels: Readonly<Record<string, string>>;
   readonly routeLabels: Readonly<Record<string, string>>;
   readonly alerts: readonly {
     readonly status: string;

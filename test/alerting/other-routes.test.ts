@@ -70,6 +70,15 @@ test('escalations that are due together are one message, and so are their ends',
   ]);
 });
 
+test('escalations that are one message have the labels that all their groups share', async () => {
+  await tell(
+    [eu({ groupBy: ['region', 'bird'], ...escalated('boss') })],
+    'fails A, fails B, 15, succeeds A B, 10',
+  );
+  const toBoss = desk.received.filter(({ receiver }) => receiver === 'boss');
+  expect(toBoss.map(({ body }) => body.groupLabels)).toEqual([{ region: 'eu' }, { region: 'eu' }]);
+});
+
 test('notifies an escalation receiver of the end, even if the route no longer escalates', async () => {
   await tell([eu(escalated('boss'))], 'fails A, 15', [eu()], '10, succeeds A, 10');
   expect(desk.lines('boss')).toEqual(['boss@11 firing: A firing +1', 'boss@26 resolved: A resolved +0']);

@@ -44,6 +44,8 @@ export interface Group {
   readonly route: string;
   readonly receiver: string;
   readonly labels: Labels;
+  /** The labels by which its route is found, if it tells of several groups: `labels` are then those that all share. */
+  readonly routedBy?: Labels;
   /** When it is flushed next. */
   readonly nextFlushAtUs: number;
   /** When the last notification was queued, or the group came to rest; 0 before the first of this thread. */

@@ -83,7 +83,9 @@ const UNNOTIFIED: ReadonlySet<GroupMember['notifiedState']> = new Set(['none', '
 const ESCALATION: Sort = {
   isTimed: true,
   routeOf(group, root, isKnown) {
-    const { escalation, ...route } = routeOfGroup(root, { ...group, key: followedKey(group) }) ?? root;
+    const { routedBy: labels = group.labels } = group;
+    const escalated = { ...group, key: followedKey(group), labels };
+    const { escalation, ...route } = routeOfGroup(root, escalated) ?? root;
     // A receiver that was notified is also told of the end, even if the route escalates to another one now, or to none.
     const notified = isKnown && group.notifications > 0 ? group.receiver : undefined;
     const receiver = notified ?? escalation?.receiver;

@@ -33,12 +33,7 @@ const MAX_RUNBOOKS = 3;
 const MAX_SILENCED_UNITS = 2_000;
 
 /** The links of a message. Addresses that a message may not link to are left out. */
-export function linksOf(whole: GroupNotification, externalUrl: string): Link[] {
-  // Escalations of several groups may be one message.
-  const shared = commonLabels(whole.alerts.map(({ labels }) => labels));
-  const own = Object.entries(whole.groupLabels).filter(([name, value]) => labelOf(shared, name) === value);
-  const notification =
-    whole.groupSort === 'escalation' ? { ...whole, groupLabels: Object.fromEntries(own) } : whole;
+export function linksOf(notification: GroupNotification, externalUrl: string): Link[] {
   const { alerts, groupLabels, firingTotal, summary } = notification;
   const open = firingOf(alerts);
   const only = onlyFiring(alerts);
