@@ -102,6 +102,40 @@ describe('web.auth', () => {
     expect(JSON.stringify(web)).not.toMatch(/1234567|8765432|scrypt/);
   });
 
+  describe('the scopes of people who log in at a provider', () => {
+    const given = (more: string) =>
+      `${REGION}web: { external_url: "https://nestwatch.example.com", auth: { oidc: { issuer: "https://login.example.com", client_id: n${more} } } }\n`;
+
+    testProblems(
+      (more) => problemsOf(given(`, ${more}`)).map((line) => line.replace(/^\d+:\d+: web\.auth\.oidc\./, '')),
+      [
+        ['scopes: []', 'scopes: must name at least one of read, metrics, write, fly'],
+        [
+          'scopes: [], groups: { ops: [read] }',
+          'scopes: must name at least one of read, metrics, write, fly',
+        ],
+        ['scopes: [raed]', 'scopes[0]: is no right; did you mean read?'],
+        ['scopes: [read, Write]', 'scopes[1]: is no right; did you mean write?'],
+        [
+          'scopes: [groups]',
+          'scopes: gives nobody a right: name one of read, metrics, write, fly, or give `groups`',
+        ],
+      ],
+    );
+
+    test.each([
+      ['', ['read', 'write'], ''],
+      [', scopes: [metrics]', ['metrics'], ''],
+      [', groups: { ops: [read] }', [], ''],
+      [', scopes: [groups], groups: { ops: [read] }', [], ' groups'],
+    ])('%s', (more, scopes, asked) => {
+      expect(load(given(more)).web.access?.oidc).toMatchObject({
+        scopes: new Set(scopes),
+        asked: `openid profile email${asked}`,
+      });
+    });
+  });
+
   test('TLS needs both of its halves', () => {
     const tls = (text: string) =>
       problemsOf(`${REGION}web: { tls: ${text} }\n`).map((line) => line.replace(/^\d+:\d+: /, ''));

@@ -8,6 +8,7 @@ import { mistakeInPasswordHash } from '../../http/password-hash.ts';
 import { addRange, isLoopback, mistakeInBaseUrl, parseRange } from '../../http/web-address.ts';
 import { LIMITS } from '../../limits.ts';
 import type { Secret } from '../../secret.ts';
+import { nearest } from '../../text/mistake-words.ts';
 
 /**
  * `metrics` allows `/metrics`, `read` all other reading, `write` everything that changes something in nestwatch, and
@@ -22,7 +23,9 @@ export type OidcConfig = ReturnType<typeof oidcOf>;
 
 const ALWAYS_ASKED = ['openid', 'profile', 'email'];
 
-const rights = z.array(z.enum(SCOPES)).min(1, { error: `must name at least one of ${SCOPES.join(', ')}` });
+const NO_SCOPE = { error: `must name at least one of ${SCOPES.join(', ')}` };
+
+const rights = z.array(z.enum(SCOPES)).min(1, NO_SCOPE);
 
 const oidcShape = z
   .strictObject({
@@ -32,10 +35,11 @@ const oidcShape = z
     client_id: words.describe('The id under which nestwatch is registered there. Required.'),
     ...twins('client_secret', 'The secret of that id; leave it out for a public client.'),
     scopes: z
-      .array(words)
+      .array(checked(mistakeInScope))
+      .min(1, NO_SCOPE)
       .optional()
       .describe(
-        `What everybody who logs in may do (${SCOPES.map((one) => `\`${one}\``).join(', ')}); without \`groups\` the default is \`[read, write]\`, otherwise nothing. Any other name is a scope that the provider is asked for besides \`openid\`, \`profile\` and \`email\`, such as \`groups\`.`,
+        `What everybody who logs in may do (${SCOPES.map((one) => `\`${one}\``).join(', ')}); the default is \`[read, write]\`, or nothing with \`groups\`. Any other name is a scope that the provider is asked for besides \`openid\`, \`profile\` and \`email\`, such as \`groups\`.`,
       ),
     groups: z.record(words, rights).prefault({}).describe('What the members of a group may do, by its name.'),
     groups_claim: words.prefault('groups').describe('The claim that lists the groups.'),
@@ -43,15 +47,19 @@ const oidcShape = z
       .prefault('8h')
       .describe('How long somebody stays logged in.'),
   })
+  // A right with a slip in it is reported by itself.
+  .refine(({ scopes, groups }) => !scopes || scopes.some(rightMeant) || Object.keys(groups).length > 0, {
+    error: `gives nobody a right: name one of ${SCOPES.join(', ')}, or give \`groups\``,
+    path: ['scopes'],
+  })
   .describe(
     'People log in at an identity provider (OpenID Connect). Register `<external_url>/login/callback` there as the address to return to.',
   );
 
 /** `clientSecret` is null for a public client. */
 function oidcOf(oidc: z.output<typeof oidcShape>, clientSecret: Secret | null) {
-  const isRight = (name: string): name is Scope => SCOPES.some((one) => one === name);
-  const given = oidc.scopes?.filter(isRight) ?? [];
-  const preset: readonly Scope[] = Object.keys(oidc.groups).length === 0 ? ['read', 'write'] : [];
+  const preset = Object.keys(oidc.groups).length === 0 ? ['read', 'write'] : [];
+  const given = (oidc.scopes ?? preset).filter(isRight);
   const asked = oidc.scopes?.filter((name) => !isRight(name)) ?? [];
   const groups = Object.entries(oidc.groups).map(([name, rights]) => [name, new Set<Scope>(rights)] as const);
   return {
@@ -59,7 +67,7 @@ function oidcOf(oidc: z.output<typeof oidcShape>, clientSecret: Secret | null) {
     clientId: oidc.client_id,
     clientSecret,
     /** What everybody may do who logs in. */
-    scopes: new Set<Scope>(given.length > 0 ? given : preset),
+    scopes: new Set(given),
     /** What the provider is asked for, separated by blanks. */
     asked: [...new Set([...ALWAYS_ASKED, ...asked])].join(' '),
     /** The claim that lists somebody's groups, and what these may do besides. */
@@ -67,6 +75,20 @@ function oidcOf(oidc: z.output<typeof oidcShape>, clientSecret: Secret | null) {
     groups: new Map(groups),
     sessionMs: oidc.session,
   };
+}
+
+function isRight(name: string): name is Scope {
+  return SCOPES.some((one) => one === name);
+}
+
+function rightMeant(name: string): string | undefined {
+  return nearest(name, SCOPES);
+}
+
+/** A right with a slip in it is not asked of the provider. */
+function mistakeInScope(name: string): string | undefined {
+  const meant = rightMeant(name);
+  return meant === undefined || isRight(name) ? undefined : `is no right; did you mean ${meant}?`;
 }
 
 function mistakeInIssuer(text: string): string | undefined {
