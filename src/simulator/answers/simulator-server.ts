@@ -48,9 +48,12 @@ export async function openServer(options: {
   const { exchange, tooLarge, clock, host, port } = options;
   const closing = new AbortController();
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function answer(
+    request: IncomingMessage,
+    response: ServerResponse,
+    body: string | undefined,
+  ): Promise<void> {
     const path = request.url ?? '/';
-    const body = await readBody(request);
     if (body === undefined) {
       write(response, { kind: 'answer', delayMs: 0, response: tooLarge(path) });
       return;
@@ -61,8 +64,12 @@ export async function openServer(options: {
   }
 
   const server = createServer((request, response) => {
-    // A client that disconnects halfway is not a failure of the service.
-    answer(request, response).catch(() => response.destroy());
+    // A client that disconnects halfway is not a failure of the service. What an answer throws is a bug: nothing handles
+    // it, so that it ends the process and is shown.
+    readBody(request).then(
+      (body) => answer(request, response, body),
+      () => response.destroy(),
+    );
   });
   // Longer than clients keep idle connections, so that none is closed while a request is on its way.
   server.keepAliveTimeout = 65_000;

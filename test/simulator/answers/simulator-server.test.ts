@@ -1,7 +1,14 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { request } from 'undici';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openTransport, type Transport } from '../../../src/http/transport.ts';
-import { openSimulator, type SimulatorServer } from '../../../src/simulator/answers/simulator-server.ts';
+import { emptyAnswer } from '../../../src/simulator/answers/simulated-answer.ts';
+import {
+  openServer,
+  openSimulator,
+  type SimulatorServer,
+} from '../../../src/simulator/answers/simulator-server.ts';
 import type { Behaviours } from '../../../src/simulator/world/behaviours.ts';
 import { seededRandom } from '../../../src/simulator/world/seeded-random.ts';
 import { createWorld } from '../../../src/simulator/world/world.ts';
@@ -29,7 +36,34 @@ async function served(behaviours: Partial<Behaviours> = {}, timeoutMs = 2000) {
   return { world, server, ask };
 }
 
+/** The first rejection that nobody handles, which ends a process; here it does not. */
+function nextUnhandled(): Promise<unknown> {
+  const before = process.listeners('unhandledRejection');
+  process.removeAllListeners('unhandledRejection');
+  onTestFinished(() => {
+    process.removeAllListeners('unhandledRejection');
+    for (const listener of before) process.on('unhandledRejection', listener);
+  });
+  return new Promise((resolve) => process.once('unhandledRejection', resolve));
+}
+
 describe('the server', () => {
+  test('does not hide a bug in what it serves', async () => {
+    const bug = new TypeError('no such field');
+    const server = await openServer({
+      exchange: () => {
+        throw bug;
+      },
+      tooLarge: () => emptyAnswer(413),
+      clock: systemClock(),
+      ...{ host: '127.0.0.1', port: 0 },
+    });
+    onTestFinished(() => server.close());
+    const unhandled = nextUnhandled();
+    const asked = request(server.url).catch(() => 'not answered');
+    expect(await Promise.race([unhandled, asked])).toBe(bug);
+  });
+
   test('answers all 14 operations', async () => {
     const { world, server, ask } = await served();
     expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api-rest$/);
@@ -97,6 +131,18 @@ describe('the server', () => {
     expect((await ask('PUT', '/nests/1/users', JSON.stringify({ userId: 'x'.repeat(70_000) }))).status).toBe(
       413,
     );
+  });
+
+  test('goes on when a client disconnects halfway through its body', async () => {
+    const { server, ask } = await served();
+    const { hostname, port } = new URL(server.url);
+    const socket = connect(Number(port), hostname);
+    socket.write('PUT /api-rest/nests/1/users HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{');
+    await once(socket, 'connect');
+    await ask('GET', '/nests');
+    socket.destroy();
+    await once(socket, 'close');
+    expect((await ask('GET', '/nests')).status).toBe(200);
   });
 
   test('reports that its port is taken', async () => {
