@@ -168,7 +168,7 @@ function mistakeIn({ type, values, least }: Parameter, value: string): string | 
     case 'integer':
       return /^\d{1,10}$/.test(value) && Number(value) >= least! && Number(value) < 2 ** 31
         ? undefined
-        : `must be a whole number from ${least}`;
+        : `must be a whole number from ${least} to ${2 ** 31 - 1}`;
     case 'boolean':
       return value === 'true' || value === 'false' ? undefined : 'must be true or false';
     case 'instant':

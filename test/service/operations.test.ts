@@ -77,9 +77,14 @@ describe('the target of a request', () => {
     [
       'getNotifications',
       { page: '-1', pageSize: '0', ascending: 'yes', from: 'today' },
-      'getNotifications: page must be a whole number from 0, not "-1"; pageSize must be a whole number from 1, not "0"; ' +
-        'ascending must be true or false, not "yes"; from must be an instant like 2026-07-02T13:59:34.590833Z, not "today" ' +
+      'getNotifications: page must be a whole number from 0 to 2147483647, not "-1"; ' +
+        'pageSize must be a whole number from 1 to 2147483647, not "0"; ascending must be true or false, not "yes"; from must be an instant like 2026-07-02T13:59:34.590833Z, not "today" ' +
         '(optional: page, pageSize, ascending, from, to)',
+    ],
+    [
+      'getNotifications',
+      { page: '2147483648' },
+      'getNotifications: page must be a whole number from 0 to 2147483647, not "2147483648" (optional: page, pageSize, ascending, from, to)',
     ],
     ['getUser', { userId: '1', USERID: '2' }, 'getUser: userId is given twice (required: userId)'],
   ])('%s %j is refused with every mistake', (id, given, message) => {

@@ -282,7 +282,7 @@ describe('wrong usage of api', () => {
     [
       'a value that begins with hyphens',
       ['getBirdLogs', '--nestId=--x', '--birdId', '-5', '--page', '-1'],
-      'getBirdLogs: page must be a whole number from 0, not "-1" (required: nestId, birdId; optional: page, pageSize, ascending, from, to)',
+      'getBirdLogs: page must be a whole number from 0 to 2147483647, not "-1" (required: nestId, birdId; optional: page, pageSize, ascending, from, to)',
     ],
   ])('%s', async (_what, args, message) => {
     expect(await nestwatch(['api', ...args])).toEqual(refused(`nestwatch: ${message}${USAGE}`));
