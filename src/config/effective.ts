@@ -133,5 +133,5 @@ function withoutQuery(text: string): string {
 
 /** Hides user and password of an address, but keeps its host. */
 function withoutPassword(text: string): string {
-  return text.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#@]*@/i, `$1${HIDDEN}@`);
+  return text.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i, `$1${HIDDEN}@`);
 }

@@ -108,7 +108,7 @@ test('secret headers and parameters, and keys and passwords in addresses, are no
       },
     ],
     rules: [{ kind: 'FlightFailed', annotations: { runbook_url: 'https://wiki.example/x?page=2' } }],
-    web: { external_url: `https://u:${CANARY}@watch.example/x` },
+    web: { external_url: `https://u:p@${CANARY}@watch.example/x` },
   };
   const text = JSON.stringify(effectiveConfig(config));
   expect(text).not.toContain(CANARY);
