@@ -17,6 +17,7 @@ export function emptyAnswer(status: number): HttpResponse {
 const PROBLEMS: Readonly<Record<number, readonly [section: string, title: string]>> = {
   400: ['15.5.1', 'Bad Request'],
   401: ['15.5.2', 'Unauthorized'],
+  403: ['15.5.4', 'Forbidden'],
   404: ['15.5.5', 'Not Found'],
   405: ['15.5.6', 'Method Not Allowed'],
   413: ['15.5.14', 'Content Too Large'],

@@ -123,9 +123,13 @@ describe('faults', () => {
     expect(exchange(REQUEST)).toMatchObject({
       response: { status: 502, headers: { 'content-type': 'text/html' } },
     });
+    world.goDown(403);
+    expect(exchange(REQUEST)).toMatchObject({
+      response: { body: expect.stringContaining('"title":"Forbidden"') },
+    });
     world.comeUp();
     expect(exchange(REQUEST)).toMatchObject({ response: { status: 200 } });
-    expect(world.requests().byStatus).toEqual({ reset: 1, 503: 1, 502: 1, 200: 1 });
+    expect(world.requests().byStatus).toEqual({ reset: 1, 503: 1, 502: 1, 403: 1, 200: 1 });
   });
 
   test('a fault before the answer leaves nothing done, one within it does', () => {
