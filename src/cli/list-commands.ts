@@ -1,4 +1,5 @@
 /** The commands that list and show what the running daemon knows about the service, and what it sent. */
+import { Option } from 'commander';
 import { filterNames, type ListName } from '../operator/lists.ts';
 import type { Edge } from '../process-io.ts';
 import { CONFIG_FILE, type CommandRow, JSON_OUTPUT, STOPS, URL_OF_DAEMON, UTC } from './command-rows.ts';
@@ -23,7 +24,7 @@ interface GivenList extends ListOptions {
 function listing(
   list: Exclude<ListName, 'alerts' | 'silences'>,
   example: string,
-  ...own: [string, string][]
+  ...own: NonNullable<CommandRow['options']>
 ) {
   const filters = filterNames(list).map((name) => `${name}=`);
   return {
@@ -161,7 +162,7 @@ export const LIST_COMMANDS: readonly CommandRow[] = [
     ...listing(
       'deliveries',
       'nest=Marketing since=2h',
-      ['--dead', 'those that were given up'],
+      new Option('--dead', 'those that were given up').conflicts('state'),
       ['--state <state>', 'pending, leased, delivered, retry, ambiguous, dead or suppressed'],
       ['--receiver <name>', 'only those to this receiver'],
     ),

@@ -473,6 +473,9 @@ describe('deliveries', () => {
     expect((await run('deliveries', '--dead')).stdout.match(/^d\d/gm)).toEqual(['d2']);
     expect((await run('deliveries', '--receiver', 'pager')).stdout.match(/^d\d/gm)).toEqual(['d3']);
     expect((await run('deliveries', '--receiver', 'none')).stdout).toBe('No deliveries.\n');
+    expect(await run('deliveries', '--dead', '--state', 'delivered')).toEqual(
+      refused(containing("option '--dead' cannot be used with option '--state <state>'")),
+    );
     expect(JSON.parse((await run('deliveries', '--json')).stdout)).toEqual(
       (await ask('/api/v1/deliveries')).json,
     );
