@@ -99,8 +99,11 @@ export class Exchange {
     read: Read<T>,
   ): Promise<T> {
     const target = targetOf(operation, parameters);
-    const once = () => this.#attempt(operation, target, body, read);
+    let sentMs = 0;
+    const sends = (nowMs: number) => (sentMs = nowMs);
+    const once = () => this.#attempt(operation, target, body, read, sends);
     if (operation.writes) return once();
+    /** When the request that was answered 403 was sent. */
     let forbiddenMs: number | undefined;
     const value = await pRetry(once, {
       retries: RETRIES,
@@ -117,7 +120,7 @@ export class Exchange {
         const mayHelp = error.retryable || outcomeOf(error).met === 'unauthorized' || mayBeLimit;
         const isWorthIt = mayHelp && this.pace.health().health === 'up';
         if (!isWorthIt || !this.pace.takeRetry()) return false;
-        if (mayBeLimit) forbiddenMs = this.#clock.monotonicMs();
+        if (mayBeLimit) forbiddenMs = sentMs;
         const backoffMs = this.#random() * FIRST_BACKOFF_MS * 2 ** (attemptNumber - 1);
         await sleep(this.#clock, mayBeLimit ? FORBIDDEN_PAUSE_MS : backoffMs, this.#closing.signal);
         // If the region has gone down meanwhile, a retry would only meet the open breaker: the first failure says more.
@@ -167,17 +170,19 @@ export class Exchange {
     }
   }
 
-  /** Tries once: waits for its turn, sends, and tells the pace and the report the outcome. */
+  /** Tries once: waits for its turn, says when it `sends`, sends, and tells the pace and the report the outcome. */
   async #attempt<T>(
     operation: Operation,
     target: string,
     body: string | undefined,
     read: Read<T>,
+    sends: (nowMs: number) => void,
   ): Promise<T> {
     await this.#refuseSkipped(operation, target);
     const permit = await this.pace.admit();
     const where = `${operation.id} of ${this.#region.name}`;
     const startedMs = this.#clock.monotonicMs();
+    sends(startedMs);
     const sent: Sent = { operation: operation.id, target, sentAtMs: startedMs };
     const happening = { what: 'request', region: this.#region.name, operation: operation.id } as const;
     let token: string | undefined;

@@ -318,6 +318,20 @@ describe('rate limits', () => {
     expect(client.rate()).toBeLessThan(rate * 0.8);
   });
 
+  test('such a limit lowers the rate once for all that was sent before the rate was lowered', async () => {
+    const { client, clock, ends } = openRegion(async (_request, number) => {
+      if (number > 2) return json([]);
+      await new Promise<void>((resolve) => clock.setTimer(number === 1 ? 200 : 50, resolve));
+      return { status: number === 1 ? 403 : 429 };
+    });
+    const calls = Promise.all([client.searchBirds('682'), client.searchNests()]);
+    await clock.advance(100);
+    const rate = client.rate();
+    expect(rate).toBeLessThan(100);
+    await ends(calls);
+    expect(client.rate()).toBeGreaterThanOrEqual(rate);
+  });
+
   test('a 403 about a Nest that comes again is no limit, and is not sent twice from then on', async () => {
     const isClosed = (url: string) => url.includes('/682/');
     const { client, sent, ends } = openRegion(({ url }) =>
