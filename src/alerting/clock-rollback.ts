@@ -35,9 +35,9 @@ export class ClockRollback {
   }
 
   /**
-   * Makes this process move the stored times from now on, through the store `through`. It starts with a clock that was
-   * set back since the store was last written, or since another replica alerted. If the store refuses, the next
-   * transaction tries again.
+   * Makes this process move the stored times from now on, through the store `through`. The first transaction also moves
+   * them if the clock was set back before: since the store was last written, or among replicas since one of them last
+   * noted it. If the store refuses, the next transaction tries again.
    */
   begin(through: Store): void {
     this.#through = through;

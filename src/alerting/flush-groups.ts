@@ -66,8 +66,9 @@ interface Which {
   /** The most groups flushed. Default: `MOST_GROUPS`. */
   readonly most?: number;
   /**
-   * All alerts that changed before this instant have joined; Infinity for all (default). If others wait, a group is
-   * flushed only if it was due by then and none of its alerts waits, so it tells all that it was to tell when it was due.
+   * All alerts that changed before this instant have joined (`untilUs` of `joinGroups`); Infinity for all (default). If
+   * others wait, a group is flushed only if it was due by then and none of its alerts waits, so it tells all that it was
+   * to tell when it was due.
    */
   readonly joinedUntilUs?: number;
 }

@@ -28,7 +28,10 @@ import { NOTHING, type Step, setAlertAside, type Tally } from './step-runner.ts'
 const BATCH = 200;
 
 interface Joined extends Step {
-  /** All alerts that changed before this instant have joined; Infinity if all have. */
+  /**
+   * All alerts that changed before this instant have joined; Infinity if all have. Only the last change of an alert is
+   * known: if every alert of a batch changed again while it waited, some that changed little earlier are still waiting.
+   */
   readonly untilUs: number;
 }
 
@@ -56,7 +59,7 @@ export async function joinGroups(
   // A batch that is not full ends the step: in a storm alerts change with every page, and the groups that are due must
   // not wait for a moment without any.
   const isAll = alerts.length < BATCH;
-  // They join in the order in which they first changed. Some of them may have changed again since.
+  // They join in the order in which they first changed, so the earliest of their last changes is close to that.
   const changedUs = Math.min(...alerts.map(({ updatedAtUs }) => updatedAtUs));
   const taken = { done: alerts.length, isAll, untilUs: isAll ? Number.POSITIVE_INFINITY : changedUs };
   const tryJoin = async (some: readonly Alert[]) => {

@@ -30,11 +30,11 @@ export interface OverdueOptions extends HistoryOptions {
   readonly clock: Clock;
 }
 
-/** The store is looked at this often at least: what is new in it is not awaited. */
+/** The longest time between two looks at the store: nothing announces what has become due in it since the last one. */
 const LOOK_MS = 60_000;
-/** The same if a kind is told of Flights. */
+/** The same while a kind is judged as soon as a Flight starts or succeeds (`wokenKinds`). */
 const LOOK_FOR_WOKEN_MS = 5_000;
-/** And no sooner again than this. */
+/** The shortest time between them after a look that found nothing due. */
 const LEAST_MS = 1_000;
 
 /** No judgement is put off for longer: what is usual for a Bird may have become known. */

@@ -18,7 +18,10 @@ import { resolveIncident } from '../incidents.ts';
 import type { FlushContext, LoadedGroup, MutedGroup } from './flush-context.ts';
 import { endOrphans, giveBack } from './gathered-groups.ts';
 
-/** How long a resolved alert stays visible on the page once every receiver was notified of it. */
+/**
+ * A resolved alert stays visible on the page for at least this long after its last change, and until nobody is to be
+ * notified of it any more.
+ */
 const SETTLED_FOR_US = 3_600_000_000;
 
 /** The work of moving one alert to other groups, in the unit of `pauseAfter`. */
