@@ -65,7 +65,10 @@ export interface App {
   reload(): Promise<ReloadOutcome>;
   /** Rejects when the store can no longer be trusted and the process must end. */
   readonly fatal: Promise<never>;
-  /** Closes what was opened, in reverse order. The daemon must have ended before. */
+  /**
+   * Closes what was opened, in reverse order, once the daemon has ended or its time to do so is over. Transactions
+   * that a daemon begins after that are rejected with `cancelled`.
+   */
   close(): Promise<void>;
 }
 

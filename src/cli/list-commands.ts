@@ -1,4 +1,4 @@
-/** The commands that list and show what the running daemon knows about the service, and what it sent. */
+/** The commands that ask the running daemon what it knows and what it sent, or tell it to start Birds or to send again. */
 import { Option } from 'commander';
 import { filterNames, type ListName } from '../operator/lists.ts';
 import type { Edge } from '../process-io.ts';

@@ -38,7 +38,7 @@ function acceptReferences(schema: z.core.JSONSchema.BaseSchema): void {
   schema.anyOf = [rest, { type: 'string', pattern: '\\$\\{' }];
 }
 
-/** Optional sections without defaults: if the section is missing, the feature is off. */
+/** Sections that are not filled with their defaults if they are missing, because their feature is off then. */
 const OPTIONAL_SECTIONS: ReadonlySet<string> = new Set(['heartbeat']);
 
 /** Replaces a secret, as in Alertmanager. */

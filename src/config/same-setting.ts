@@ -28,8 +28,9 @@ function isPlain(value: object): boolean {
 const OF_HOST: ReadonlySet<string> = new Set(['web', 'store']);
 
 /**
- * Equal for two configurations that watch, decide and send alike, as far as that shows without their secrets; empty
- * for a configuration that did not come from a file. Versions know different keys, so their digests differ.
+ * A digest of the configuration's file with all defaults, and of the Birds that it declares, but without secrets and the
+ * sections `OF_HOST`; empty for a configuration that did not come from a file. Versions that know different keys
+ * may have different digests of one file.
  */
 export function configDigest(config: Pick<Config, 'rules'>): string {
   const effective = effectiveOf(config);

@@ -90,8 +90,8 @@ export async function run(edge: Edge, options: RunOptions): Promise<number> {
 }
 
 /**
- * Each pod of a StatefulSet has a volume of its own. With its store in a file, a second pod would watch and tell
- * everything once more.
+ * Throws `config_invalid` in any pod of a StatefulSet but the first if the store is a file. Each pod has a volume of its
+ * own, so a second one would watch and tell everything once more.
  */
 function refuseFurtherPod({ store }: Config, podIndex = ''): void {
   if (store.postgres || !(Number(podIndex) > 0)) return;

@@ -92,7 +92,10 @@ function readText(file: string): string {
   }
 }
 
-/** A value as YAML: texts in quotes, unless they are plain words. In the configuration's language a dollar is `$$`. */
+/**
+ * A value as YAML: texts in quotes, unless they are plain words. Readers of the file take `$$` for a dollar, and refuse
+ * U+FFFD, in which files show that they are not UTF-8, unless it is escaped.
+ */
 function scalar(value: string | boolean): string {
   if (typeof value === 'boolean') return String(value);
   if (/^[a-z]+(?:[ -][a-z]+)*$/i.test(value) && !/^(?:true|false|null)$/i.test(value)) return value;
@@ -113,6 +116,7 @@ interface Found extends Pick<Drift, 'what' | 'clauses'> {
   readonly region: string;
   readonly nest: string;
   readonly bird: string;
+  /** When it was switched off, and by whom. */
   readonly since?: string;
   readonly by?: string;
 }

@@ -98,9 +98,9 @@ function mistakeInIssuer(text: string): string | undefined {
   return protocol === 'https:' || isLoopback(hostname) ? undefined : 'must begin with https://';
 }
 
-/** What the holder of a token, or a person, may do. */
+// Reads the other keys of `web.auth`: what the holder of a token, or a person, may do.
 
-/** Those of whoever is given no scopes. */
+/** The scopes of `bearer_token`, of signed links, and of users for whom none are given. */
 export const USUAL_SCOPES: readonly Scope[] = ['read', 'metrics', 'write'];
 
 export interface AccessConfig {
@@ -185,7 +185,7 @@ export const accessShape = z.strictObject({
 
 const AT: Path = ['web', 'auth'];
 
-/** Undefined if only the bearer token is required. */
+/** Undefined if nobody but the holder of `bearerToken` is let in, or everybody because there is none. */
 export function readAccess(check: Check, bearerToken: Secret | null): AccessConfig | undefined {
   const secrets = readList(check, [...AT, 'tokens']).map((path) =>
     check.secret(path, 'token', { isRequired: true, mistake: mistakeInToken }),

@@ -260,6 +260,7 @@ type RouteLabels = ReadonlyMap<string, string | Template>;
 
 const NO_ROUTE_LABELS: RouteLabels = new Map();
 
+/** In code points; a longer label that a template writes is cut. */
 const MAX_LENGTH = 2_000;
 
 interface ReadLabels extends Pick<Route, 'writeLabels'> {
