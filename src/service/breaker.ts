@@ -1,9 +1,9 @@
 /**
  * Circuit breaker: decides whether requests may be sent to a region, by whether it answers at all. Its states:
  *
- * - `up`: requests are sent. → `down` after 5 failures in a row, or when half of at least 10 answers within 30 s are
- *   failures. → `unauthorized` on the second 401 in a row, or on three 403s in a row with no other answers in between.
- *   A single 403 may concern one thing only. 403s about a Nest, for which the token may have no rights, are not counted
+ * - `up`: requests are sent. → `down` after 5 failures in a row, or when half of at least 10 outcomes within 30 s are
+ *   failures. → `unauthorized` on the second 401 in a row, or on three 403s with only 401s and failures in between. A
+ *   single 403 may concern one thing only. 403s about a Nest, for which the token may have no rights, are not counted
  *   here, and neither is what fails or is refused alone (`failing-alone.ts`). After a first 401 one probe is sent at
  *   once and everything else waits for it, since a gateway may refuse a single request.
  * - `down`: only probes are sent, one at a time: the first after 2 s, then after growing waits of up to 60 s.
@@ -30,8 +30,10 @@ const LONGEST_WAIT_MS = 60_000;
 /** After each refusal of the token, from the second on; the last wait also holds for all later ones. */
 const UNAUTHORIZED_WAITS_MS = [5_000, 15_000, 60_000, 300_000];
 
+/** What the requests within one second say of whether the region answers. */
 interface Second {
   readonly second: number;
+  /** Failures included. */
   answers: number;
   failures: number;
 }

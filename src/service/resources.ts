@@ -282,9 +282,9 @@ export function readNotification(value: unknown, within: Within = {}): Parsed<No
 }
 
 /**
- * The envelope of a page whose items were read already; undefined if it is something else. `items` may be null, and may
- * be absent if the count is 0. But an object with neither is not a page: an error object must not pass for the end of a
- * list.
+ * The page in an answer whose items were read already (`itemsOf`); undefined if it is none. `items` may be null, or
+ * absent if the count is 0. Any other object without a list is no page: an error object must not pass for the end of
+ * a list.
  */
 export function pageIn<T>(value: unknown): Page<T> | undefined {
   if (!isRecord(value)) return undefined;

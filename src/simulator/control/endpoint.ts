@@ -26,7 +26,7 @@ export interface Endpoint {
   readonly does: string;
   /** A body that it takes. */
   readonly example?: Readonly<Record<string, unknown>>;
-  /** The fields of its body with a description each; those of others are described elsewhere. */
+  /** The fields of its body with a description each; empty if it has no body, or `does` says where they are described. */
   readonly fields: Readonly<Record<string, string>>;
   /** Throws `usage` for a body that it does not take, each mistake in a line, and `not_found`. */
   act(stage: Stage, ids: Readonly<Record<string, string>>, text: string): unknown;

@@ -82,7 +82,10 @@ export function createWorld({ region, clock, random, token, behaviours: given }:
     notifications: state.notifications as readonly EntryRecord[],
     /** The present: the instant of the agenda's running action, or else the clock's. */
     nowUs: state.nowUs,
-    /** Runs an action at an instant. One in the past runs at once, with that instant as the present. */
+    /**
+     * Runs an action at an instant, which is then the present. If it has come already, that is before this returns; within
+     * another action it is after that one.
+     */
     at(instantUs: number, action: () => void): void {
       state.agenda.at(instantUs, action);
       settle();
