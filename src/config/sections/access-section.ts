@@ -120,14 +120,10 @@ export interface AccessConfig {
   readonly oidc?: OidcConfig;
 }
 
-const scopes = (preset: readonly Scope[] | undefined) => {
-  const list = z
-    .array(z.enum(SCOPES))
-    .min(1, { error: 'must name at least one of read, metrics, write, fly' });
-  return (preset ? list.prefault([...preset]) : list).describe(
+const scopes = (preset: readonly Scope[] | undefined) =>
+  (preset ? rights.prefault([...preset]) : rights).describe(
     '`metrics` allows `/metrics`, `read` all other reading, `write` everything that changes something in nestwatch, and `fly` starting Birds again where `fly` of the region allows it.',
   );
-};
 
 const tokenShape = z.strictObject({
   name: words
