@@ -8,19 +8,20 @@ const QUOTA = 'DeepL API error 456: Quota exceeded for key 12';
 interface Story {
   readonly birds?: number;
   readonly rule?: Parameters<typeof rule<'SharedCause'>>[1];
+  readonly flights?: Parameters<typeof rule<'FlightFailed'>>[1];
   readonly toNestMembers?: boolean;
   readonly groupIntervalMs?: number;
 }
 
 /** Birds in four Nests of a region. */
 async function watched(story: Story = {}) {
-  const { birds = 10, rule: own, toNestMembers = false, groupIntervalMs = 300_000 } = story;
+  const { birds = 10, rule: own, flights, toNestMembers = false, groupIntervalMs = 300_000 } = story;
   const ids: string[] = [];
   const stage = await createStage({
     regions: ['eu'],
     route: { groupIntervalMs },
     toNestMembers,
-    ...(own && { rules: [rule('SharedCause', own)] }),
+    rules: [...(own ? [rule('SharedCause', own)] : []), ...(flights ? [rule('FlightFailed', flights)] : [])],
     before(world) {
       const nests = ['Alfa', 'Bravo', 'Charlie', 'Delta'].map((name) =>
         world.addNest({ name, members: [world.addUser({ email: `${name.toLowerCase()}@example.com` }).id] }),
@@ -79,6 +80,20 @@ test('the ninth joins without a message of its own before the interval of the gr
   fly(8, 'failed');
   await stage.minutesPass(7);
   expect(told().map(({ events }) => events.length)).toEqual([8, 1, 1]);
+});
+
+test('a long traceback is one cause as well, also if the rule writes its own text [long]', async () => {
+  const calls = Array.from({ length: 100 }, (_, at) => `  File "/srv/plugin.py", line ${at}, in call`);
+  const traceback = ['Traceback (most recent call last):', ...calls, 'QuotaError: exceeded'].join('\n');
+  const { stage, fail, fly, names } = await watched({
+    flights: { annotations: { description: 'See the wiki.' } },
+  });
+  fail(0, 8, traceback);
+  await stage.minutesPass(4);
+  expect(names()).toEqual(['SharedCause  firing']);
+  fly(8, 'failed', traceback);
+  await stage.minutesPass(8);
+  expect(names()).toEqual(['SharedCause  firing', 'SharedCause  firing']);
 });
 
 test('fewer Birds and other errors share nothing [long]', async () => {

@@ -325,6 +325,7 @@ const FIELDS = {
   /** The same, since when something lasts: `for` counts from it. It is also moved when that clock is set ahead. */
   since: isOf('number'),
   text: isOf('string'),
+  'text or absent': (value: unknown) => value === undefined || typeof value === 'string',
   flag: isOf('boolean'),
   numbers: (value: unknown) => Array.isArray(value) && value.every(isOf('number')),
   /** Waiting events. */

@@ -90,8 +90,8 @@ export function hidesFromUs(
   return recurrences.nextOpening(recurrence, fromUs, endsAtUs);
 }
 
-/** The properties of an alert that a silence depends on. */
-export type Silenceable = Pick<Alert, 'id' | 'labels' | 'annotations' | 'state' | 'startsAtUs'>;
+/** The properties of an alert by which it is muted. */
+export type Silenceable = Pick<Alert, 'id' | 'labels' | 'annotations' | 'state' | 'startsAtUs' | 'memory'>;
 
 /** Whether the silence applies to this alert. */
 export function concerns(silence: Silence, alert: Silenceable): boolean {

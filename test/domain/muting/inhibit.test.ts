@@ -132,7 +132,7 @@ test('an alert takes the same work however many may inhibit it', async () => {
   asked = 0;
   const labels = { severity: 'warning', bird: '7' };
   const { inhibitedBy } = await muting.of(
-    { id: 'a', labels, annotations: {}, state: 'firing', startsAtUs: 0 },
+    { id: 'a', labels, annotations: {}, state: 'firing', startsAtUs: 0, memory: null },
     atOnce,
   );
   expect(inhibitedBy).toEqual([]);
@@ -149,7 +149,7 @@ test('a source that stands in for others mutes them only where it is told itself
   const muting = await createMuting(options, () => undefined);
   const labels = { alertname: 'FlightFailed', region: 'eu', error: 'boom', nest: 'Alfa' };
   const annotations = { description: 'boom' };
-  const alert = { id: 'a', labels, annotations, state: 'firing', startsAtUs: 0 } as const;
+  const alert = { id: 'a', labels, annotations, state: 'firing', startsAtUs: 0, memory: null } as const;
   const why = (receiver: string) => muting.why(alert, tree(node('', { receiver })), () => undefined);
   expect(await why('ops')).toMatchObject({ reason: 'inhibited', standsIn: true });
   expect(await why('owners')).toBeNull();

@@ -42,6 +42,8 @@ interface Memory {
   readonly failedStartUs: number;
   /** How the last Flights ended, while it fires because of a share of them. */
   readonly ends?: readonly FlightEnded[];
+  /** The error of the newest failure, as in the label; empty for none. */
+  readonly error?: string;
 }
 
 const NOTHING: Memory = { waiting: [], failedStartUs: 0 };
@@ -125,7 +127,7 @@ export const flightFailed = defineKind({
       ratio !== undefined || Math.max(threshold, consecutive) > 1,
     waiting: ({ memory }) => (memory as Memory | null)?.waiting ?? [],
   },
-  remembers: { waiting: 'events', failedStartUs: 'number', ends: 'ends' },
+  remembers: { waiting: 'events', failedStartUs: 'number', ends: 'ends', error: 'text or absent' },
 
   raisedBy: ['event'],
   observes: ['event', 'bird_vanished'],
@@ -179,6 +181,7 @@ export const flightFailed = defineKind({
       waiting: [],
       failedStartUs: Math.max(memory.failedStartUs, ...events.map(startOf)),
       ...(part && { ends: latestEnds(ends, part.ofLast) }),
+      error: labels.error ?? '',
     };
     const { novelty = '', seen_before: seen = '' } = events[0]!.attributes;
     const seenBefore = renews ? (alert.annotations.seen_before ?? '') : String(seen);
@@ -212,6 +215,15 @@ export const flightFailed = defineKind({
     return endQuiet(alert, 'there was no further failure', context);
   },
 });
+
+/**
+ * The error of the newest failure that the alert tells, as its label would have it. An alert that was last written by an
+ * earlier version does not remember it, but its text says it, unless the message was long or the text is the rule's own.
+ */
+export function newestError({ memory, annotations }: Pick<Alert, 'memory' | 'annotations'>): string {
+  const { error } = (memory as Memory | null) ?? NOTHING;
+  return error ?? tidyLabels({ error: signature(annotations.description ?? '') }).error ?? '';
+}
 
 /** The most latest ends of a Bird that any rule needs to know; 0 for none. */
 export function endsAskedFor(rules: readonly Rule[]): number {

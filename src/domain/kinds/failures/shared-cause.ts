@@ -5,11 +5,12 @@
 import { dayAndTime, durationWords, howMany } from '../../../text/instant-words.ts';
 import { firstLines, plainText, regionName } from '../../../text/plain-text.ts';
 import { type Alert, fire, hash64, type Labels, remember, resolve } from '../../alert/alert.ts';
-import { signature, signatureWords } from '../../alert/error-signature.ts';
+import { signatureWords } from '../../alert/error-signature.ts';
 import type { FactOf } from '../../alert/fact.ts';
-import { annotate, birdName, tidyLabels } from '../../alert/labels.ts';
+import { annotate, birdName } from '../../alert/labels.ts';
 import type { Parameters, RuleOf } from '../../alert/rule.ts';
 import { defineKind, type Given, type Mistake } from '../kind.ts';
+import { newestError } from './flight-failed.ts';
 
 const PARAMETERS = {
   birds: {
@@ -126,10 +127,10 @@ export function scopesOfCause({ region = '', error = '' }: Labels): [string, str
   return [`${region}/${subject}`, `all/${subject}`];
 }
 
-/** Whether the newest failure that an alert tells has the error in its label: what it says may have changed since it began. */
-export function isPart({ labels, annotations }: Pick<Alert, 'labels' | 'annotations'>): boolean {
-  const { error = '' } = labels;
-  return error !== '' && tidyLabels({ error: signature(annotations.description ?? '') }).error === error;
+/** Whether the newest failure of an alert has the error of its label, which says with what the first one failed. */
+export function isPart(alert: Pick<Alert, 'labels' | 'annotations' | 'memory'>): boolean {
+  const { error = '' } = alert.labels;
+  return error !== '' && newestError(alert) === error;
 }
 
 /** When the first of those Birds began to fail that count; undefined if the last ones did not begin close to each other. */

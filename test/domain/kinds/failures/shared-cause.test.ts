@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { RuledFact } from '../../../../src/domain/alert/fact.ts';
-import { minute, rule, sharedError, watch } from '../../world.ts';
+import { isPart } from '../../../../src/domain/kinds/failures/shared-cause.ts';
+import { flight, minute, rule, sharedError, watch } from '../../world.ts';
 
 const CAUSE = 'SharedCause critical';
 
@@ -87,4 +88,36 @@ test('it says what the newest failure says, and of all regions in which each Bir
     'The newest: Quota 7 of DeepL exceeded',
     'Bird 0 in Nest 0 (EU), since 2 Jul 2026, 12:10 UTC',
   ]);
+});
+
+const CALLS = Array.from(
+  { length: 100 },
+  (_, at) => `  File "/srv/plugins/translate.py", line ${at}, in call`,
+);
+const TRACEBACK = ['Traceback (most recent call last):', ...CALLS, 'QuotaError: exceeded'].join('\n');
+const LONG_JSON = JSON.stringify({ request: 'x'.repeat(3_000), message: 'Quota exceeded' });
+
+test.each([
+  ['a long traceback', TRACEBACK, {}],
+  ['a long JSON object', LONG_JSON, {}],
+  ["a rule's own description", 'Quota exceeded', { annotations: { description: 'See the wiki.' } }],
+  ['an error that the rule waits for', TRACEBACK, { forMs: 300_000 }],
+])('%s is a part until the Bird fails with something else', (_, message, own) => {
+  const story = watch([rule('FlightFailed', own)]);
+  story.tell(10, flight('failed', { started: 9, at: 10, message }));
+  story.pass(16);
+  expect(isPart(story.the('FlightFailed'))).toBe(true);
+  story.tell(17, flight('failed', { started: 16, at: 17, message: 'Licence expired' }));
+  expect(isPart(story.the('FlightFailed'))).toBe(false);
+  story.tell(18, flight('failed', { started: 17, at: 18, message }));
+  expect(isPart(story.the('FlightFailed'))).toBe(true);
+});
+
+test('of an alert stored by an earlier version, its text says what fails', () => {
+  const story = watch();
+  story.tell(10, flight('failed', { started: 9, at: 10, message: 'Quota 7 exceeded' }));
+  const { error: _, ...memory } = story.the('FlightFailed').memory as Record<string, unknown>;
+  const before = { ...story.the('FlightFailed'), memory };
+  expect(isPart(before)).toBe(true);
+  expect(isPart({ ...before, annotations: { description: 'Licence expired' } })).toBe(false);
 });
