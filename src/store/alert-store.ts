@@ -3,7 +3,7 @@
  * alerting has processed it, so a crash in between loses no change. Every resolved episode is kept for digests, even
  * after its alert is deleted.
  */
-import type { Alert, Labels } from '../domain/alert/alert.ts';
+import { type Alert, type Labels, RANKED_SEVERITIES, severityRank } from '../domain/alert/alert.ts';
 import { signature } from '../domain/alert/error-signature.ts';
 import type { Episode } from '../domain/digest/digest.ts';
 import { firstLines, foldedText } from '../text/plain-text.ts';
@@ -100,19 +100,16 @@ interface FoundBy {
   readonly words: string;
 }
 
-const RANKS = ['critical', 'error', 'warning'];
-
 /** For all searchable words together. */
 const MAX_WORDS = 4_000;
 const MAX_CAUSE = 200;
 
 export function foundBy({ alertname, labels, annotations }: Alert): FoundBy {
-  const { severity = '', bird_id: birdId = '', nest = '', bird = '' } = labels;
-  const rank = RANKS.indexOf(severity);
+  const { bird_id: birdId = '', nest = '', bird = '' } = labels;
   const said = [annotations.summary, annotations.description].filter((text) => text !== undefined);
   const words = [alertname, ...Object.values(labels), ...said].join('\n');
   return {
-    rank: rank === -1 ? RANKS.length : rank,
+    rank: RANKED_SEVERITIES.length - 1 - severityRank(labels),
     birdId,
     cause: causeOf({ labels, annotations }),
     nest: foldedText(nest),

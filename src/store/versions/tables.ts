@@ -218,7 +218,7 @@ const ALERTED = (on: On) => `
     ends_us BIGINT NOT NULL,
     -- When time alone may change it; null for never.
     due_us BIGINT,
-    -- Columns by which people find it. 0: critical, 1: error, 2: warning, 3: any other severity.
+    -- Columns by which people find it. 0: critical, 1: error or an unknown severity, 2: warning, 3: info.
     rank INTEGER NOT NULL,
     bird_id TEXT NOT NULL,
     -- Equal for alerts with the same cause.

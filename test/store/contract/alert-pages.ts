@@ -44,6 +44,14 @@ export function describeAlertPages(subject: () => Subject, run: Run): void {
       expect((await shown({ order: 'newest' })).at(-1)).toBe('critical');
     });
 
+    test('have severities by other words where messages rank them', async () => {
+      const words = ['warning', 'urgent', 'none', 'page'];
+      await run.alerts.put(words.map((severity) => alert(severity, severe(severity))));
+      expect(await shown()).toEqual(['page', 'urgent', 'warning', 'none']);
+      const found = (await causes()).causes.map(({ severity }) => severity);
+      expect(found).toEqual(['page', 'urgent', 'warning', 'none']);
+    });
+
     test('have unacknowledged alerts before acknowledged ones', async () => {
       await run(async (tx) => {
         await tx.alerts.put([alert('seen', severe('critical')), alert('unseen', severe('info'))]);

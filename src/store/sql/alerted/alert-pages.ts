@@ -95,8 +95,8 @@ export class AlertPages {
          CASE WHEN min(region) = max(region) THEN min(region) END AS region,
          CASE WHEN min(nest_id) = max(nest_id) THEN min(nest_id) END AS nest_id,
          min(starts_us) AS first_us, max(starts_us) AS last_us
-       FROM known ${where.where} GROUP BY acknowledged, rank, alertname, severity, cause
-       ORDER BY acknowledged, rank, alerts DESC, last_us DESC, alertname, cause
+       FROM known ${where.where} GROUP BY acknowledged, alertname, severity, cause
+       ORDER BY acknowledged, min(rank), alerts DESC, last_us DESC, alertname, cause
        LIMIT ${limit + 1} OFFSET ${Math.max(0, Math.trunc(Number(skipped)))}`,
       ...where.parameters,
     );
