@@ -349,6 +349,25 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       await settle('a', 'retry', { attempt: 1 });
       expect(await stateOf('a')).toBe('delivered');
     });
+
+    test('waits as long as the receiver asked one attempt to, even if an earlier one times out', async () => {
+      const hourUs = NOW_US + 3_600 * SECOND_US;
+      await enqueue(delivery('a'), delivery('probe'));
+      await claimAs(1);
+      await run.outbox.recoverLeases(NOW_US, []);
+      await claimAs(2);
+      const refused = { refusals: 2, refusedBy: 'bob@x: 450 "later"' };
+      await fails('a', { attempt: 2, nextAttemptAtUs: hourUs, notBeforeUs: hourUs, ...refused });
+      await fails('probe', { nextAttemptAtUs: hourUs });
+      await settle('a', 'ambiguous', { attempt: 1, failed: true, nextAttemptAtUs: NOW_US + SECOND_US });
+      expect(await deliveryOf('a')).toMatchObject({
+        state: 'ambiguous',
+        nextAttemptAtUs: hourUs,
+        ...refused,
+      });
+      await settle('probe', 'delivered', {}, NOW_US + 60 * SECOND_US);
+      expect((await deliveryOf('a')).nextAttemptAtUs).toBe(hourUs);
+    });
   });
 
   describe('the id that a service gives a message', () => {

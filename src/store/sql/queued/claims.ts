@@ -272,7 +272,8 @@ const nameOf = (lane: Lane) => JSON.stringify(valuesOf(lane));
 
 /** A delivery before it settles. */
 type Before = Lane &
-  Pick<DeliveryRow, 'seq' | 'id' | 'integration' | 'state' | 'remaining' | 'attempts' | 'next_attempt_us'>;
+  Pick<DeliveryRow, 'seq' | 'id' | 'integration' | 'state' | 'remaining' | 'attempts' | 'next_attempt_us'> &
+  Pick<DeliveryRow, 'refusals' | 'refused_by'> & { readonly not_before_us: number };
 
 type Integration = Pick<FailingIntegration, 'receiver' | 'position' | 'integration'>;
 
@@ -376,7 +377,8 @@ export class SqlSettlements {
 
   async #settleEach(settlements: readonly Settlement[], nowUs: number): Promise<void> {
     const rows = await this.#sql.rows<Before>(
-      `SELECT seq, id, receiver, position, lane, integration, state, remaining, attempts, next_attempt_us
+      `SELECT seq, id, receiver, position, lane, integration, state, remaining, attempts, next_attempt_us,
+         not_before_us, refusals, refused_by
        FROM delivery WHERE id = ANY($1::text[])`,
       settlements.map(({ id }) => id),
     );
@@ -475,19 +477,24 @@ export class SqlSettlements {
 const settledValues = ({ receiver, position, integration }: Integration) => [receiver, position, integration];
 const integrationKey = (one: Integration) => JSON.stringify(settledValues(one));
 
-type Latest = Pick<DeliveryRow, 'state' | 'attempts' | 'next_attempt_us'>;
-
 /**
  * What to record of an attempt that ended; undefined for nothing. The last attempt always counts. An earlier one ended
  * late: its replica was presumed dead and has come back. While another attempt is under way, that one decides. If
  * none is, the late outcome counts as well, so that what was accepted is not sent again, and nobody comes back sooner
  * than a receiver asked for. It never gives a delivery up.
  */
-function outcomeToRecord(settlement: Settlement, before: Latest): Settlement | undefined {
-  const { state, attempt = before.attempts, nextAttemptAtUs } = settlement;
+function outcomeToRecord(settlement: Settlement, before: Before): Settlement | undefined {
+  const { state, attempt = before.attempts, nextAttemptAtUs, notBeforeUs = 0, refusals = 0 } = settlement;
   if (attempt === before.attempts) return settlement;
   if (before.state !== 'retry' && before.state !== 'ambiguous') return undefined;
   if (state === 'delivered') return settlement;
   if (state !== 'retry' && state !== 'ambiguous') return undefined;
-  return { ...settlement, nextAttemptAtUs: Math.max(nextAttemptAtUs, before.next_attempt_us) };
+  const longestUs = Math.max(notBeforeUs, before.not_before_us);
+  return {
+    ...settlement,
+    nextAttemptAtUs: Math.max(nextAttemptAtUs, before.next_attempt_us),
+    ...(longestUs > 0 && { notBeforeUs: longestUs }),
+    refusals: Math.max(refusals, before.refusals),
+    refusedBy: settlement.refusedBy ?? before.refused_by,
+  };
 }
