@@ -77,7 +77,7 @@ async function readStored(
     items.push(...read.items);
     cursor = read.next;
     await tx.pause();
-    const seen = items.filter((one) => !isHidden(one)).flatMap(alertsOf).length;
+    const seen = items.filter((one) => !isHidden(one)).length;
     if (cursor === undefined || seen >= Math.min(alerts.unacknowledged, LEAST_SEEN)) break;
   }
   const ends = await tx.birds.flightEnds({ regions, sinceUs: dayAgoUs });

@@ -77,6 +77,19 @@ test('what happened to many Birds by one cause is one entry, which says if older
   expect(read((await ask('/')).body)).toContain('Most have one cause: 4 × Flight failed.');
 });
 
+test('what nothing hides is shown, behind a page of inhibited alerts and a cause of many', async () => {
+  const { ask, store } = await nests();
+  const down = { alertname: 'RegionDown', severity: 'critical', region: 'us' };
+  await putAlert(store, { id: 'down', labels: down });
+  await putAlertsOf(store, ['1', '2', '3', '4'], { error: 'Quota' });
+  for (let at = 0; at < 18; at += 1) {
+    const labels = { ...LABELS, region: 'us', bird_id: `us${at}`, error: `No answer ${at}` };
+    await putAlert(store, { id: `us/${at}`, labels });
+  }
+  await putAlert(store, { id: 'open', labels: { ...LABELS, severity: 'info', bird: 'Sync orders' } });
+  expect(read((await ask('/')).body)).toContain('Sync orders');
+});
+
 test('the page for a wall says how all stands, with nothing to press', async () => {
   const { ask, store } = await nests();
   await putAlert(store, { id: 'a' });
