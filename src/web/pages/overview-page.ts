@@ -28,7 +28,7 @@ import {
   silenceWords,
   type Tone,
 } from './frame/page-words.ts';
-import type { PageView } from './overview.ts';
+import { type PageView, SHOWN_PROBLEMS } from './overview.ts';
 import { silenceItem } from './silences/silences-page.ts';
 
 export function renderPage(page: Page, view: PageView): Html {
@@ -65,7 +65,7 @@ ${alerts && view.problems.length > SHOWN_ON_PHONES ? html`<p class="small after"
 <div class="columns">
 <section>
 <h2>${words.happened} <a href="events">${words.allEvents}</a></h2>
-${alerts ? happenedList(page, view.happened, SHOWN_HAPPENINGS) : notKnown(page)}
+${alerts ? happenedList(page, view.happened, FEW_HAPPENINGS) : notKnown(page)}
 </section>
 ${nestTiles(page, view, SHOWN_NESTS)}
 </div>
@@ -134,11 +134,9 @@ function liveness(page: Page, { isLive, nowUs }: PageView): Html {
     ? html`${now}<noscript> · ${words.live(REFRESH_SECONDS)} · <a href="?paused">${words.pause}</a></noscript>`
     : html`${now} · ${words.paused} · <a href="./">${words.resume}</a>`;
 }
-/** So few that all of it is on one screen. */
-const SHOWN_CAUSES = 4;
-/** So many of them are left on a phone (`page-style.ts`). */
+/** Causes that are left on a phone (`page-style.ts`). */
 const SHOWN_ON_PHONES = 3;
-const SHOWN_HAPPENINGS = 4;
+const FEW_HAPPENINGS = 4;
 const SHOWN_NESTS = 4;
 /** How often a browser reloads the page. */
 const REFRESH_SECONDS = 10;
@@ -174,7 +172,7 @@ function notKnown({ words }: Page): Html {
 function alertList(page: Page, { alerts, problems }: PageView, mostPlaces?: number): Html {
   if (!alerts) return notKnown(page);
   if (problems.length === 0) return html`<p class="sheet empty">${page.words.alerts.none}</p>`;
-  return html`<ul class="sheet">${problemList(page, problems.slice(0, SHOWN_CAUSES), mostPlaces)}</ul>`;
+  return html`<ul class="sheet">${problemList(page, problems.slice(0, SHOWN_PROBLEMS), mostPlaces)}</ul>`;
 }
 
 function nestTiles(page: Page, { nests, nestEnds }: PageView, most = nests.length): Html | string {

@@ -33,11 +33,13 @@ interface Beside {
 type Stored = Awaited<ReturnType<typeof readStored>>;
 export type PageView = Beside & Stored;
 
-const SHOWN_CAUSES = 20;
-/** How many causes are read to find so many alerts that nothing hides. */
+/** Causes that the page shows: so few that all of it is on one screen. */
+export const SHOWN_PROBLEMS = 4;
+/** Causes that are read at once. */
+const READ_CAUSES = 20;
+/** At most this many are read to find `SHOWN_PROBLEMS` that nothing hides. */
 const MOST_CAUSES = 200;
-const LEAST_SEEN = 4;
-const SHOWN_NESTS = 12;
+const READ_NESTS = 12;
 const DAY_US = 86_400_000_000;
 const SHOWN_FAULTS = 5;
 const SHOWN_SILENCES = 50;
@@ -67,22 +69,22 @@ async function readStored(
   const firing = await tx.alerts.page({ ...severest, state: 'firing', limit: READ_ALERTS });
   // Each of the greater readings has a turn of its own.
   await tx.pause();
-  const causes = { ...severest, state: 'firing', limit: SHOWN_CAUSES, isSilenced: undefined } as const;
+  const causes = { ...severest, state: 'firing', limit: READ_CAUSES, isSilenced: undefined } as const;
   const alerts: FiringCounts = await countFiring(tx, muting, nowUs);
   await tx.pause();
   const items: AlertsEntry[] = [];
-  // Beyond those that something hides, as far as it takes to show what is new.
+  // Causes that are silenced or inhibited may fill the first readings.
   for (let cursor: string | undefined; items.length < MOST_CAUSES; ) {
     const read = await readEntries(tx, muting, { ...causes, cursor });
     items.push(...read.items);
     cursor = read.next;
     await tx.pause();
     const seen = items.filter((one) => !isHidden(one)).length;
-    if (cursor === undefined || seen >= Math.min(alerts.unacknowledged, LEAST_SEEN)) break;
+    if (cursor === undefined || seen >= Math.min(alerts.unacknowledged, SHOWN_PROBLEMS)) break;
   }
   const ends = await tx.birds.flightEnds({ regions, sinceUs: dayAgoUs });
   await tx.pause();
-  const { nests } = await tx.birds.nestPage({ regions, countedSinceUs: dayAgoUs, limit: SHOWN_NESTS });
+  const { nests } = await tx.birds.nestPage({ regions, countedSinceUs: dayAgoUs, limit: READ_NESTS });
   await tx.pause();
   const happened = await readHappened(tx, {}, nowUs);
   await tx.pause();
