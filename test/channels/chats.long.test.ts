@@ -240,6 +240,16 @@ describe('each service gets requests as it documents them', () => {
     expect(bodies()[1]).not.toHaveProperty('retry');
   });
 
+  test('the link of Pushover takes no room of the text, and is the first that is short enough', async () => {
+    const text = 'x'.repeat(1_000);
+    const body = JSON.parse(await bodyOf('pushover', group(), `message: ${text}`));
+    expect(body).toMatchObject({ message: text, url_title: 'See it in nestwatch' });
+    const id = `FlightFailed/1/eu/${'b'.repeat(500)}`;
+    const far = alert({ id, annotations: { runbook_url: 'https://wiki.example.com/quota' } });
+    const other = JSON.parse(await bodyOf('pushover', group({ alerts: [far] })));
+    expect(other).toMatchObject({ url: 'https://wiki.example.com/quota', url_title: 'Runbook' });
+  });
+
   test('VictorOps likewise', async () => {
     const { send, arrived, bodies } = await service('victorops', 'custom_fields: { team: loc }');
     await send();

@@ -61,7 +61,7 @@ const browserShape = z
   );
 
 /** In UTF-16 units, each of at most 3 bytes: a push service takes 4096 bytes, encrypted (RFC 8030, 7.2). */
-const LIMITS = { title: 120, text: 900 };
+const LIMITS = { title: 120, text: 900, hasLinksBeside: true };
 /** A longer address leads to the page instead. */
 const MAX_URL = 500;
 const WITHOUT_DAEMON =

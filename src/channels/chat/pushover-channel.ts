@@ -11,7 +11,7 @@ const MAX_URL = 512;
 export const pushoverChannel = chatChannel({
   kind: 'pushover',
   about: 'A message under 1024 characters, to the devices of a Pushover user or group.',
-  limits: { title: 250, text: 1_000 },
+  limits: { title: 250, text: 1_000, hasLinksBeside: true },
   titleKey: 'title',
   textKey: 'message',
   sendResolved: true,
@@ -47,7 +47,7 @@ export const pushoverChannel = chatChannel({
   },
   request({ keys }, { title, text, links, isFiring }, { priority, retry, expire, ttl, device, sound }) {
     const [token = '', user = ''] = keys.map((key) => key.reveal());
-    const page = links.find(({ url }) => url.length <= MAX_URL);
+    const link = links.find(({ url }) => url.length <= MAX_URL);
     const urgency = isFiring ? priority : Math.min(priority, 0);
     return {
       body: {
@@ -59,7 +59,7 @@ export const pushoverChannel = chatChannel({
         priority: urgency,
         ...(urgency === 2 && { retry: retry / 1_000, expire: expire / 1_000 }),
         ...(ttl > 0 && { ttl: Math.ceil(ttl / 1_000) }),
-        ...(page && { url: page.url, url_title: page.text }),
+        ...(link && { url: link.url, url_title: link.text }),
         ...(device && { device }),
         ...(sound && { sound }),
       },

@@ -29,8 +29,9 @@ export interface ChatMessage {
 /** In UTF-16 units: a text has at least as many of them as code points, which other services count. */
 export interface ChatLimits {
   readonly title: number;
-  /** The text and the links together. */
+  /** The text, together with the links unless they are in a field of their own. */
   readonly text: number;
+  readonly hasLinksBeside?: boolean;
 }
 
 /** Texts that replace the built-in ones. */
@@ -53,8 +54,11 @@ export function chatMessage(
   zone?: string,
 ): ChatMessage {
   const view = viewOf(notification, externalUrl, zone);
-  const links = linksWithin(view.links, limits.text * LINKS_SHARE);
-  const room = limits.text - links.reduce((sum, link) => sum + sizeOf(link), 0);
+  const { hasLinksBeside = false } = limits;
+  const links = hasLinksBeside ? view.links : linksWithin(view.links, limits.text * LINKS_SHARE);
+  const room = hasLinksBeside
+    ? limits.text
+    : limits.text - links.reduce((sum, link) => sum + sizeOf(link), 0);
   const own = texts.text === undefined ? undefined : manyLines(texts.text, room);
   const lines = [
     ...(own === undefined ? [view.context] : []),
