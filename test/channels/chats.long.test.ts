@@ -250,6 +250,11 @@ describe('each service gets requests as it documents them', () => {
     expect(other).toMatchObject({ url: 'https://wiki.example.com/quota', url_title: 'Runbook' });
   });
 
+  test('Pushover is given whole seconds', async () => {
+    const body = JSON.parse(await bodyOf('pushover', group(), 'retry: 30500ms, expire: 90500ms'));
+    expect(body).toMatchObject({ retry: 31, expire: 91 });
+  });
+
   test('VictorOps likewise', async () => {
     const { send, arrived, bodies } = await service('victorops', 'custom_fields: { team: loc }');
     await send();

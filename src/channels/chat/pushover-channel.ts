@@ -57,7 +57,7 @@ export const pushoverChannel = chatChannel({
         // Pushover refuses an empty message.
         message: text || title,
         priority: urgency,
-        ...(urgency === 2 && { retry: retry / 1_000, expire: expire / 1_000 }),
+        ...(urgency === 2 && { retry: Math.ceil(retry / 1_000), expire: Math.ceil(expire / 1_000) }),
         ...(ttl > 0 && { ttl: Math.ceil(ttl / 1_000) }),
         ...(link && { url: link.url, url_title: link.text }),
         ...(device && { device }),
