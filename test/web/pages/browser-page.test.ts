@@ -91,6 +91,18 @@ describe('the page of notifications in browsers', () => {
     expect(await kept(web)).toEqual([]);
   });
 
+  test('shows and removes a subscription to a receiver that the configuration no longer has', async () => {
+    const web = await served();
+    await submit(web, {});
+    const [own] = await kept(web);
+    await web.store.transaction((tx) => tx.browsers.put({ ...own!, receiver: 'former' }));
+    const shown = read((await web.ask('/notifications')).body);
+    expect(shown).toContain('Firefox on Linux: former');
+    expect(shown.match(/no such receiver/g)).toHaveLength(1);
+    await web.submit('/notifications/remove', { receiver: 'former', id: own!.id });
+    expect(await kept(web)).toEqual([own]);
+  });
+
   test('where a browser has its messages sent is not recorded', async () => {
     const web = await served();
     await submit(web, {});

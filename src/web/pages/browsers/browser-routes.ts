@@ -26,7 +26,7 @@ export function addBrowsers(
   async function show(c: Context, problem: string): Promise<Response> {
     const person = personOf(c);
     const all = await store.transaction((tx) => tx.browsers.list());
-    const own = all.filter((one) => one.person === person && receivers.has(one.receiver));
+    const own = all.filter((one) => one.person === person);
     const page = pageOf(c, clock);
     return c.html(renderBrowsers(page, browsers, own, problem), problem ? 400 : 200);
   }
@@ -112,15 +112,20 @@ function renderBrowsers(
     ...{ title: words.title, lead: words.lead, problem, isNarrow: true },
     main: html`<noscript><p class="notice">${words.noScript}</p></noscript>
 ${Object.entries(words.cannot).map(([why, text]) => html`<p class="notice" role="alert" data-cannot="${why}" hidden>${text}</p>`)}
-${own.length === 0 ? '' : html`<ul class="sheet" id="browsers">${own.map((one) => browserItem(page, one))}</ul>`}
+${own.length === 0 ? '' : html`<ul class="sheet" id="browsers">${own.map((one) => browserItem(page, one, receivers.has(one.receiver)))}</ul>`}
 ${receivers.size === 0 ? html`<p class="sheet empty">${marked(words.noReceiver)}</p>` : subscribeForm(page, browsers)}
 <script>${raw(SUBSCRIBE_SCRIPT)}</script>`,
   });
 }
 
-function browserItem(page: Page, { id, receiver, name, subscribedAtUs }: SubscribedBrowser): Html {
+/** `isTold`: whether the configuration still has its receiver. */
+function browserItem(
+  page: Page,
+  { id, receiver, name, subscribedAtUs }: SubscribedBrowser,
+  isTold: boolean,
+): Html {
   const words = page.words.browsers;
-  return html`<li data-browser="${id}"><div class="row"><div>${name}: <bdi>${plainText(receiver, NAME_LENGTH)}</bdi> <span class="pill good" hidden>${words.thisOne}</span>
+  return html`<li data-browser="${id}"><div class="row"><div>${name}: <bdi>${plainText(receiver, NAME_LENGTH)}</bdi> <span class="pill good" hidden>${words.thisOne}</span>${isTold ? '' : html` <span class="pill warn">${words.noSuch}</span>`}
 <span class="small soft">${words.since} ${when(page, subscribedAtUs)}</span></div>
 <form method="post" action="${page.root}notifications/remove"><input type="hidden" name="receiver" value="${receiver}"><input type="hidden" name="id" value="${id}">
 <button class="small" aria-label="${words.removeThat(name, receiver)}">${words.remove}</button></form></div></li>`;

@@ -663,6 +663,7 @@ export const ENGLISH = {
     help: 'The browser asks whether to allow it. A test shows that a notification arrives.',
     subscribe: 'Notify me in this browser',
     thisOne: 'this browser',
+    noSuch: 'no such receiver',
     since: 'subscribed',
     remove: 'Remove',
     removeThat: (name: string, receiver: string): string => `Remove ${name} from ${receiver}`,
