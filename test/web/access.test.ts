@@ -334,6 +334,9 @@ describe('the record of writes', () => {
       { who: 'Ben', by: 'link', action: 'POST /acknowledge?link=secret', asked: 'author=Ben' },
     ]);
     expect(JSON.stringify(reported)).not.toContain(link);
+    await submit(`/acknowledge?link=${encodeURIComponent(link)}`, { author: 's3cret-token' });
+    expect(writes(reported)[1]).toMatchObject({ by: 'link', action: 'POST /acknowledge?link=secret' });
+    expect(JSON.stringify(writes(reported))).not.toContain('s3cret-token');
   });
 });
 

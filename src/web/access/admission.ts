@@ -90,10 +90,10 @@ export function createAdmission({ config, links, store, clock, report, oidc }: A
     const asked = said ?? (isSecret ? '' : await c.req.text().catch(() => ''));
     // Whoever has a token may also send it where it does not belong.
     const clean = (text: string) => withoutSecrets(text, secretsIn(config));
+    const typed = () => plainText(clean(new URLSearchParams(asked).get('author') ?? ''), MAX_AUTHOR_LENGTH);
     const write: WriteRecord = {
       // A link is nobody's own, so the name is the one that was typed.
-      who:
-        by === 'link' ? plainText(new URLSearchParams(asked).get('author') ?? '', MAX_AUTHOR_LENGTH) : name,
+      who: by === 'link' ? typed() : name,
       by,
       from: addressOf(c),
       action: plainText(clean(`${c.req.method} ${c.req.path}${queryOf(c)}`), MAX_ACTION),
