@@ -64,6 +64,10 @@ test('what happened to many Birds by one cause is one entry, which says if older
   expect(await happened()).toContain('Flight failed ×5 EU · Marketing / Translate blog and 4 other Birds');
   await putEvents(store, failures(330).slice(5));
   expect(await happened()).toMatch(/Flight failed ×\d+ or more EU · .* and 6 other Birds/);
+  // Older ones of any cause may be among what was not read.
+  const newer = (id: string) => ({ id, message: 'Licence expired', occurredAtUs: NOW_US - 1 });
+  await putEvents(store, ['n1/failed', 'n2/failed'].map(newer));
+  expect(await happened()).toMatch(/Flight failed ×2 or more EU/);
   const failed = (error: string) =>
     putAlert(store, {
       id: error,

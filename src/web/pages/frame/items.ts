@@ -157,8 +157,7 @@ export function happenedList(page: Page, { events, isCut, over }: Happened, most
   const happened = [...byCause.values()].map((some): [us: number, item: Html] => {
     const [newest] = some as [Event];
     const place = where(page, newest.region, placeName(newest));
-    const isMore = isCut && some.includes(events.at(-1)!);
-    return [newest.occurredAtUs, foldedItem(page, some, place, undefined, isMore)];
+    return [newest.occurredAtUs, foldedItem(page, some, place, undefined, isCut)];
   });
   const byKind = Map.groupBy(over, ({ alertname, labels }) => JSON.stringify([alertname, labels.region]));
   const ended = [...byKind.values()].map((some): [us: number, item: Html] => {
