@@ -135,6 +135,7 @@ async function waitingOf(tx: Transaction, alerts: readonly Alert[], muting: Muti
 /** What can be shown while the store does not answer. */
 export const NOTHING_STORED: Stored = {
   ...{ ends: [], blind: [], publishedUs: [], problems: [], waiting: [], acknowledged: new Map() },
-  ...{ alerts: undefined, happened: { events: [], isCut: false, over: [] }, nests: [], nestEnds: [] },
+  ...{ alerts: undefined, nests: [], nestEnds: [] },
+  happened: { events: [], isCut: false, over: [], isOverCut: false },
   ...{ setAside: [], silences: { shown: [], total: 0 }, replicas: [], actionsPaused: undefined },
 };

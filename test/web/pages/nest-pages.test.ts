@@ -94,6 +94,19 @@ test('what nothing hides is shown, behind a page of inhibited alerts and a cause
   expect(read((await ask('/')).body)).toContain('Sync orders');
 });
 
+test('alerts that ended are counted as far as they were read', async () => {
+  const { ask, store } = await nests();
+  const ended = async (from: number, until: number) => {
+    for (let at = from; at < until; at += 1) {
+      const over = { state: 'resolved', ending: 'over', endsAtUs: NOW_US - at } as const;
+      await putAlert(store, { id: `over/${at}`, ...over, labels: { ...LABELS, bird_id: `${at}` } });
+    }
+    return /Recovered (.*?) EU/.exec(read((await ask('/')).body))?.[1];
+  };
+  expect(await ended(0, 12)).toBe('×12');
+  expect(await ended(12, 13)).toBe('×12 or more');
+});
+
 test('the page for a wall says how all stands, with nothing to press', async () => {
   const { ask, store } = await nests();
   await putAlert(store, { id: 'a' });

@@ -131,11 +131,14 @@ export function foldedItem(
   below: Html | string = messageLine(events[0]!.message),
   isCut = false,
 ): Html {
-  const { words } = page;
   const newest = events[0]!;
-  const times = `×${events.length}${isCut ? ` ${words.overview.orMore}` : ''}`;
-  const what = html`${eventLink(page, newest)}${events.length > 1 ? html`<b>${times}</b>` : ''} ${place} ${byWhom(page, newest)}`;
+  const what = html`${eventLink(page, newest)}${times(page, events.length, isCut)} ${place} ${byWhom(page, newest)}`;
   return lineItem(what, html`${andOthers(page, events)}${spanAgo(page, events)}`, below);
+}
+
+/** `×5`; nothing for one. */
+function times({ words }: Page, count: number, isCut: boolean): Html | string {
+  return count > 1 ? html`<b>×${count}${isCut ? ` ${words.overview.orMore}` : ''}</b>` : '';
 }
 
 /** `98 to 110 s ago`, for events that are newest first. */
@@ -150,7 +153,11 @@ function spanAgo(page: Page, events: readonly Event[]): Html {
 const SHOWN_HAPPENINGS = 12;
 
 /** The latest failures, changes of Birds, notifications and ends, those with one cause or about one Bird as one. */
-export function happenedList(page: Page, { events, isCut, over }: Happened, most = SHOWN_HAPPENINGS): Html {
+export function happenedList(
+  page: Page,
+  { events, isCut, over, isOverCut }: Happened,
+  most = SHOWN_HAPPENINGS,
+): Html {
   const byCause = Map.groupBy(events, ({ type, region, message, birdId, attributes }) =>
     JSON.stringify([type, region, message ? signature(message) : birdId, attributes.initiator]),
   );
@@ -163,7 +170,7 @@ export function happenedList(page: Page, { events, isCut, over }: Happened, most
   const ended = [...byKind.values()].map((some): [us: number, item: Html] => {
     const [{ id, alertname, labels, endsAtUs }] = some as [Alert];
     const birds = some.map((one) => ({ birdId: one.labels.bird_id }));
-    const what = html`<a class="what text good" href="${page.root}${alertPath(id)}">${alertOver(page.words, alertname)}</a>${some.length > 1 ? html`<b>×${some.length}</b>` : ''}
+    const what = html`<a class="what text good" href="${page.root}${alertPath(id)}">${alertOver(page.words, alertname)}</a>${times(page, some.length, isOverCut)}
 ${where(page, labels.region ?? '', alertPlace(labels))}`;
     return [endsAtUs, lineItem(what, html`${andOthers(page, birds)}${when(page, endsAtUs)}`)];
   });
@@ -229,6 +236,8 @@ export interface Happened {
   readonly isCut: boolean;
   /** Alerts that ended, the latest first. */
   readonly over: readonly Alert[];
+  /** Whether others ended before. */
+  readonly isOverCut: boolean;
 }
 
 /** The newest events that tell a person something, and the alerts that ended last. */
@@ -239,11 +248,13 @@ export async function readHappened(
 ): Promise<Happened> {
   const { events, next } = await tx.events.page({ ...of, limit: LOOKED_AT });
   const ended = { ...of, order: 'severest', state: 'resolved', limit: SHOWN_HAPPENINGS, nowUs } as const;
+  const over = await tx.alerts.page(ended);
   return {
     events: events.filter(({ type }) => !UNREMARKABLE.has(type)),
     isCut: next !== undefined,
     // What became worse fires on.
-    over: (await tx.alerts.page(ended)).alerts.filter(({ ending }) => ending !== 'superseded'),
+    over: over.alerts.filter(({ ending }) => ending !== 'superseded'),
+    isOverCut: over.next !== undefined,
   };
 }
 
