@@ -61,7 +61,7 @@ export function emailHtml(whole: MailView): string {
     ...clusters.kept,
     ...more(moreAlerts, 'alerts'),
     details,
-    ...eachHtml(each.kept),
+    ...eachHtml(each.kept, view.eachMore + each.rest.length),
     ...(hasNews ? [titleHtml(view.eventsTitle)] : []),
     ...listHtml(events.kept),
     ...more(moreEvents, 'events'),
@@ -138,9 +138,10 @@ function detailsHtml({ details }: MailView): string[] {
 }
 
 /** The links of each of several alerts: tall enough for a thumb. */
-function eachHtml(rows: readonly string[]): string[] {
+function eachHtml(rows: readonly string[], rest: number): string[] {
   if (rows.length === 0) return [];
-  return [titleHtml('Each by itself'), `<table role="presentation" ${TABLE}>`, ...rows, '</table>'];
+  const table = [`<table role="presentation" ${TABLE}>`, ...rows, '</table>'];
+  return [titleHtml('Each by itself'), ...table, ...more(rest, 'alerts')];
 }
 
 function eachRow({ name, url, acknowledgeUrl }: EachAlert): string {

@@ -158,7 +158,11 @@ export function emailText(whole: MailView): string {
     ...clusters.kept,
     ...paragraph(more(moreAlerts, 'alerts')),
     ...(details === '' ? [] : [details]),
-    ...paragraph(each.kept.length > 0 ? ['Each by itself:', ...each.kept] : []),
+    ...paragraph(
+      each.kept.length > 0
+        ? ['Each by itself:', ...each.kept, ...more(view.eachMore + each.rest.length, 'alerts')]
+        : [],
+    ),
     ...paragraph(news.length > 0 ? [`${view.eventsTitle}:`, ...news] : []),
     tail,
   ].join('\n');

@@ -66,6 +66,8 @@ export interface MailView {
   readonly clusters: readonly Cluster[];
   /** Links to each of several alerts that fires. */
   readonly each: readonly EachAlert[];
+  /** Alerts that fire and have no link in `each`. */
+  readonly eachMore: number;
   /** Alerts that the notification counts but does not carry. */
   readonly alertsMore: number;
   /** The page, which has everything; absent if its address cannot be linked to. */
@@ -140,6 +142,7 @@ export function mailView(notification: GroupNotification, externalUrl: string): 
   const tone = !only && isOnlyRecovery(counted) ? 'resolved' : toneOf(alerts);
   const shared = commonLabels(alerts.map(({ labels }) => labels));
   const place = placeOf(shared, only);
+  const each = only ? [] : eachAlert(alerts, externalUrl);
   const context = [
     place,
     summary ? `${dayAndTime(summary.fromUs)} to ${dayAndTime(summary.toUs)}` : sinceOf(alerts, createdAtUs),
@@ -156,7 +159,8 @@ export function mailView(notification: GroupNotification, externalUrl: string): 
     details: only ? detailsOf(only) : clean(placeDetails(shared)),
     ...(only?.history && only.history.length > 1 && { history: flightHistory(only.history) }),
     clusters,
-    each: only ? [] : eachAlert(alerts, externalUrl),
+    each,
+    eachMore: firingTotal - each.length,
     alertsMore: notification.truncatedAlerts,
     ...(page !== undefined && { page }),
     events: lines,

@@ -18,7 +18,8 @@ export interface Row {
 
 /** What a view of a digest says of alerts and events: its sections have all of it. */
 export const NO_ALERTS = {
-  ...{ lead: [], message: [], messageTitle: '', details: [], clusters: [], alertsMore: 0, each: [] },
+  ...{ lead: [], message: [], messageTitle: '', details: [], clusters: [], alertsMore: 0 },
+  ...{ each: [], eachMore: 0 },
   ...{ events: [], eventsMore: 0, eventsTitle: '', notices: [] },
 };
 

@@ -106,6 +106,34 @@ describe('a mail with more notices than fit', () => {
   });
 });
 
+test('a mail about several alerts says how many more it has no links to', () => {
+  const firing = (count: number, filler: string) =>
+    group({
+      firingTotal: count,
+      alerts: Array.from({ length: count }, (_, at) => {
+        const error = String.fromCharCode(97 + at).repeat(3);
+        const acknowledgeUrl = `${URL}/acknowledge?link=${'l'.repeat(400)}`;
+        const labels = { ...alert().labels, bird: `Bird ${at}`, bird_id: String(at), error };
+        const events = [1, 2, 3, 4, 5].map((flight) =>
+          failedFlight(flight, { message: `${error} ${filler}` }),
+        );
+        return alert({ id: `${at}/${'i'.repeat(420)}`, labels, acknowledgeUrl, events });
+      }),
+    });
+  const end = (notification: Parameters<typeof mailMessage>[0]) => {
+    const { html, text } = mailMessage(notification, URL, undefined);
+    const acknowledged = [html.match(/>Acknowledge</g), text.match(/ Acknowledge: /g)].map(
+      (all) => all?.length,
+    );
+    const said = [html, text].map((part) => /Each by itself.*?(… and \d+ more alerts)/s.exec(part)?.[1]);
+    return { acknowledged, said };
+  };
+  expect(end(firing(6, ''))).toEqual({ acknowledged: [6, 6], said: [undefined, undefined] });
+  const [two, four] = ['… and 2 more alerts', '… and 4 more alerts'];
+  expect(end(firing(8, ''))).toEqual({ acknowledged: [6, 6], said: [two, two] });
+  expect(end(firing(8, '"'.repeat(300)))).toEqual({ acknowledged: [4, 6], said: [four, two] });
+});
+
 describe('a mail with templates', () => {
   test('has the notices after them', () => {
     const notices = ['8 notifications were held back <b>', 'Second notice.'];
