@@ -94,10 +94,17 @@ describe('Slack', () => {
     [SLACK_LIMITS.section - 1, 1],
     [SLACK_LIMITS.section, 1],
     [SLACK_LIMITS.section + 1, 2],
-    [SLACK_LIMITS.text + 1, 14],
+    [40_001, 14],
   ])('a text of %i characters takes %i sections', (length, sections) => {
     const { blocks } = body(group(), { text: 'y'.repeat(length) });
     expect(blocks.filter(({ type }) => type === 'section')).toHaveLength(sections);
+  });
+
+  test('a text that is too long ends with how many parts are missing', () => {
+    const shown = (length: number) => JSON.stringify(body(group(), { text: 'y'.repeat(length) }));
+    expect(shown(48_000)).not.toContain('more parts');
+    const missing = /… and (\d+) more parts/.exec(shown(300_000))?.[1];
+    expect(shown(300_000).match(/y{3000}/g)).toHaveLength(100 - Number(missing));
   });
 
   test('a custom text is cut between words, never inside an escape or a pair', () => {

@@ -17,7 +17,6 @@ export const SLACK_LIMITS = {
   blocks: 50,
   header: 150,
   section: 3_000,
-  text: 40_000,
   fields: 10,
   field: 2_000,
   button: 75,
@@ -175,7 +174,7 @@ function contentOf(view: MailView): Block[] {
 /** Splits a text of any length into sections, of which the first ones are sent. */
 function sections(text: string): Block[] {
   const blocks: Block[] = [];
-  let rest = text.toWellFormed().slice(0, SLACK_LIMITS.text).toWellFormed();
+  let rest = text.toWellFormed();
   while (rest !== '') {
     const cut = rest.length <= SLACK_LIMITS.section ? rest.length : cutAt(rest);
     const part = rest.slice(0, cut);
