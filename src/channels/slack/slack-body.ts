@@ -195,7 +195,7 @@ function cutAt(text: string): number {
   }
   // The section is one word: only an escape or a surrogate pair at its very end could be torn.
   const torn = /&[a-z]{0,3}$/.exec(part);
-  return torn ? torn.index : within(part, SLACK_LIMITS.section).length - (part.isWellFormed() ? 0 : 1);
+  return torn ? torn.index : part.length - (part.isWellFormed() ? 0 : 1);
 }
 
 /** Whether the block has text: Slack refuses the whole message for one section without any. */
