@@ -259,8 +259,8 @@ export async function loadDeadlines(
 const MOST_COUNTED = { birds: 2_000, ofEach: 23_000 };
 
 /**
- * How each Bird met its deadlines after `fromUs` until `untilUs`, as far as its Flights are still known now. Each is read
- * in its own transaction.
+ * How each Bird met its deadlines in [fromUs, untilUs), as far as its Flights are still known now. Each is read in its own
+ * transaction.
  */
 export async function countDeadlines(
   store: Store,
@@ -269,7 +269,8 @@ export async function countDeadlines(
   nowUs: number,
 ) {
   if (!config.rules.some(({ kind }) => kind === flightOverdue.name)) return [];
-  const birds = await store.transaction((tx) => tx.overdue.birdsWithDeadlines(fromUs, MOST_COUNTED.birds));
+  const afterUs = fromUs - 1;
+  const birds = await store.transaction((tx) => tx.overdue.birdsWithDeadlines(afterUs, MOST_COUNTED.birds));
   const counted = [];
   // The same for all Birds of a rule: those of a month may take over a second.
   const matches = new Map<string, readonly number[]>();
@@ -278,8 +279,8 @@ export async function countDeadlines(
       if (!matches.has(rule.id))
         matches.set(rule.id, await matchesOf(rule, { fromUs, untilUs }, turnOfEventLoop));
     }
-    const until = { ...bird, deadlineUs: Math.min(bird.deadlineUs, untilUs) };
-    const span = { afterUs: fromUs, most: MOST_COUNTED.ofEach, matches };
+    const until = { ...bird, deadlineUs: Math.min(bird.deadlineUs, untilUs - 1) };
+    const span = { afterUs, most: MOST_COUNTED.ofEach, matches };
     const each = await store.transaction((tx) => loadDeadlines(tx, until, config, span, nowUs));
     const outcomes = countOutcomes(each.flatMap(({ last }) => last));
     if (outcomes.met + outcomes.late + outcomes.missed > 0) counted.push({ place: bird.place, ...outcomes });

@@ -66,8 +66,8 @@ test('a digest says how each Bird met the deadlines of its period, the worst fir
     ...{ regions: ['eu'], nestId: '7', month: undefined, zone: 'UTC', nowUs: clock.nowUs() },
     config: { ...NOTHING_CONFIGURED, rules },
   });
-  // Of 36 hours of the month, and six of them of the Bird that is idle since.
-  expect(month.tables.month[0]!.figures).toMatchObject({ deadlines: 114, deadlines_met: 6 });
+  // 37 of each Bird in the month up to noon of its second day, and seven of the one that is idle since.
+  expect(month.tables.month[0]!.figures).toMatchObject({ deadlines: 118, deadlines_met: 6 });
   const { sections = [] } = digestView(made[0]!, 'http://watch.example.com');
   expect(sections.find(({ title }) => title === 'Deadlines')).toEqual({
     title: 'Deadlines',
@@ -80,8 +80,17 @@ test('a digest says how each Bird met the deadlines of its period, the worst fir
   });
 });
 
-/** June 2026, read on 2 July at 12:00, of a Bird that landed a minute before each deadline but those that it misses. */
-async function june(landedBy: string, everyUs: number, days: number, misses: (us: number) => boolean) {
+/**
+ * A month, read on 2 July 2026 at 12:00, of a Bird that since 1 June, 06:00, landed a minute before each deadline but those
+ * that it misses.
+ */
+async function monthOf(
+  landedBy: string,
+  everyUs: number,
+  days: number,
+  misses: (us: number) => boolean,
+  month = '2026-06',
+) {
   const store = await openMemory(createVirtualClock());
   const keptMs = days * 24 * (HOUR_US / 1000);
   const landings: number[] = [];
@@ -106,7 +115,7 @@ async function june(landedBy: string, everyUs: number, days: number, misses: (us
     while ((await tx.upkeep.prune(TEST_START_US - keptMs * 1000, 500)) === 500);
   });
   const { tables } = await readMonthReport(store, {
-    ...{ regions: ['eu'], nestId: undefined, month: '2026-06', zone: 'UTC', nowUs: TEST_START_US },
+    ...{ regions: ['eu'], nestId: undefined, month, zone: 'UTC', nowUs: TEST_START_US },
     config: {
       ...NOTHING_CONFIGURED,
       rules: [rule('FlightOverdue', { landedBy })],
@@ -118,14 +127,21 @@ async function june(landedBy: string, everyUs: number, days: number, misses: (us
 
 test('a month that is over has no deadlines whose Flights are deleted meanwhile', async () => {
   // Of the day 24 hours before the first that is known, too little is known.
-  expect(await june('0 6 * * *', 24 * HOUR_US, 10, () => false)).toMatchObject({
+  expect(await monthOf('0 6 * * *', 24 * HOUR_US, 10, () => false)).toMatchObject({
     deadlines: 7,
     deadlines_met: 7,
   });
 });
 
 test('a month has all deadlines of one each twenty minutes [long]', async () => {
-  const isEarly = (us: number) => us < Date.UTC(2026, 5, 11) * 1000;
-  const figures = await june('*/20 * * * *', HOUR_US / 3, 60, isEarly);
+  const isEarly = (us: number) => us < Date.UTC(2026, 5, 10, 23, 50) * 1000;
+  const figures = await monthOf('*/20 * * * *', HOUR_US / 3, 60, isEarly);
   expect(figures).toMatchObject({ deadlines: 30 * 72, deadlines_met: 20 * 72 });
+});
+
+test('a deadline at midnight belongs to the day and the month that begin with it', async () => {
+  const of = (month: string) => monthOf('0 0 * * *', 24 * HOUR_US, 60, () => false, month);
+  // It had not landed yet by the first one.
+  expect(await of('2026-06')).toMatchObject({ deadlines: 30, deadlines_met: 29 });
+  expect(await of('2026-07')).toMatchObject({ deadlines: 2, deadlines_met: 2 });
 });

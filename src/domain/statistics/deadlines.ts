@@ -56,7 +56,7 @@ interface Schedule {
   between(afterUs: number, untilUs: number, most: number, matches?: readonly number[]): Due[];
 }
 
-/** All matches of a rule in (afterUs, untilUs], newest first, in turns of about 10 ms. */
+/** All matches of a rule in [fromUs, untilUs), newest first, in turns of about 10 ms. */
 export async function matchesOf(
   { landedBy, timezone }: DeadlineRule,
   { fromUs, untilUs }: Period,
@@ -64,7 +64,7 @@ export async function matchesOf(
 ): Promise<number[]> {
   const found: number[] = [];
   if (landedBy === undefined) return found;
-  for (const atUs of createCron(landedBy, timezone).backwards(fromUs, untilUs)) {
+  for (const atUs of createCron(landedBy, timezone).backwards(fromUs - 1, untilUs - 1)) {
     found.push(atUs);
     if (found.length % MOST_LOOKED_AT === 0) await pause();
   }
