@@ -69,10 +69,13 @@ function publishedWords({ published }: DeclaredBird): string {
   return published ? 'published' : 'not published';
 }
 
-const keyOf = (...parts: readonly (string | undefined)[]) => JSON.stringify(parts);
+const keyOf = (...parts: readonly string[]) => JSON.stringify(parts);
 
 /** In an order that does not depend on the machine. */
-export function byPlace(...birds: readonly [DeclaredBird, DeclaredBird]): number {
-  const [a = '', b = ''] = birds.map(({ region, nest, bird, id }) => keyOf(region, nest, bird, id));
-  return a < b ? -1 : 1;
+export function byPlace(a: DeclaredBird, b: DeclaredBird): number {
+  for (const key of ['region', 'nest', 'bird', 'id'] as const) {
+    const [one = '', other = ''] = [a[key], b[key]];
+    if (one !== other) return one < other ? -1 : 1;
+  }
+  return 0;
 }

@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest';
 import type { DeclaredBird } from '../../../../src/domain/alert/rule.ts';
-import { compareBirds, type ListedBird } from '../../../../src/domain/kinds/inventory/compare-birds.ts';
+import {
+  byPlace,
+  compareBirds,
+  type ListedBird,
+} from '../../../../src/domain/kinds/inventory/compare-birds.ts';
 
 function listed(id: string, bird: string, change: Partial<ListedBird> = {}): ListedBird {
   const { nest = 'Prod', status = 'active' } = change;
@@ -80,4 +84,20 @@ test.each([
   ],
 ])('%s', (_, file, birds, expected) => {
   expect(saying(file, birds)).toEqual(expected);
+});
+
+test('Birds are in the order of their names, also of names that begin with others', () => {
+  const names = ['Sync', 'Sync 2', 'Sync "3"', 'sync'];
+  const birds = names.map((bird) => declared(bird));
+  expect([...birds, ...birds].toSorted(byPlace).map(({ bird }) => bird)).toEqual([
+    'Sync',
+    'Sync',
+    'Sync "3"',
+    'Sync "3"',
+    'Sync 2',
+    'Sync 2',
+    'sync',
+    'sync',
+  ]);
+  expect(byPlace(birds[0]!, { ...birds[0]! })).toBe(0);
 });
