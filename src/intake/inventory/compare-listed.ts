@@ -305,9 +305,8 @@ export class Newcomers {
 export async function endedUnwatched(store: Store, region: string): Promise<ReadonlyMap<string, string>> {
   return store.transaction(async (tx) => {
     const episodes = await tx.alerts.lastEpisodes(birdDeactivated.name, region);
-    const firing = new Set<string>();
-    for (const { alertId } of episodes)
-      if ((await tx.alerts.find(alertId))?.state === 'firing') firing.add(alertId);
+    const alerts = await tx.alerts.ofKinds([birdDeactivated.name], region);
+    const firing = new Set(alerts.flatMap(({ id, state }) => (state === 'firing' ? [id] : [])));
     const last = new Map<string, (typeof episodes)[number]>();
     for (const episode of episodes.toSorted((a, b) => a.endsAtUs - b.endsAtUs))
       last.set(episode.labels.bird_id ?? '', episode);
