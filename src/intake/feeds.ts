@@ -22,7 +22,7 @@ interface FeedsOptions extends IntakeParts {
 }
 
 export interface Feeds {
-  /** Loads what earlier runs have stored about the Flights. */
+  /** Loads what earlier runs have stored: up to when Flights are known, and of which times not all could be read. */
   readonly load: () => Promise<void>;
   readonly createNotifications: () => LogStream;
   readonly createBirdLog: (birdId: string) => LogStream;

@@ -46,6 +46,7 @@ export function flightsName(birdId: string): string {
   return `flights/${birdId}`;
 }
 
+/** What a stream reads. `AUDIT` and `FLIGHT_LOGS` are no streams, and have no feed. */
 export function feedOf(name: string): Feed | 'inventory' {
   if (name === INVENTORY) return 'inventory';
   if (name === NOTIFICATIONS) return 'notification';
@@ -60,7 +61,7 @@ export function birdIdOf(name: string): string {
 
 const HOUR_MS = 3_600_000;
 
-/** The part of the retention, at its old end, that audits do not check. */
+/** The part of the retention, at its old end, that may be deleted already. */
 const EXPIRY_SHARE = 1 / 20;
 
 /**

@@ -1,7 +1,7 @@
 /**
- * Stores alerts: each identity once, in its current state, with its events. A written alert waits to be routed until
- * alerting has processed it, so a crash in between loses no change. Every resolved episode is kept for digests, even
- * after its alert is deleted.
+ * The form in which alerts are stored, and what they are found by. `tx.alerts` (`sql/alerted/alerts.ts`) keeps each
+ * identity once, in its current state, with its events. A written alert waits to be routed until alerting has processed
+ * it, so a crash in between loses no change. An episode that ended outlives its alert, until retention deletes it.
  */
 import { type Alert, type Labels, RANKED_SEVERITIES, severityRank } from '../domain/alert/alert.ts';
 import { signature } from '../domain/alert/error-signature.ts';
@@ -18,7 +18,10 @@ export interface AlertQuery extends Filter {
   readonly isAcknowledged?: boolean | undefined;
   /** The `cause` of a `Cause`. */
   readonly cause?: string | undefined;
-  /** `severest`: firing before resolved, unacknowledged first, then by severity, then newest first. */
+  /**
+   * `severest`: those that fire come first, unacknowledged before acknowledged ones, then by severity, then newest first;
+   * behind them, resolved ones by when they ended, the last first.
+   */
   readonly order: 'severest' | 'newest';
   /** The instant at which acknowledgements must be in force. */
   readonly nowUs: number;
@@ -63,7 +66,7 @@ export interface AlertRow {
   readonly body: string;
 }
 
-/** Throws for a body that is no object. */
+/** Throws for a body that is no alert. */
 export function alertOf({ body }: AlertRow): Alert {
   const alert: unknown = JSON.parse(body);
   if (typeof alert !== 'object' || alert === null || !('labels' in alert)) throw new TypeError('no alert');
@@ -100,8 +103,9 @@ interface FoundBy {
   readonly words: string;
 }
 
-/** For all searchable words together. */
+/** In UTF-16 units, of all searchable words together. */
 const MAX_WORDS = 4_000;
+/** In code points, of a text that is shortened to a cause. */
 const MAX_CAUSE = 200;
 
 export function foundBy({ alertname, labels, annotations }: Alert): FoundBy {

@@ -1,10 +1,11 @@
 /**
  * THE PROMISE of the store, the only place where intake, alerting and delivery meet. All work is done in
  * transactions. What a transaction writes is durable when its promise resolves, and has not happened at all when it
- * rejects. Transactions take effect as if they ran one after another, in the order in which they were requested.
- * Those that wait at the same moment may share one durable commit, but each is still all-or-nothing on its own. What
- * a store keeps comes back exactly: every text, and every instant to the microsecond. Each repository of a transaction
- * (`tx.events`, `tx.alerts`, …) is a file of `sql/`. Every store passes `test/store/contract.ts` unchanged.
+ * rejects. Transactions take effect as if they ran one after another, those of one process in the order in which it
+ * requested them. Those that wait at the same moment may share one durable commit, but each is still all-or-nothing on
+ * its own. What a store keeps comes back exactly: every text, and every instant to the microsecond. Each repository of a
+ * transaction (`tx.events`, `tx.alerts`, …) is made by a file of `sql/`. Every store passes `test/store/contract.ts`
+ * unchanged.
  */
 
 import type { StoreClock } from '../time/clock.ts';
@@ -105,5 +106,5 @@ export interface StoreReport {
   readonly damages: readonly string[];
 }
 
-/** The most damages that are listed. */
+/** A check of a store looks for no more damages than this. */
 export const LISTED_DAMAGES = 20;

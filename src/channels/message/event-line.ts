@@ -115,7 +115,7 @@ export function stepOf({ attributes }: Event): string {
   return name || id ? `step ${name || shortGuid(id!)}` : '';
 }
 
-/** The step that several Flights failed in, which needs to be said only once; empty if it is not the same. */
+/** The step that is the same for all of several events, and needs to be said only once; empty if there is none. */
 export function stepOfAll(events: readonly Event[]): string {
   const [step = '', ...others] = new Set(events.map(stepOf));
   return others.length === 0 && events.length > 1 ? step : '';

@@ -21,9 +21,9 @@ export interface WhatIsAnnotated {
 }
 
 /**
- * How alerts of one kind are judged. If a kind has several rules, the first whose `match` fits the labels decides.
- * Every kind has a default rule after the configured ones, except those on request, of which every fitting rule decides. A rule also has the values of its kind's parameters
- * (`RuleOf`).
+ * How alerts of one kind are judged. Of several rules of a kind, the first whose `match` fits the labels decides; the last
+ * is its default rule, which fits all. A kind on request has no default rule, and each of its rules that fits decides
+ * about an alert of its own. A rule also has the values of its kind's parameters (`RuleOf`).
  */
 export interface Rule {
   /** Unique among the rules, and the same after every restart: alerts refer to it. */
@@ -57,7 +57,10 @@ export const PLAIN_RULE = {
   resolveAfterMs: null,
 } as const;
 
-/** The id of a rule without a name. It changes only with the rule's kind or match, not when the rule moves. */
+/**
+ * The id of a rule without a name. It stays when the rule moves, or anything but its kind and match changes. Of several
+ * with the same kind and match, all but the first have a number behind it (`freeId`).
+ */
 export function ruleId(kind: string, match: readonly Matcher[]): string {
   return hash64([kind, ...match.map(formatMatcher).toSorted()]).slice(-8);
 }

@@ -28,8 +28,8 @@ export interface Sort {
   /** True: `flush` sums up events that were left to it, and needs their number for each alert. */
   readonly sumsUp?: true;
   /**
-   * The route by which a group notifies; undefined if the current configuration has none for it. `isKnown`: that
-   * configuration has the group's receiver.
+   * The route by which a group notifies; undefined if it has nobody to notify under the current configuration. `isKnown`:
+   * whether that has the group's receiver.
    */
   routeOf(group: Group, root: Route, isKnown: boolean): Route | undefined;
   /** The alerts that a flush decides on, and the members that it deletes. */
@@ -142,7 +142,7 @@ export function escalate(
   };
 }
 
-/** Whether only a group that no longer exists has notified of the alert as firing. */
+/** Whether it was another group, which this one continues, that notified of the alert as firing. */
 function isOfFormerGroup({ notifications }: Group, { notifiedState }: GroupMember): boolean {
   return notifications === 0 && notifiedState === 'hidden';
 }
@@ -178,7 +178,7 @@ function withoutNewEvents({ member, alert }: AlertInGroup): AlertInGroup {
 /** The key begins with this, followed by a hash, a colon and the key of the group that the receiver was notified of. */
 const FALLBACK_PREFIX = 'fallback:';
 
-/** An end is notified after the next flush of the receiver's own group at the earliest, and not much later. */
+/** A fallback is notified of an end after the `group_interval` of the receiver's group, but not later than this. */
 const LONGEST_INTERVAL_MS = 300_000;
 
 const FALLBACK: Sort = {

@@ -39,7 +39,7 @@ export interface Deadline extends Due {
 /** A Flight as last seen. */
 export interface PastFlight {
   readonly flightId: string;
-  /** 0 if the service does not say. */
+  /** 0 if the service does not say: such a Flight meets no deadline. */
   readonly startedAtUs: number;
   readonly status: string;
   /** Absent while it is in the air, or if unknown. */
@@ -50,8 +50,9 @@ interface Schedule {
   /** The first deadline after this instant; undefined if none of the next `MOST_LOOKED_AT` is one. */
   after(us: number): Due | undefined;
   /**
-   * The last deadlines in (afterUs, untilUs], at most so many, oldest first. With the matches of a period that contains
-   * these (`matchesOf`), they are not searched again.
+   * The last deadlines in (afterUs, untilUs], at most `most`, oldest first. No more matches of the cron expression are
+   * looked at than `MOST_LOOKED_AT`, or `most` if that is more. `matches`: those of a period that contains this one
+   * (`matchesOf`), so that they are not searched again.
    */
   between(afterUs: number, untilUs: number, most: number, matches?: readonly number[]): Due[];
 }
@@ -171,7 +172,7 @@ export function outcomeWords({ met, late, missed, latestUs }: Outcomes): string 
   ].join(', ');
 }
 
-/** `07:00 (Amsterdam), missed`, or `…, late (24 min)`. */
+/** `today, 07:00 (Amsterdam), missed`, or `…, late (24 min)`. */
 export function deadlineWords(deadline: Deadline, zone: string, nowUs: number): string {
   const late = deadline.landed ? ` (${durationWords(lateUs(deadline) / 1000, 'two units')})` : '';
   return `${nearWords(deadline.atUs, zone, nowUs)} (${zonePlace(zone)}), ${deadline.outcome}${late}`;

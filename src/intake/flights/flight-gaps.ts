@@ -119,6 +119,7 @@ export class FlightGaps {
     const isSame = windows.length === before.length && windows.every(isKnown);
     const isNearlyKept = verifiedUs === 0 || (keptUs > 0 && verifiedUs - keptUs < KEEP_VERIFIED_US);
     if (isSame && isNearlyKept) return [];
+    // How many Flights are missing in a gap is unknown: each counts as one.
     const gaps = windows.map(({ fromUs, toUs }) => ({ fromUs, toUs, missing: 1, seen: 1, notified: 1 }));
     return [{ stream, verifiedUs, dayAuditedUs: 0, wholeAuditedUs: 0, deletedUs: 0, gaps }];
   }

@@ -51,7 +51,7 @@ export class FlightRescans {
   /** When the last poll succeeded, on the service's clock; 0 before the first. */
   readonly #serviceNowUs: Column<number>;
   readonly #verifiedUs: Column<number>;
-  /** By row, until when each part is put off; only where one has failed. */
+  /** Until when each extra part of a Bird's polls is put off, by row; only of Birds for which one has failed. */
   readonly #putOff = new Map<number, { wholeMs: number; activeMs: number; dayMs: number }>();
 
   /** `columns` have no rows yet. */
@@ -94,7 +94,7 @@ export class FlightRescans {
     return isRescanned && this.#options.clock.monotonicMs() < this.#wholeDueMs.get(row);
   }
 
-  /** Whether such a poll is the first to read what started before its window. */
+  /** Whether a poll that reads this is the first to read what started before its window (`readsAll`). */
   isFirst(row: number, { wholeFromUs }: FlightScope): boolean {
     return wholeFromUs !== undefined && this.#isActiveLeft.get(row);
   }

@@ -61,7 +61,7 @@ export async function migrate(options: MigrateOptions): Promise<TableChange> {
   return { from, to };
 }
 
-/** Older replicas that know only the present tables could not continue. */
+/** Throws `store_locked` while others use the schema: an older replica could not go on with the changed tables. */
 async function waitForOlder(alone: () => Promise<void>): Promise<void> {
   try {
     await alone();
@@ -75,7 +75,7 @@ async function waitForOlder(alone: () => Promise<void>): Promise<void> {
   }
 }
 
-/** The steps that the schema has done: none if it is missing or empty. Throws as `migrate` does. */
+/** The steps that the schema has done: none if it is missing or empty. Throws as `migrate` does, except `store_locked`. */
 export async function doneSteps(
   statements: Statements,
   schema: string,

@@ -114,7 +114,7 @@ export function createAdmission({ config, links, store, clock, report, oidc }: A
 /** Whether a person opens a page, and has not tried a password. */
 function isOfBrowser(c: Context): boolean {
   const isPage = c.req.method === 'GET' && c.req.header('accept')?.includes('text/html');
-  // Where another path is served than `web.external_url` says, it would be asked for again and again.
+  // If `web.external_url` names another path than is served, the page of the login is not found, and would lead to itself.
   if (c.req.path.endsWith('/login')) return false;
   return Boolean(isPage) && c.req.header('authorization') === undefined && !c.req.path.startsWith('/api/');
 }

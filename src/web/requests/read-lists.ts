@@ -89,7 +89,7 @@ export interface AskedAlerts extends AlertQuery {
   readonly isSilenced: boolean | undefined;
 }
 
-/** The state and order of alerts differ between page and API. */
+/** Page and API differ in the states that may be asked for, and in the order. */
 export function readAlertQuery(
   search: URLSearchParams,
   context: ListContext,
@@ -149,7 +149,7 @@ export function readFilter(
   return { region, nest, bird, flight, name, severity, text, sinceUs, untilUs };
 }
 
-/** An instant, possibly without its seconds or time of day, or a duration before now. */
+/** An instant, which without an offset is in `zone` and may lack its seconds or time of day; or a duration before now. */
 function readSince(name: string, value: string | undefined, zone: string, nowUs: number): number | undefined {
   if (value === undefined) return undefined;
   const ms = parseDuration(value);

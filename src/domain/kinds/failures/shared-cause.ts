@@ -116,7 +116,7 @@ export const sharedCause = defineKind({
 
 type SharedError = FactOf<'shared_error'>;
 
-/** Identifies the cause within its region. */
+/** The subject of alerts about this error: the same in each region, and for all regions together. */
 export function subjectOfCause(error: string): string {
   return `cause/${hash64([error])}`;
 }

@@ -1,7 +1,7 @@
 /**
- * Compares the Birds that people declare in a file with those that the service has. A declaration with an id is found by it,
- * so that it also tells of another name or Nest; one without is found by its name. Only in Nests that the file names is a
- * Bird that it lacks a difference.
+ * Compares the Birds that people declare in a file with those that the service has. A Bird that is declared with its id is
+ * found by that, so another name or Nest is a difference too; without it, by the names of Bird and Nest. A Bird that the
+ * file lacks is a difference only if the file names its Nest.
  */
 import { howMany } from '../../../text/instant-words.ts';
 import type { DeclaredBird } from '../../alert/rule.ts';

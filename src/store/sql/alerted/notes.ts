@@ -21,7 +21,7 @@ const PUBLIC = `SELECT ${FIELDS} FROM alert JOIN alert_note AS note
 
 type NoteRow = Omit<Note, 'isPublic'> & { readonly isPublic: number };
 
-/** Stores what people wrote about alerts, for as long as the episode is stored that they wrote about. */
+/** Stores what people wrote about alerts. A note stays as long as the episode that it is about. */
 export function createNotes(sql: Sql) {
   const notes = async (text: string, ...parameters: readonly (string | number)[]): Promise<Note[]> =>
     (await sql.rows<NoteRow>(text, ...parameters)).map((row) => ({ ...row, isPublic: row.isPublic === 1 }));

@@ -27,7 +27,10 @@ const CLAIMABLE = "delivery.turn = 1 AND delivery.state IN ('pending', 'retry', 
 /** Claiming stops at this much text, so that large notifications do not fill the memory. */
 const MAX_CLAIMED_BYTES = 4 * 1024 * 1024;
 
-/** Finds what is due, up to the limits, and returns it as it was before it is leased. */
+/**
+ * Finds what is due, up to the limits, and returns it as it was before it is leased. What became due after `$6` is
+ * claimed only if another replica than `$5` attempted it last, and what was attempted at all only if `$7`.
+ */
 const claim = (lock: string, lease: string) => `WITH due AS (
     SELECT seq, next_attempt_us, notification FROM delivery
     WHERE receiver = $1 AND position = $2 AND next_attempt_us <= $3 AND ${CLAIMABLE}
@@ -287,18 +290,15 @@ interface HealthRow extends Omit<FailingIntegration, 'sinceUs' | 'lastError'> {
   readonly last_error: string;
 }
 
-/** How many deliveries each receiver has in each state. */
+/** Keeps count of each receiver's deliveries by their state. */
 interface Counts {
   move(receiver: string, from: DeliveryState, to: DeliveryState): void;
 }
 
-/** After this many failed attempts a fallback becomes due at once. */
+/** From this attempt on a failure makes the fallback due at once. Attempts that were cut off do not count. */
 const FALLBACK_FAILURES = 3;
 
-/**
- * A fallback is due at once after the third failure (attempts that were cut off do not count), or when the delivery
- * is given up before its fallback time.
- */
+/** Records how attempts ended. What is given up before its fallback time falls back at once. */
 const SETTLE: RowStatement = {
   columns: `seq bigint, state text, next_us bigint, error text, failed integer, remaining text, refusals integer,
     refused_by text, reference text, leaves_lane integer, not_before_us bigint, now_us bigint`,

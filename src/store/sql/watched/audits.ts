@@ -15,7 +15,7 @@ export interface GapRecord {
 
 /**
  * Until when a stream is known to be complete, as of its last audits. Flights are not audited by count: for them it
- * holds until when they were read, which may be some hours ago, and one gap for each missing Flight.
+ * holds until when they were read, which may be some hours ago, and as gaps the times of which not all could be read.
  */
 export interface AuditRecord {
   readonly stream: number;

@@ -188,7 +188,7 @@ export function deliveryPill({ words }: Page, state: Delivery['state']): Html {
   return html`<span class="pill ${DELIVERY_TONES[state]}">${words.deliveryStates[state]}</span>`;
 }
 
-/** A mail's names each recipient whom it does not reach. */
+/** The last error of a mail names each recipient whom it does not reach. */
 const REASON_LENGTH = 10_000;
 
 /** Each delivery with its state, and with its last error if `withErrors`. */
