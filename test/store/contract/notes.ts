@@ -39,8 +39,9 @@ export function describeNotes(run: Run): void {
         note({ text: 'later', isPublic: true, atUs: NOW_US + 2 }),
         note({ text: 'own', atUs: NOW_US + 3 }),
       );
+      // Written before our clock was set back.
       await add(
-        note({ alertId: 'b', text: 'former', isPublic: true, startsAtUs: NOW_US - 1, atUs: NOW_US - 1 }),
+        note({ alertId: 'b', text: 'former', isPublic: true, startsAtUs: NOW_US - 1, atUs: NOW_US + 9 }),
       );
       expect(await publicOf()).toEqual(['later', 'b']);
       expect(await publicOf('683')).toEqual(['nest']);

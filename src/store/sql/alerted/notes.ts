@@ -15,8 +15,8 @@ const OF_ALERT = `SELECT ${FIELDS} FROM alert_note AS note WHERE alert_id = $1 O
 const PUBLIC = `SELECT ${FIELDS} FROM alert JOIN alert_note AS note
     ON note.alert_id = alert.id AND note.starts_us = alert.starts_us AND note.is_public = 1
   WHERE alert.state = 'firing' AND alert.region = $1 AND alert.nest_id = $2 AND NOT EXISTS (
-    SELECT 1 FROM alert_note AS later WHERE later.alert_id = note.alert_id AND later.is_public = 1
-      AND (later.at_us, later.id) > (note.at_us, note.id))
+    SELECT 1 FROM alert_note AS later WHERE later.alert_id = note.alert_id AND later.starts_us = note.starts_us
+      AND later.is_public = 1 AND (later.at_us, later.id) > (note.at_us, note.id))
   ORDER BY note.at_us DESC, note.id DESC LIMIT $3`;
 
 type NoteRow = Omit<Note, 'isPublic'> & { readonly isPublic: number };
