@@ -2,6 +2,7 @@
 
 import { signature } from '../domain/alert/error-signature.ts';
 import type { Event } from '../domain/alert/event.ts';
+import { ruleId } from '../domain/alert/rule.ts';
 import type { GroupNotification, NotifiedAlert } from '../domain/grouping/notification.ts';
 import { formatInstant } from '../time/instant.ts';
 
@@ -15,7 +16,7 @@ const PLACE = { region: 'eu', nest_id: '682', nest: 'Sample Nest', bird_id: '148
 export function sampleNotification(receiver: string, isResolved: boolean, nowUs: number): GroupNotification {
   const startsAtUs = nowUs - 4 * MINUTE_US;
   const alert: NotifiedAlert = {
-    id: 'FlightFailed/93f7e433/eu/bird/148890',
+    id: `FlightFailed/${ruleId('FlightFailed', [])}/${PLACE.region}/bird/${PLACE.bird_id}`,
     status: isResolved ? 'resolved' : 'firing',
     labels: {
       alertname: 'FlightFailed',
