@@ -4,9 +4,9 @@
  * it, so a crash in between loses no change. An episode that ended outlives its alert, until retention deletes it.
  */
 import { type Alert, type Labels, RANKED_SEVERITIES, severityRank } from '../domain/alert/alert.ts';
-import { signature } from '../domain/alert/error-signature.ts';
+import { reasonOf, signature } from '../domain/alert/error-signature.ts';
 import type { Episode } from '../domain/digest/digest.ts';
-import { firstLines, foldedText } from '../text/plain-text.ts';
+import { foldedText, plainText } from '../text/plain-text.ts';
 import type { Filter } from './filter.ts';
 import type { LinkedSpan } from './outbox-store.ts';
 
@@ -125,6 +125,6 @@ export function foundBy({ alertname, labels, annotations }: Alert): FoundBy {
 /** What messages group alerts by: their error, or else their latest text. */
 function causeOf({ labels, annotations }: Pick<Alert, 'labels' | 'annotations'>): string {
   if (labels.error) return labels.error;
-  const [said = ''] = firstLines(annotations.description ?? '', 1, MAX_CAUSE);
+  const said = plainText(reasonOf(annotations.description ?? ''), MAX_CAUSE);
   return said === '' ? (annotations.summary ?? '') : signature(said);
 }

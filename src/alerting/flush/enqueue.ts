@@ -3,6 +3,7 @@ import type { Receiver } from '../../channels/receiver.ts';
 import { mayFly, type ServiceLinks } from '../../config/sections/regions-section.ts';
 import { type Action, sayAction, whyNotStarted } from '../../domain/action/action.ts';
 import type { Alert, Labels } from '../../domain/alert/alert.ts';
+import { reasonOf } from '../../domain/alert/error-signature.ts';
 import type { Event } from '../../domain/alert/event.ts';
 import {
   annotationsOf,
@@ -23,7 +24,7 @@ import { birdTriggerFailing } from '../../domain/kinds/bird-trigger-failing.ts';
 import { flightFailed } from '../../domain/kinds/failures/flight-failed.ts';
 import type { Transaction } from '../../store/store.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
-import { firstLines, plainText } from '../../text/plain-text.ts';
+import { plainText } from '../../text/plain-text.ts';
 import { newDelivery, queue } from '../destination.ts';
 import { coveredBy, type Draft, draftMessages, flushIdOf } from './draft-messages.ts';
 import type { FlushContext } from './flush-context.ts';
@@ -275,7 +276,7 @@ async function switchedOff(tx: Transaction, { labels, startsAtUs }: NotifiedAler
       endsAtUs >= startsAtUs - SWITCHED_BEFORE_US,
   );
   if (!failing) return {};
-  const [said = ''] = firstLines(failing.annotations.description ?? '', 1, MAX_CAUSE_LENGTH);
+  const said = plainText(reasonOf(failing.annotations.description ?? ''), MAX_CAUSE_LENGTH);
   return { switched_off: `after its trigger failed again and again: ${said}` };
 }
 

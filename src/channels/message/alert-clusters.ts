@@ -18,9 +18,9 @@ import {
 import {
   type EventLine,
   eventLines,
-  firstLine,
   newestFirst,
   placeIds,
+  reasonLine,
   type Said,
   sayMore,
   stepOfAll,
@@ -205,7 +205,7 @@ function stableCauseOf(alert: NotifiedAlert): string {
  */
 function causeOf(alert: NotifiedAlert): string {
   const said = messageOf(alert) || alert.annotations.summary || '';
-  return firstLine(hasOwnDescription(alert.labels) ? said.replaceAll('\n', ' ') : said);
+  return reasonLine(hasOwnDescription(alert.labels) ? said.replaceAll('\n', ' ') : said);
 }
 
 export function toneOf(alerts: readonly Pick<NotifiedAlert, 'status' | 'ending' | 'labels'>[]): Tone {

@@ -16,7 +16,7 @@ import { dayAndTime, durationWords, exactZoneTime, howMany, instantsIn } from '.
 import { plainText, regionName } from '../../text/plain-text.ts';
 import type { Tone } from './alert-clusters.ts';
 import { NAME_CODE_POINTS, placeOf, stateWords } from './alert-subject.ts';
-import { type EventLine, firstLine } from './event-line.ts';
+import { type EventLine, reasonLine } from './event-line.ts';
 import { linkableOf, whySent } from './frame/links.ts';
 import { type MailView, mailView } from './message-view.ts';
 import { linkable, NO_ALERTS, type Row, type Section } from './section.ts';
@@ -114,7 +114,7 @@ function sectionsOf(digest: Digest, externalUrl: string): Section[] {
       title: 'Top causes',
       rows: flights.causes.map(({ error, message, failed, birds, examples }) => ({
         lead: `${failed} ×`,
-        what: plainText(firstLine(message ?? '') || error, CAUSE_CODE_POINTS) || 'without a message',
+        what: plainText(reasonLine(message ?? '') || error, CAUSE_CODE_POINTS) || 'without a message',
         note: others(
           examples.map(({ bird }) => name(bird)),
           birds,

@@ -3,7 +3,7 @@
  * its ids.
  */
 import type { Labels } from '../../domain/alert/alert.ts';
-import { signature } from '../../domain/alert/error-signature.ts';
+import { reasonOf, signature } from '../../domain/alert/error-signature.ts';
 import { type Event, shortId } from '../../domain/alert/event.ts';
 import type { FlightOutcome } from '../../domain/grouping/notification.ts';
 import { dayAndSecond, durationWords } from '../../text/instant-words.ts';
@@ -121,8 +121,9 @@ export function stepOfAll(events: readonly Event[]): string {
   return others.length === 0 && events.length > 1 ? step : '';
 }
 
-export function firstLine(text: string): string {
-  return firstLines(text, 1, LINE_CODE_POINTS)[0] ?? '';
+/** The line that says what went wrong; the first one if none does. */
+export function reasonLine(text: string): string {
+  return plainText(reasonOf(text), LINE_CODE_POINTS) || (firstLines(text, 1, LINE_CODE_POINTS)[0] ?? '');
 }
 
 function counted({ occurredAtUs }: Event, events: number): string {
@@ -135,7 +136,7 @@ function counted({ occurredAtUs }: Event, events: number): string {
  * could be taken for its own.
  */
 function ownMessage(event: Event, said: string): string {
-  const message = firstLine(event.message);
+  const message = reasonLine(event.message);
   if (message !== '') return message === said ? '' : message;
   if (!isFlight(event)) {
     const { initiator = '' } = event.attributes;
@@ -167,7 +168,7 @@ function idsOf(event: Event): string[] {
 /** Whether one of these says something else than the message, apart from what varies in it. */
 export function sayMore(events: readonly Event[], message: string): boolean {
   const said = signature(message);
-  const others = new Set(events.slice(0, SAID_EVENTS).map((event) => firstLine(event.message)));
+  const others = new Set(events.slice(0, SAID_EVENTS).map((event) => reasonLine(event.message)));
   return [...others].some((other) => other !== '' && signature(other) !== said);
 }
 

@@ -32,12 +32,12 @@ import {
   type EventLine,
   eventLines,
   type FlightHistory,
-  firstLine,
   flightHistory,
   flightTimes,
   isFlight,
   LINE_CODE_POINTS,
   newestFirst,
+  reasonLine,
   sayMore,
   stepOf,
 } from './event-line.ts';
@@ -131,10 +131,7 @@ export function mailView(notification: GroupNotification, externalUrl: string): 
   const only = isOne && !summary ? first : undefined;
   const milder = (only && counts[0]?.milder) ?? [];
   const clusters = only ? [] : clustersOf(alerts, notification, goesOn);
-  const message =
-    only && !hasOwnDescription(only.labels)
-      ? firstLines(messageOf(only), MESSAGE_LINES, LINE_CODE_POINTS)
-      : [];
+  const message = only && !hasOwnDescription(only.labels) ? messageLines(messageOf(only)) : [];
   const { lines, more } = only && !listsEvents(only.labels) ? linesOf(only, message) : { lines: [], more: 0 };
   const page = linkable(`${externalUrl}/`);
   const told = only ? sentenceOfOne(milder[0] ?? only, goesOn) : headlineOf(counted, clusters, goesOn);
@@ -177,6 +174,13 @@ function messageTitleOf({ status, events }: NotifiedAlert, message: readonly str
   return status === 'resolved' || reason === 'repeat' ? 'Last message' : 'Message';
 }
 
+/** The first lines of a message, after the one that says what went wrong. */
+function messageLines(message: string): string[] {
+  const reason = reasonLine(message);
+  const lines = firstLines(message, MESSAGE_LINES, LINE_CODE_POINTS);
+  return reason === (lines[0] ?? '') ? lines : [reason, ...lines];
+}
+
 /** The event whose message is shown, and whose Flight the details are about. */
 function newestEventOf({ events, labels }: NotifiedAlert): Event | undefined {
   if (listsEvents(labels)) return undefined;
@@ -188,7 +192,7 @@ function linesOf(only: NotifiedAlert, message: readonly string[]): ReturnType<ty
   const newest = newestEventOf(only);
   const [said = ''] = message;
   const others = only.events.filter((event) =>
-    isFlight(event) || isMoment(only) ? event !== newest : said === '' || firstLine(event.message) !== said,
+    isFlight(event) || isMoment(only) ? event !== newest : said === '' || reasonLine(event.message) !== said,
   );
   const { lines, more } = eventLines(
     others.toSorted(newestFirst),

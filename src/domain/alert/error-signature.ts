@@ -11,6 +11,8 @@ export const MAX_SIGNATURE_LENGTH = 120;
 const MAX_TEXT_LENGTH = 16_384;
 const MAX_LINE_LENGTH = 2048;
 
+const LINE_END = /\r\n|[\n\r\u2028\u2029]/;
+
 /** Lines that say where a program was, not what went wrong. */
 const STACK_LINE =
   /^\s*(?:at\s.*[(:].*|at\s+[\w.$<>[\]`]+|File ".*", line \d+.*|Traceback \(most recent call last\):|-{3}.*-{3}|\.{3} \d+ more|goroutine \d+.*|\^+)\s*$/;
@@ -88,18 +90,40 @@ export function signature(message: string): string {
 
 function signatureOf(message: string): string {
   const text = message.slice(0, MAX_TEXT_LENGTH).trim();
-  const lines = (documentWords(text) ?? text).split(/\r\n|[\n\r\u2028\u2029]/);
+  return cap(firstSpeaking(documentWords(text) ?? text, mask), MAX_SIGNATURE_LENGTH);
+}
+
+/** The first line that says in words what went wrong, as `read` gives it; if none does, the first with anything at all. */
+function firstSpeaking(text: string, read: (line: string) => string): string {
   let fallback = '';
   let isTraceback = false;
-  for (const line of lines) {
+  for (const line of text.split(LINE_END)) {
     // Python says what went wrong below the lines that say where; those also quote the program.
     isTraceback = line.startsWith('Traceback (most recent') || (isTraceback && /^\s/.test(line));
     if (isTraceback || line.trim() === '' || STACK_LINE.test(line)) continue;
-    const masked = mask(line);
-    if (/\p{L}/u.test(masked)) return cap(masked, MAX_SIGNATURE_LENGTH);
-    fallback ||= masked;
+    const said = read(line);
+    if (/\p{L}/u.test(said)) return said;
+    fallback ||= said;
   }
-  return cap(fallback, MAX_SIGNATURE_LENGTH);
+  return fallback;
+}
+
+/**
+ * The line of a message that says what went wrong, as it is: below the places of a traceback, the words of JSON or of a
+ * gateway's page, or else the first. A message of one line is returned whole. Empty if no line says anything.
+ */
+export function reasonOf(message: string): string {
+  const text = message.slice(0, MAX_TEXT_LENGTH).trim();
+  if (!LINE_END.test(text)) return text;
+  const isMarkup = text.startsWith('<') && !/^<(?:!doctype|html|\?xml)\b/i.test(text);
+  return firstSpeaking((isMarkup ? undefined : documentWords(text)) ?? text, (line) => line.trim());
+}
+
+/** The message; after its reason (`reasonOf`), if that does not stand in its first `units` UTF-16 units: the rest may be cut. */
+export function reasonFirst(message: string, units: number): string {
+  const reason = reasonOf(message);
+  const seen = message.trimStart().slice(0, units);
+  return seen.includes(reason) || reason.startsWith(seen) ? message : `${reason}\n${message}`;
 }
 
 function mask(line: string): string {

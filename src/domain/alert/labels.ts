@@ -1,6 +1,8 @@
 /** Builds the labels and annotations of events and alerts: short, on one line, never empty. */
+
 import { manyLines, plainText, regionName } from '../../text/plain-text.ts';
 import { type Labels, labelOf, type Severity } from './alert.ts';
+import { reasonFirst } from './error-signature.ts';
 import type { Event } from './event.ts';
 import { birdOf, type Place } from './fact.ts';
 import type { Rule } from './rule.ts';
@@ -62,7 +64,7 @@ export function annotate(
 ): Labels {
   const own = {
     summary: plainText(summary, MAX_SUMMARY_LENGTH),
-    description: manyLines(message, MAX_DESCRIPTION_LENGTH),
+    description: manyLines(reasonFirst(message, MAX_DESCRIPTION_LENGTH), MAX_DESCRIPTION_LENGTH),
   };
   const written = Object.entries(rule.writtenAnnotations?.({ labels, ...own }) ?? {}).map(
     ([name, value]) => [name, manyLines(value, MAX_DESCRIPTION_LENGTH)] as const,

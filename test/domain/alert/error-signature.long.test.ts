@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { MAX_SIGNATURE_LENGTH, signature } from '../../../src/domain/alert/error-signature.ts';
+import {
+  MAX_SIGNATURE_LENGTH,
+  reasonFirst,
+  reasonOf,
+  signature,
+} from '../../../src/domain/alert/error-signature.ts';
+import { annotate } from '../../../src/domain/alert/labels.ts';
 import { anyCharacter } from '../../any-character.ts';
 
 describe('signature', () => {
@@ -261,5 +267,46 @@ describe('signature', () => {
 
   test('different causes stay apart', () => {
     expect(signature('File not found')).not.toBe(signature('Access denied'));
+  });
+});
+
+describe('the reason', () => {
+  test.each([
+    ['', ''],
+    ['Job 4711 was refused', 'Job 4711 was refused'],
+    ['Job 4711 was refused\nby the TMS', 'Job 4711 was refused'],
+    ['\n\n17:03\nJob 4711 was refused', 'Job 4711 was refused'],
+    [
+      'Traceback (most recent call last):\n  File "x.py", line 3, in f\n    go(3)\nValueError: 3 is bad',
+      'ValueError: 3 is bad',
+    ],
+    [
+      JSON.stringify({ error: { code: 456, message: 'Quota of 5 exceeded' } }, null, 2),
+      'Quota of 5 exceeded',
+    ],
+    ['<!DOCTYPE html>\n<html><head><title>502 Bad Gateway</title></head></html>', '502 Bad Gateway'],
+    // Not a page, but somebody's words.
+    ['<step 3> failed\n<b>now</b>', '<step 3> failed'],
+    ['{"error":{"code":456,"message":"in one line"}}', '{"error":{"code":456,"message":"in one line"}}'],
+    ['12\n34', '12'],
+  ])('of %j is %j', (message, expected) => {
+    expect(reasonOf(message)).toBe(expected);
+  });
+
+  const places = Array.from(
+    { length: 200 },
+    (_, at) => `  File "step.py", line ${at}, in run\n    go(${at})`,
+  );
+  const trace = `Traceback (most recent call last):\n${places.join('\n')}\nKeyError: 'target'`;
+
+  test('comes first where it would be cut off', () => {
+    expect(reasonFirst(trace, 2_000)).toBe(`KeyError: 'target'\n${trace}`);
+    expect(reasonFirst(trace, 20_000)).toBe(trace);
+    expect(reasonFirst(`${'long '.repeat(99)}\nlast`, 300)).toBe(`${'long '.repeat(99)}\nlast`);
+  });
+
+  test('of a long traceback begins the description of an alert', () => {
+    const rule = { annotations: {} } as Parameters<typeof annotate>[0]['rule'];
+    expect(annotate({ rule, labels: {} }, '', trace).description).toMatch(/^KeyError: 'target'\nTraceback/);
   });
 });

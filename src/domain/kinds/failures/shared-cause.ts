@@ -3,9 +3,9 @@
  * of all of them, so that whoever is told of it is told of each failure.
  */
 import { dayAndTime, durationWords, howMany } from '../../../text/instant-words.ts';
-import { firstLines, plainText, regionName } from '../../../text/plain-text.ts';
+import { plainText, regionName } from '../../../text/plain-text.ts';
 import { type Alert, fire, hash64, type Labels, remember, resolve } from '../../alert/alert.ts';
-import { signatureWords } from '../../alert/error-signature.ts';
+import { reasonOf, signatureWords } from '../../alert/error-signature.ts';
 import type { FactOf } from '../../alert/fact.ts';
 import { annotate, birdName } from '../../alert/labels.ts';
 import type { Parameters, RuleOf } from '../../alert/rule.ts';
@@ -160,6 +160,6 @@ function listOf({ region, error, said, parts, birds, isAll }: SharedError): stri
   });
   const more = birds - named.length;
   if (more > 0) lines.push(`and ${isAll ? '' : 'at least '}${howMany(more, 'more Bird')}`);
-  const [newest = ''] = firstLines(said, 1, MESSAGE_CODE_POINTS);
+  const newest = plainText(reasonOf(said), MESSAGE_CODE_POINTS);
   return [...(newest === '' || newest === error ? [] : [`The newest: ${newest}`]), ...lines].join('\n');
 }

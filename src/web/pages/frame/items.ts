@@ -2,7 +2,7 @@
 import { html } from 'hono/html';
 import { type Action, sayAction } from '../../../domain/action/action.ts';
 import type { Alert } from '../../../domain/alert/alert.ts';
-import { signature } from '../../../domain/alert/error-signature.ts';
+import { reasonFirst, signature } from '../../../domain/alert/error-signature.ts';
 import type { Event } from '../../../domain/alert/event.ts';
 import type { Suppression } from '../../../domain/muting/suppression.ts';
 import { alertPath, deliveryPath, eventPath } from '../../../http/page-path.ts';
@@ -33,7 +33,7 @@ import {
 /** A message from outside, as a paragraph, after words of our own; nothing for an empty one. */
 export function messageLine(message: string, before = ''): Html | string {
   if (message.trim() === '') return '';
-  return html`<p class="message">${before && html`<b>${before}</b> `}${said(message, MESSAGE_LENGTH)}</p>`;
+  return html`<p class="message">${before && html`<b>${before}</b> `}${said(reasonFirst(message, MESSAGE_LENGTH), MESSAGE_LENGTH)}</p>`;
 }
 
 /** The service's last message, or else nestwatch's own. */
