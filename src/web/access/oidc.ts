@@ -120,10 +120,11 @@ export function createOidc(
         : {};
     const said = new Map<string, unknown>(Object.entries({ ...claims, ...more }));
     const name = ['email', 'preferred_username', 'name', 'sub'].map((one) => said.get(one)).find(Boolean);
-    const scopes = scopesOf(config, said.get(config.groupsClaim));
+    const groups = [said.get(config.groupsClaim)].flat().filter((one) => config.groups.has(String(one)));
     const who = plainText(String(name), MAX_AUTHOR_LENGTH);
-    if (scopes.length === 0) return answerRefusal(c, 403, `${who} is in no group that may do anything here.`);
-    setSigned(c, SESSION_COOKIE, { name: who, scopes, id: begun.state }, config.sessionMs);
+    if (scopesOf(config, groups).size === 0)
+      return answerRefusal(c, 403, `${who} is in no group that may do anything here.`);
+    setSigned(c, SESSION_COOKIE, { name: who, groups, id: begun.state }, config.sessionMs);
     return c.redirect(externalUrl + localPath(begun.to), 303);
   }
 
@@ -148,10 +149,11 @@ export function createOidc(
   }
 
   return {
-    /** Undefined for who is not logged in. */
+    /** Undefined for who is not logged in, or is in no group any more that the configuration gives a right. */
     identityOf(c: Context): Identity | undefined {
-      const { name, scopes } = sessionOf(c) ?? {};
-      return scopes ? { name: String(name), by: 'oidc', scopes: new Set(scopes as Scope[]) } : undefined;
+      const session = sessionOf(c);
+      const scopes = scopesOf(config, session?.groups);
+      return session && scopes.size > 0 ? { name: String(session.name), by: 'oidc', scopes } : undefined;
     },
     /** The page on which somebody logs in and comes back to this one. */
     loginPath(c: Context): string {
@@ -182,9 +184,9 @@ function localPath(to: unknown): string {
   return typeof to === 'string' && /^\/(?![/\\])[^\s\\]*$/.test(to) ? to : '/';
 }
 
-function scopesOf({ scopes, groups }: OidcConfig, claimed: unknown): Scope[] {
-  const own = [claimed].flat().flatMap((name) => [...(groups.get(String(name)) ?? [])]);
-  return [...new Set([...scopes, ...own])];
+/** What the configuration lets the members of these groups do now: a session does not keep rights that it takes away. */
+function scopesOf({ scopes, groups }: OidcConfig, names: unknown): Set<Scope> {
+  return new Set([...scopes, ...[names].flat().flatMap((name) => [...(groups.get(String(name)) ?? [])])]);
 }
 
 /** Whether there was an answer, and it was not what it should be. */

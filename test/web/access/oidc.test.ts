@@ -145,6 +145,19 @@ describe('with a real provider', () => {
     expect(cleo.set.some((line) => line.startsWith('nestwatch_session='))).toBe(false);
   });
 
+  test.each([
+    ['may only read now', { groups: new Map([['ops', new Set(['read'] as const)]]) }, 200, 403],
+    ['has no rights any more', { groups: new Map([['viewers', new Set(['read'] as const)]]) }, 401, 401],
+  ])('a session whose group %s follows the configuration [long]', async (_, changes, reads, writes) => {
+    const { person } = await opened('anna');
+    const cookie = person.set.findLast((line) => line.startsWith('nestwatch_session='))!.split(';')[0]!;
+    const { externalUrl } = await watched('http://127.0.0.1:9', await freePort(), changes);
+    const ask = (path: string, { headers, ...init }: RequestInit) =>
+      fetch(externalUrl + path, { ...init, redirect: 'manual', headers: { ...headers, cookie } });
+    expect((await ask('/api/v1/alerts', {})).status).toBe(reads);
+    expect((await ask('/silence', silence(externalUrl))).status).toBe(writes);
+  });
+
   test('whoever logs out must log in again, also with the old cookie; another site cannot do it for them [long]', async () => {
     const { person, externalUrl, ask } = await opened('anna');
     const cookie = person.set.findLast((line) => line.startsWith('nestwatch_session='))!.split(';')[0]!;
@@ -195,7 +208,7 @@ describe('with a real provider', () => {
     const stranger = browser();
     const begun = await stranger.open(`${externalUrl}/login/callback?code=stolen&state=known`);
     expect(begun).toMatchObject({ status: 400, body: expect.stringContaining('not begun in this browser') });
-    const content = { name: 'eve', scopes: ['read', 'write'], id: 'x', untilUs: Number.MAX_SAFE_INTEGER };
+    const content = { name: 'eve', groups: ['ops'], id: 'x', untilUs: Number.MAX_SAFE_INTEGER };
     const forged = Buffer.from(JSON.stringify(content)).toString('base64url');
     for (const signature of ['', Buffer.alloc(16).toString('base64url')]) {
       expect((await ask('/', { cookie: `nestwatch_session=${forged}.${signature}` })).status).toBe(401);
