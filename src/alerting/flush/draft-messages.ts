@@ -135,13 +135,14 @@ function audiences(id: string, flushed: NotifyingFlush, to: readonly Destination
 /** Destinations without `send_resolved` get only what fires and what has new events. */
 function audiencesOf(id: string, flushed: NotifyingFlush, to: readonly Destination[]): Audience[] {
   const listed = flushed.listed.filter(({ status, newEvents }) => status === 'firing' || newEvents > 0);
+  const resolvedTotal = listed.filter(({ status }) => status === 'resolved').length;
   const isOnlyEnds = flushed.reason === 'resolved' && !listed.some((one) => one.newEvents > 0);
   // Without `send_resolved` a person resolves the incident, so nothing is sent there once nothing fires.
   const isConcerned = (one: Destination) =>
     !one[1].sendResolved && !isOnlyEnds && (flushed.firingTotal > 0 || !keepsIncidents(one));
   return [
     { id, what: flushed, to: to.filter(([, { sendResolved }]) => sendResolved) },
-    { id: `${id}-open`, what: { ...flushed, listed, resolvedTotal: 0 }, to: to.filter(isConcerned) },
+    { id: `${id}-open`, what: { ...flushed, listed, resolvedTotal }, to: to.filter(isConcerned) },
   ];
 }
 

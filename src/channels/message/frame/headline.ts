@@ -67,15 +67,15 @@ function changesOf(counted: Counted): string {
   const freshTotal = newOf(counted);
   const stillTotal = firingTotal - freshTotal;
   const still = stillTotal > 0 ? [`${stillTotal} ${stillWords(alerts)}`] : [];
+  const ended = resolvedTotal > 0 ? [`${resolvedTotal} ${overWords(over)}`] : [];
   if (freshTotal > 0) {
-    const ended = resolvedTotal > 0 ? [`${resolvedTotal} ${overWords(over)}`] : [];
     return [sentenceOf(fresh, freshTotal, false, true), ...ended, ...still].join(', ');
   }
   const going = alerts.filter(({ status, events }) => status === 'firing' && events.length > 0);
   if (going.length > 0) {
     const others = stillTotal - going.length;
     const rest = others > 0 ? [`${others} more ${stillWords(alerts)}`] : [];
-    return [sentenceOf(going, going.length, true), `${resolvedTotal} ${overWords(over)}`, ...rest].join(', ');
+    return [sentenceOf(going, going.length, true), ...ended, ...rest].join(', ');
   }
   return [sentenceOf(over, resolvedTotal, false), ...still].join(', ');
 }
