@@ -337,3 +337,13 @@ describe('a mail about what several groups told before', () => {
     expect(view.links[0]).toEqual({ text: 'See them in nestwatch', url: `${URL}/alerts?state=resolved` });
   });
 });
+
+test('alerts of no region have a link to all of them that the page takes', () => {
+  const labels = { alertname: 'DeliveryFailing', region: 'all', severity: 'critical' };
+  const of = (receiver: string) => alert({ id: receiver, labels: { ...labels, receiver }, events: [] });
+  const notification = {
+    ...about(of('ops'), of('pager')),
+    groupLabels: { alertname: 'DeliveryFailing', region: 'all' },
+  };
+  expect(emailText(mailView(notification, URL))).toContain(`${URL}/alerts?name=DeliveryFailing\n`);
+});

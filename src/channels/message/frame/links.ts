@@ -91,7 +91,17 @@ function pageUrl(
   const open = alerts.filter(({ status }) => status === 'firing');
   const [only] = open.length === 1 ? open : alerts.length === 1 ? alerts : [];
   if (only) return `${externalUrl}/${alertPath(only.id)}`;
-  const { region, nest_id, nest = nest_id, bird_id, bird = bird_id, alertname: name, error } = groupLabels;
+  const {
+    region: label,
+    nest_id,
+    nest = nest_id,
+    bird_id,
+    bird = bird_id,
+    alertname: name,
+    error,
+  } = groupLabels;
+  // That of alerts about the watch itself; the page filters by regions that are watched.
+  const region = label === 'all' ? undefined : label;
   const filters = Object.entries({ region, nest, bird, name, cause: error }).filter(([, value]) => value);
   const isOver = open.length === 0 && alerts.length > 0;
   if (summary || (filters.length === 0 && !isOver)) return `${externalUrl}/`;
