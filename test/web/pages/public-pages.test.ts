@@ -103,6 +103,13 @@ describe('a public page', () => {
     expect(read((await both.ask(PAGE)).body)).toContain('The watch is interrupted.');
   });
 
+  test('is loaded again each minute, also by a browser with scripts', async () => {
+    const { ask } = await served();
+    const { body } = await ask(PAGE);
+    expect(body).toContain('<meta http-equiv="refresh" content="60">');
+    expect(body).not.toContain('<noscript>');
+  });
+
   test('reads the store once a minute, however many ask', async () => {
     const { ask, store, clock } = await served();
     const lead = async () => /\d+ well, \d+ failing/.exec(read((await ask(PAGE)).body))?.[0];
