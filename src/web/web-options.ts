@@ -162,6 +162,11 @@ export function stateOf({ health, started, unlisted }: RegionProgress): RegionSt
   return started ? 'up' : 'starting';
 }
 
+/** Since when the region is in that state; 0 if that is not known. */
+export function sinceOf({ health, unlisted }: RegionProgress): number {
+  return (health.health === 'up' && unlisted?.sinceUs) || health.sinceUs;
+}
+
 /** Why the region is in that state, in a sentence by the service or by nestwatch. */
 export function reasonOf({ health, unlisted }: RegionProgress): string {
   return (health.health === 'up' && unlisted?.said) || health.reason;

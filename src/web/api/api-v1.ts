@@ -17,7 +17,7 @@ import { formatInstant } from '../../time/instant.ts';
 import { signedBy } from '../access/identify.ts';
 import { readBody, readQuery } from '../requests/query.ts';
 import { signatureShape } from '../requests/silence-request.ts';
-import { type ApiOptions, type ConfigurationView, reasonOf, stateOf } from '../web-options.ts';
+import { type ApiOptions, type ConfigurationView, reasonOf, sinceOf, stateOf } from '../web-options.ts';
 import { faultJson, healthJson, instantJson, noteJson } from './alert-json.ts';
 import { addThings } from './things-api.ts';
 
@@ -218,7 +218,7 @@ export function regionJson(view: RegionProgress) {
     region: view.region,
     health: stateOf(view),
     reason: reasonOf(view),
-    since: instantJson(view.health.sinceUs),
+    since: instantJson(sinceOf(view)),
     requests_per_second: view.requestsPerSecond,
     nests: view.nests,
     birds: view.birds,

@@ -11,7 +11,7 @@ import type { ReplicaView } from '../../operator/read-replicas.ts';
 import type { FeedReads, RegionProgress } from '../../region-progress.ts';
 import type { FaultRecord } from '../../store/sql/upkeep/noted-faults.ts';
 import { plainText } from '../../text/plain-text.ts';
-import { type ConfigurationView, reasonOf, stateOf } from '../web-options.ts';
+import { type ConfigurationView, reasonOf, sinceOf, stateOf } from '../web-options.ts';
 import { alertsOf, isHiddenFromAll, problemList } from './alerts/alerts-page.ts';
 import { spark, strip, stripBars } from './frame/charts.ts';
 import { happenedList } from './frame/items.ts';
@@ -200,7 +200,7 @@ function regionCard(page: Page, region: RegionProgress): Html {
   const { overview } = words;
   const state = stateOf(region);
   const tone = REGION_TONES[state];
-  const { sinceUs } = region.health;
+  const sinceUs = sinceOf(region);
   const rate = Math.round(region.requestsPerSecond * 10) / 10;
   const lasting = words.time.soFar((nowUs - sinceUs) / 1000);
   return html`<div class="sheet region">

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { fingerprint } from '../../../src/domain/alert/alert.ts';
 import type { EventJson } from '../../../src/domain/alert/event.ts';
 import type { alertJson, deliveryJson } from '../../../src/web/api/alert-json.ts';
+import { regionJson } from '../../../src/web/api/api-v1.ts';
 import { anAlert, anEvent, aStatus, LABELS, NOW_US, putAlert, putDeliveries, putEvents } from '../sample.ts';
 import { serve } from '../served.ts';
 
@@ -546,4 +547,11 @@ describe('/api/v1/events/{key}/explain', () => {
       json: { error: 'the key is not encoded as an address is' },
     });
   });
+});
+
+test('a region whose Nests are not listed says since when', () => {
+  const [region] = aStatus().regions;
+  const unlisted = { sinceUs: NOW_US - 600_000_000, said: 'HTTP 500', address: 'http://eu/nests' };
+  const view = { ...region!, unlisted } as Parameters<typeof regionJson>[0];
+  expect(regionJson(view)).toMatchObject({ health: 'unlisted', since: '2026-07-02T11:50:00.000000Z' });
 });
