@@ -381,7 +381,7 @@ async function openWebParts(
   login: Parameters<typeof createOidc>[2],
 ) {
   const { receivers, web } = config;
-  const messages = createDeliveryMessages(receivers, web.externalUrl, randomUUID);
+  const messages = createDeliveryMessages(receivers, web, randomUUID);
   const serviceLinks = createServiceLinks(config.regions);
   const browsers = { publicKey: keys.publicKey, receivers: browserReceivers(receivers) };
   const oidc = web.access?.oidc;

@@ -144,7 +144,7 @@ export function notifiesMembers(receivers: readonly Receiver[]): boolean {
   );
 }
 
-interface PageAddress {
+export interface PageAddress {
   readonly externalUrl: string;
   /** True if no external URL is configured. */
   readonly hasDefaultUrl?: boolean | undefined;

@@ -1,6 +1,13 @@
 /** Shows the message of a delivery to people, and makes the deliveries that test a receiver. */
 
-import { atPosition, identitiesOf, integrationName, positioned } from '../channels/integration-identity.ts';
+import {
+  atPosition,
+  identitiesOf,
+  integrationName,
+  linksFrom,
+  type PageAddress,
+  positioned,
+} from '../channels/integration-identity.ts';
 import type { Receiver } from '../channels/receiver.ts';
 import { channelOf } from '../channels/registry.ts';
 import { sampleNotification } from '../channels/sample.ts';
@@ -11,7 +18,7 @@ import { integrationOf } from './attempt.ts';
 /** What the page needs to show messages and to test a receiver. `newId` returns an unused id. */
 export function createDeliveryMessages(
   receivers: readonly Receiver[],
-  externalUrl: string,
+  page: PageAddress,
   newId: () => string,
 ) {
   return {
@@ -20,7 +27,7 @@ export function createDeliveryMessages(
       const present = atPosition(integrations, position);
       return present?.kind === integration ? integrationName(integrations, present) : integration;
     },
-    messageOf: (claimed: ClaimedDelivery) => messageOf(claimed, receivers, externalUrl),
+    messageOf: (claimed: ClaimedDelivery) => messageOf(claimed, receivers, page),
     testsOf(name: string, nowUs: number) {
       const receiver = receivers.find((one) => one.name === name);
       return receiver ? testDeliveries(receiver, { nowUs, newId }) : [];
@@ -35,12 +42,12 @@ export function createDeliveryMessages(
 async function messageOf(
   { delivery, notification }: ClaimedDelivery,
   receivers: readonly Receiver[],
-  externalUrl: string,
+  page: PageAddress,
 ): Promise<string | undefined> {
   const receiver = receivers.find(({ name }) => name === delivery.receiver);
   const integration = integrationOf(receiver, delivery, notification);
   if (!integration || notification.kind !== 'group') return undefined;
-  return (await channelOf(integration).preview(integration, notification, externalUrl)).text;
+  return (await channelOf(integration).preview(integration, notification, linksFrom(integration, page))).text;
 }
 
 interface TestOptions {

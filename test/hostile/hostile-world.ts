@@ -245,11 +245,7 @@ class HostileWorld {
       browsers: { publicKey: '', receivers: new Map() },
       flightLog: (place) => this.#life.daemon.flightLog(place),
       serviceLinks: createServiceLinks(config.regions),
-      messages: createDeliveryMessages(
-        config.receivers,
-        config.web.externalUrl,
-        () => `test-${String(++ids)}`,
-      ),
+      messages: createDeliveryMessages(config.receivers, config.web, () => `test-${String(++ids)}`),
       newId: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`,
       changed: () => this.#life.daemon.wake(),
       probe: (region) => this.#life.daemon.probe(region),

@@ -28,9 +28,13 @@ receivers:
 `);
 
 let ids = 0;
-const configured = (config = CONFIG) => ({
+const configured = (config = CONFIG, hasDefaultUrl = false) => ({
   alerting: anAlertingConfig({ receivers: config.receivers }),
-  messages: createDeliveryMessages(config.receivers, 'http://watch.example.com', () => `test-${++ids}`),
+  messages: createDeliveryMessages(
+    config.receivers,
+    { externalUrl: 'http://watch.example.com', hasDefaultUrl },
+    () => `test-${++ids}`,
+  ),
 });
 
 describe('the page of deliveries', () => {
@@ -129,6 +133,17 @@ describe('the page of deliveries', () => {
 });
 
 describe('the page of a delivery', () => {
+  test.each([false, true])(
+    'shows links only where they are sent: without an external URL, %s',
+    async (isWithout) => {
+      const { ask, store } = await serve(configured(CONFIG, isWithout));
+      await store.transaction((tx) => tx.outbox.enqueue(groupNotification('n'), [aDelivery({ id: 'd-1' })]));
+      const text = read((await ask('/deliveries/d-1')).body);
+      expect(text.includes('http://watch.example.com/alerts')).toBe(!isWithout);
+      expect(text.includes('Links to nestwatch are missing')).toBe(isWithout);
+    },
+  );
+
   test('shows the message as it is sent, what it is about, and its result', async () => {
     const { ask, store } = await serve(configured());
     const one = aDelivery({ id: 'd-1', state: 'retry', attempts: 2, lastError: '<b>503</b>' });
