@@ -273,6 +273,14 @@ describe('each service gets requests as it documents them', () => {
       team: 'loc',
     });
   });
+
+  test('VictorOps keeps the name of an incident that is resolved without a message', async () => {
+    const { send, bodies } = await service('victorops', 'custom_fields: { team: loc }');
+    await send(group({ ...RESOLVED, alerts: [], firingTotal: 0, resolvedTotal: 0 }));
+    const { entity_id, ...said } = bodies()[0];
+    expect(said).toEqual({ message_type: 'RECOVERY', monitoring_tool: 'nestwatch', team: 'loc' });
+    expect(entity_id).not.toBe('');
+  });
 });
 
 describe('all of them', () => {

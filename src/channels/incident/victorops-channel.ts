@@ -115,20 +115,20 @@ function victoropsRequest(
   const { monitoringTool, customFields, messageType, name, state } = integration;
   const key = integration.apiKey.reveal();
   const target = `${encodeURIComponent(key)}/${encodeURIComponent(integration.routingKey)}`;
+  const types = { trigger: messageType, acknowledge: 'ACKNOWLEDGEMENT', resolve: 'RECOVERY' };
+  const url = below(integration.url.reveal(), target);
+  const incident = {
+    ...customFields,
+    message_type: types[incidentAction(notification)],
+    entity_id: incidentKey(notification),
+    monitoring_tool: monitoringTool,
+  };
+  // About the incident alone: what it is called stays.
+  if (notification.alerts.length === 0) return { url, body: incident };
   const { texts, notes, error } = renderTexts({ title: name, text: state }, notification, externalUrl);
   const said = chatMessage(notification, externalUrl, texts, notes, LIMITS);
   const links = said.links.map(({ text, url }) => `${text}: ${url}`);
-  const types = { trigger: messageType, acknowledge: 'ACKNOWLEDGEMENT', resolve: 'RECOVERY' };
-  return {
-    url: below(integration.url.reveal(), target),
-    body: {
-      ...customFields,
-      message_type: types[incidentAction(notification)],
-      entity_id: incidentKey(notification),
-      entity_display_name: said.title,
-      state_message: [said.text, ...links].filter((line) => line !== '').join('\n'),
-      monitoring_tool: monitoringTool,
-    },
-    templateError: error,
-  };
+  const state_message = [said.text, ...links].filter((line) => line !== '').join('\n');
+  const body = { ...incident, entity_display_name: said.title, state_message };
+  return { url, body, templateError: error };
 }
