@@ -127,8 +127,9 @@ function readBrowser(
 /** What the service worker of the page shows. The same `tag` replaces what is shown already. */
 function shown({ timezone }: BrowserIntegration, notification: Readable, externalUrl: string, tag: string) {
   const { title, text, links, firesNewly } = chatMessage(notification, externalUrl, {}, [], LIMITS, timezone);
-  const url =
-    links.find((one) => one.url.startsWith(`${externalUrl}/`) && one.url.length <= MAX_URL)?.url ?? '';
+  // As links write it: the address in the configuration may have capitals or a port that is usual.
+  const own = URL.parse(`${externalUrl}/`)?.href ?? '/';
+  const url = links.find((one) => one.url.startsWith(own) && one.url.length <= MAX_URL)?.url ?? '';
   return { title, body: text, url: externalUrl && url, tag, isUrgent: firesNewly };
 }
 

@@ -93,6 +93,12 @@ test('a message reaches every subscribed browser, readable only there, under the
   expect(headers.Topic).toBe(again.headers.Topic);
 });
 
+test('it leads to its alert, however the address of the page is written', async () => {
+  const { send, shown } = pushService([subscribed('a')]);
+  await send(group(), undefined, 'https://Watch.example.com:443');
+  expect(shown()).toMatchObject([{ url: `${PAGE}/alerts/FlightFailed/93f7e433/eu/bird/148890` }]);
+});
+
 test('the push service knows the sender by the keys of the store', async () => {
   const { send, requests } = pushService([subscribed('a')]);
   await send();
