@@ -19,6 +19,14 @@ const put = async (store: Store, ...alerts: ReturnType<typeof anAlert>[]) => {
   for (const alert of alerts) await putAlert(store, alert);
 };
 
+test('an alert that does not fire yet is not over', async () => {
+  const { ask, store } = await serve();
+  await put(store, { ...failing('FlightFailed/p', 'soon'), state: 'pending', startsAtUs: 0, endsAtUs: 0 });
+  const text = read((await ask(`/${alertPath('FlightFailed/p')}`)).body);
+  expect(text).toContain('Not yet firing.');
+  expect(text).not.toMatch(/Over \d|\d{4,} days/);
+});
+
 describe('the page of alerts', () => {
   test('shows those with the same cause as one, and links to each', async () => {
     const { ask, store } = await serve();

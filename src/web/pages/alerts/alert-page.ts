@@ -423,6 +423,8 @@ function momentsOf(
       ),
       below: html`<p class="note">${saidInLines(one.text, MAX_NOTE_LENGTH)}</p>`,
     })),
-    ...(alert.state === 'firing' ? [] : [moment(alert.endsAtUs, words.alert.isOver, endedBy(page, alert))]),
+    ...(alert.state === 'firing' || alert.endsAtUs === 0
+      ? []
+      : [moment(alert.endsAtUs, words.alert.isOver, endedBy(page, alert))]),
   ];
 }
