@@ -23,6 +23,8 @@ import type { Schedule } from './schedule/schedule.ts';
 interface FlyingOptions extends Pick<IntakeParts, 'region' | 'store' | 'commit' | 'clock' | 'report'> {
   readonly client: Pick<IntakeParts['client'], 'call' | 'health' | 'pausedMs'>;
   readonly schedule: Pick<Schedule, 'hint'>;
+  /** False if only what is open is to end: then nothing is asked of the service. */
+  readonly mayFly: boolean;
   /** Rings the bell of the schedule. */
   readonly hinted: () => void;
   readonly flightsReadUs: (birdId: string) => number | undefined;
@@ -59,7 +61,8 @@ const LOST: Settled = {
 };
 
 export function createFlying(options: FlyingOptions) {
-  const { region, client, store, commit, clock, report, schedule, hinted, flightsReadUs, aheadUs } = options;
+  const { region, mayFly, client, store, commit, clock, report } = options;
+  const { schedule, hinted, flightsReadUs, aheadUs } = options;
 
   const readOpen = () => store.transaction((tx) => tx.actions.open(region));
 
@@ -80,16 +83,14 @@ export function createFlying(options: FlyingOptions) {
   async function fly(wanted: Action, signal: AbortSignal): Promise<void> {
     const nowUs = clock.nowUs();
     const { health, reason } = client.health();
+    const refuse = (why: string) => settle(wanted, { state: 'refused', reason: why }, signal);
+    if (!mayFly) return refuse('The region may not start Birds any more.');
     if (nowUs - wanted.wantedAtUs > WISH_LASTS_US)
-      return settle(
-        wanted,
-        { state: 'refused', reason: 'It could not be asked for within 2 minutes.' },
-        signal,
+      return refuse('It could not be asked for within 2 minutes.');
+    if (health !== 'up')
+      return refuse(
+        `The service does not answer now, so it was not asked: ${plainText(reason, REASON_CODE_POINTS)}`,
       );
-    if (health !== 'up') {
-      const why = `The service does not answer now, so it was not asked: ${plainText(reason, REASON_CODE_POINTS)}`;
-      return settle(wanted, { state: 'refused', reason: why }, signal);
-    }
     // It would be asked for at the end of the pause, when nobody expects it any more.
     if (client.pausedMs() > 0) return;
     const { birdId } = wanted;

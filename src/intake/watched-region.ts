@@ -261,23 +261,38 @@ class PolledRegion implements WatchedRegion {
     this.#client.onHealthChange((health) => this.#healthChanged(health));
     this.#polls.followInventory();
     const watching = once ? undefined : this.#watch(signal);
-    const flying = once || !this.setting.region.fly ? undefined : this.#fly(signal);
+    const flying = once ? undefined : this.#fly(signal);
     const polling = await this.#pollAll(signal, once);
     await Promise.all([...polling, watching, flying]);
     if (once) await this.#reads.keep().catch((error) => this.#reportTrouble(error));
   }
 
   async #fly(signal: AbortSignal): Promise<void> {
+    const mayFly = this.setting.region.fly === true;
+    // Without `fly`, what is open was taken while it was set: also after this began, by whoever follows the change later.
+    while (!mayFly && !(await this.#isActionOpen())) {
+      await sleep(this.#options.clock, WATCH_EVERY_MS, signal);
+      if (signal.aborted) return;
+    }
     const { createFlying } = await import('./fly-again.ts');
     const flying = createFlying({
       ...this.#options,
       ...this.setting,
-      ...{ region: this.name, client: this.#client, schedule: this.#schedule },
+      ...{ region: this.name, mayFly, client: this.#client, schedule: this.#schedule },
       hinted: () => this.#bell.ring(),
       flightsReadUs: (birdId) => this.#streams.flightsReadUs(birdId),
       aheadUs: () => this.#serviceClock.aheadUs(),
     });
     await flying.run(signal);
+  }
+
+  async #isActionOpen(): Promise<boolean> {
+    try {
+      return (await this.#options.store.transaction((tx) => tx.actions.open(this.name))).length > 0;
+    } catch (error) {
+      this.#reportTrouble(error);
+      return false;
+    }
   }
 
   /** Restores the state of earlier runs. If the store fails this is retried, except with `once`. */

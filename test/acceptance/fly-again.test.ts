@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { linksOf } from '../../src/channels/message/frame/links.ts';
 import { teamsBody } from '../../src/channels/teams/teams-channel.ts';
 import { withAcknowledgeUrls } from '../../src/delivery/attempt.ts';
-import type { Action } from '../../src/domain/action/action.ts';
+import { type Action, isOpen } from '../../src/domain/action/action.ts';
 import type { GroupNotification } from '../../src/domain/grouping/notification.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import { createAcknowledgeLinks } from '../../src/operator/acknowledge-link.ts';
@@ -184,6 +184,39 @@ test('what was asked and not answered when the process died is unknown; what was
     Promise.all(['a', 'b', 'c'].map(async (id) => (await tx.actions.find(id))!.state)),
   );
   expect(states).toEqual(['unknown', 'done', 'refused']);
+});
+
+test('what is open when the region may fly no more ends all the same, and nothing is started [long]', async () => {
+  const again = await openAgain();
+  const { stage, birds } = again;
+  await stage.follows((config) => ({
+    ...config,
+    regions: config.regions.map(({ fly: _, ...region }) => region),
+  }));
+  // The page in front takes wishes a little longer than the region is read with `fly`.
+  const nowUs = stage.clock.nowUs();
+  const seeks = { afterUs: nowUs - 2e6, untilUs: nowUs + 120e6 };
+  const wish: Action = {
+    ...{ id: '', name: 'fly_again', state: 'wanted', by: ['Ann'], rule: '', comment: '', reason: '' },
+    ...{ region: 'eu', nestId: '1', nest: 'Prod EU', birdId: '', bird: '', failedFlightId: '' },
+    ...{ wantedAtUs: nowUs, askedAtUs: 0, settledAtUs: 0 },
+  };
+  const open: Action[] = [
+    { ...wish, id: 'wanted', birdId: birds.manual! },
+    { ...wish, id: 'asked', birdId: birds.event!, state: 'asked', askedAtUs: nowUs, seeks },
+    { ...wish, id: 'done', birdId: birds.scheduled!, state: 'done', askedAtUs: nowUs, seeks },
+  ];
+  await stage.store.transaction((tx) => tx.actions.put(open));
+  again.eu.startFlight(birds.scheduled!);
+  await stage.minutesPass(20);
+  expect(again.posts).toEqual([]);
+  const ends = await stage.store.transaction((tx) => Promise.all(open.map(({ id }) => tx.actions.find(id))));
+  expect(ends).toMatchObject([
+    { state: 'refused', reason: 'The region may not start Birds any more.' },
+    { state: 'unknown' },
+    { state: 'done', newFlight: { startedAtUs: expect.any(Number) } },
+  ]);
+  expect(ends.filter((one) => isOpen(one!))).toEqual([]);
 });
 
 test('opening the page that asks changes nothing; sending its form twice starts one Flight [long]', async () => {

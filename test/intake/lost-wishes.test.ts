@@ -28,7 +28,16 @@ async function flying(
     for (const birdId of birds) await tx.actions.add({ ...wish, id: birdId, birdId });
   });
   const flyAgain = createFlying({
-    ...{ region: 'eu', store, clock, report() {}, schedule: { hint() {} }, hinted() {}, aheadUs: () => 0 },
+    ...{
+      region: 'eu',
+      mayFly: true,
+      store,
+      clock,
+      report() {},
+      schedule: { hint() {} },
+      hinted() {},
+      aheadUs: () => 0,
+    },
     commit: (batch) => between(real, batch.actions![0]!.birdId)(batch),
     client: {
       health: () => ({ health: 'up', reason: '', sinceUs: 0 }),
