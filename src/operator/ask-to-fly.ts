@@ -1,6 +1,13 @@
 /** Takes a person's wish that a Bird is started again. Whoever reads the region asks the service (`intake/fly-again.ts`). */
 import { type FlyConfig, mayFly } from '../config/sections/regions-section.ts';
-import { type Action, isOpen, sayAction, whyNotStarted, withheld } from '../domain/action/action.ts';
+import {
+  type Action,
+  isOpen,
+  sayAction,
+  startFor,
+  whyNotStarted,
+  withheld,
+} from '../domain/action/action.ts';
 import type { Store } from '../store/store.ts';
 import { dayAndTime } from '../text/instant-words.ts';
 
@@ -15,6 +22,8 @@ interface FlyWish {
   /** Whether that is the name under which they logged in. */
   readonly isLoggedIn: boolean;
   readonly comment: string;
+  /** The id of the last start for this failed Flight that they were shown, or empty: then no later one is repeated. */
+  readonly seen?: string;
 }
 
 /** Of the Bird, among which a wish is looked for that was taken before. */
@@ -33,7 +42,7 @@ export function notAllowed(region: string): string {
 export async function askToFly(
   store: Store,
   config: FlyConfig,
-  { id, region, birdId, failedFlightId, by, isLoggedIn, comment }: FlyWish,
+  { id, region, birdId, failedFlightId, by, isLoggedIn, comment, seen }: FlyWish,
   nowUs: number,
 ): Promise<Taken> {
   if (!mayFly(config, region)) return refused(403, notAllowed(region));
@@ -41,6 +50,9 @@ export async function askToFly(
     const ofBird = await tx.actions.ofBird(region, birdId, MOST_ACTIONS);
     const before = (await tx.actions.find(id)) ?? ofBird.find(({ approvedBy }) => approvedBy?.includes(id));
     if (before) return { ok: true, action: before };
+    const start = startFor(failedFlightId, ofBird);
+    if (start && seen !== undefined && seen !== start.id)
+      return refused(409, `Nothing was started. ${sayAction(start, dayAndTime)}`);
     const bird = await tx.birds.find(region, birdId);
     if (!bird) return refused(404, 'No such Bird is known.');
     const why = whyNotStarted(bird);

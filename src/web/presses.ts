@@ -69,6 +69,8 @@ async function done(
       ...{ region, birdId, failedFlightId: flightId, by, comment: '' },
       // Two approvals need two people who have logged in here: the name in Slack may be that of the same person.
       isLoggedIn: false,
+      // The message may be older than what was done about it elsewhere.
+      seen: '',
     };
     const taken = await askToFly(store, alerting, wish, clock.nowUs());
     if (!taken.ok) throw refuse(taken.message);

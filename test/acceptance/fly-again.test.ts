@@ -246,6 +246,30 @@ test('opening the page that asks changes nothing; sending its form twice starts 
   expect(other.body).not.toContain('name="wish"');
 });
 
+test('the page that asks says that a failed Flight was flown again already, and what is in the air, and lets people do it', async () => {
+  const again = await openAgain();
+  const { stage, birds, web } = again;
+  const flight = again.fail(birds.manual!);
+  await stage.minutesPass(2);
+  const path = `/fly?region=eu&bird=${birds.manual}&flight=${flight}`;
+  const headers = { authorization: 'Bearer token of flyer' };
+  const open = () => web.ask(path, headers);
+  const hints = ['This failed Flight was flown again already: Flown again at', 'is in the air since'];
+  const unaware = (await open()).body;
+  for (const hint of hints) expect(unaware).not.toContain(hint);
+  await again.wish(birds.manual!, 'flyer', { flight });
+  await stage.minutesPass(2);
+  const send = (page: string) => {
+    const field = (name: string) => new RegExp(`name="${name}" value="([^"]*)"`).exec(page)![1]!;
+    const fields = { author: 'Bob', comment: '', wish: field('wish'), seen: field('seen') };
+    return web.submit(path, fields, headers);
+  };
+  const refused = await send(unaware);
+  expect([refused.status, again.posts.length]).toEqual([400, 1]);
+  for (const hint of [...hints, 'Nothing was started.', 'name="wish"']) expect(refused.body).toContain(hint);
+  expect((await send((await open()).body)).status).toBe(303);
+});
+
 test('a mail and a card about a failed manual Bird link to the pages that ask; a scanner that follows the links does nothing [long]', async () => {
   const again = await openAgain();
   const { stage, birds, web } = again;

@@ -135,6 +135,21 @@ test('two people who have to approve a start do not do it in Slack, where one ma
   expect(await store.transaction((tx) => tx.actions.find('p'))).toMatchObject({ state: 'proposed', by: [] });
 });
 
+test('a Flight that failed and was flown again elsewhere is not flown again in Slack, which says when it was', async () => {
+  const { press, hints, store, clock } = await pressed(true);
+  const place = { region: 'eu', nestId: '682', nest: 'Marketing', birdId: '148890', bird: 'Translate blog' };
+  await putBird(store, 'manual');
+  await store.transaction((tx) =>
+    tx.actions.add({
+      ...{ ...place, id: 'p', name: 'fly_again', state: 'done', by: ['Bob'], rule: '', comment: '' },
+      ...{ reason: '', failedFlightId: 'f1', wantedAtUs: 1, askedAtUs: clock.nowUs(), settledAtUs: 1 },
+    }),
+  );
+  await press('Fly again');
+  expect(hints).toEqual([expect.stringMatching(/^Nothing was started\. Flown again at .* by Bob\./)]);
+  expect(await store.transaction((tx) => tx.actions.ofBird('eu', '148890', 9))).toHaveLength(1);
+});
+
 test('a request that somebody repeats to another replica does nothing, also when what it did is over', async () => {
   const { press, replica, hints, store, clock } = await pressed(true);
   await putBird(store, 'manual');

@@ -105,6 +105,17 @@ export function isOpen({ state, seeks }: Action): boolean {
   return ['planned', 'proposed', 'wanted', 'asked'].includes(state) || seeks !== undefined;
 }
 
+/**
+ * The last start for a failed Flight that the service did, or may have done; undefined if there is none. `ofBird`: the newest
+ * first.
+ */
+export function startFor(failedFlightId: string, ofBird: readonly Action[]): Action | undefined {
+  if (failedFlightId === '') return undefined;
+  return ofBird.find(
+    (one) => one.failedFlightId === failedFlightId && (one.state === 'done' || one.state === 'unknown'),
+  );
+}
+
 const NAME_CODE_POINTS = 120;
 const SENTENCE_CODE_POINTS = 300;
 

@@ -2,7 +2,7 @@
 import type { Context } from 'hono';
 import { html } from 'hono/html';
 import { mayFly } from '../../../config/sections/regions-section.ts';
-import { isOpen, sayAction, whyNotStarted } from '../../../domain/action/action.ts';
+import { isOpen, sayAction, startFor, whyNotStarted } from '../../../domain/action/action.ts';
 import { birdPath, flyPath } from '../../../http/page-path.ts';
 import type { Signature } from '../../../operator/act-on-alerts.ts';
 import { askToFly, notAllowed } from '../../../operator/ask-to-fly.ts';
@@ -16,6 +16,8 @@ import { exactly, marked, titledPage, unknownPage } from '../frame/page-frame.ts
 import { birdTitle, inService, nestLink, said, saidStep } from '../frame/page-words.ts';
 
 const NAME_LENGTH = 200;
+/** Of the newest Flights and actions of the Bird. */
+const LOOKED_AT = 50;
 
 /** `/fly`. The wish in the form is the same for each try of sending it, so that a double click starts one Flight. */
 export async function answerFly(c: Context, options: PagesOptions): Promise<Response> {
@@ -26,7 +28,7 @@ export async function answerFly(c: Context, options: PagesOptions): Promise<Resp
   const fields = await fieldsOf(c);
   const by = signatureOf(c, fields);
   const { region, bird: birdId, flight: failedFlightId } = askedFor(c);
-  const id = fields.get('wish') ?? '';
+  const [id = '', seen = ''] = ['wish', 'seen'].map((field) => fields.get(field) ?? '');
   const problem = await problemOf(words, async () => {
     checkSignature(words, by);
     if (!/^[\w-]{1,64}$/.test(id)) throw refuse(words.fly.oldForm);
@@ -34,7 +36,7 @@ export async function answerFly(c: Context, options: PagesOptions): Promise<Resp
     const taken = await askToFly(
       store,
       alerting,
-      { id, region, birdId, failedFlightId, ...who },
+      { id, region, birdId, failedFlightId, seen, ...who },
       clock.nowUs(),
     );
     if (!taken.ok) throw refuse(taken.message);
@@ -54,14 +56,17 @@ async function show(
   const page = pageOf(c, clock);
   const { words } = page;
   const asked = askedFor(c);
-  const { bird, flight, open } = await store.transaction(async (tx) => ({
+  const { bird, flight, actions, flights } = await store.transaction(async (tx) => ({
     bird: await tx.birds.find(asked.region, asked.bird),
     flight: asked.flight === '' ? undefined : await tx.birds.findFlight(asked.region, asked.flight),
-    open: (await tx.actions.ofBird(asked.region, asked.bird, 10)).find(isOpen),
+    actions: await tx.actions.ofBird(asked.region, asked.bird, LOOKED_AT),
+    flights: await tx.birds.latestFlights(asked.region, asked.bird, LOOKED_AT),
   }));
   if (!bird) return c.html(unknownPage(page, 'birds', words.birds.unknown, words.birds.unknownLead), 404);
   const { name, scopes } = c.get('identity');
-  const stands = open && sayAction(open, (us) => exactly(page, us));
+  const at = (us: number) => exactly(page, us);
+  const open = actions.find(isOpen);
+  const stands = open && sayAction(open, at);
   const isProposed = open?.state === 'proposed';
   // A person does it before a rule does, or approves it.
   const taken = isProposed || open?.state === 'planned' ? undefined : stands;
@@ -71,18 +76,27 @@ async function show(
     : notAllowed(asked.region);
   const title = birdTitle(words, bird.name, bird.birdId);
   const step = flight && (flight.scope || flight.step) ? saidStep(flight) : undefined;
+  const before = startFor(asked.flight, actions);
+  const inAir = flights.find(({ status }) => status === 'active');
+  const hints = [
+    ...(before ? [`${words.fly.before} ${sayAction(before, at)}`] : []),
+    ...(inAir ? [words.fly.inAir(at(inAir.startedAtUs))] : []),
+  ];
   const lead = html`${isProposed ? stands : ''} ${words.fly.starts(title)} ${step ? html`${words.fly.again} (${words.fly.failedAt} ${step}).` : `${words.fly.again}.`} ${words.fly.manualOnly}`;
   const form = {
     ...{ action: flyPath(asked.region, asked.bird, asked.flight), author: createdBy, comment },
     ...{ why: words.alert.reasons, button: isProposed ? words.fly.approve : words.fly.button },
-    hidden: [['wish', wish]] as const,
+    hidden: [
+      ['wish', wish],
+      ['seen', before?.id ?? ''],
+    ] as const,
     cancel: birdPath(bird.region, bird.birdId),
   };
   const shown = titledPage(page, {
     ...{ section: 'birds', tab: words.fly.button, problem, isNarrow: true },
     title: html`${words.fly.question} <bdi>${said(title, NAME_LENGTH)}</bdi>`,
     lead: html`${nestLink(page, bird)} · <a href="${page.root}${birdPath(bird.region, bird.birdId)}"><bdi>${title}</bdi></a>${inService(page, serviceLinks(birdPlace(bird)).bird)}`,
-    main: html`<p>${why === undefined ? lead : marked(why)}</p>
+    main: html`${why === undefined ? hints.map((hint) => html`<p>${hint}</p>`) : ''}<p>${why === undefined ? lead : marked(why)}</p>
 ${why === undefined ? signatureForm(page, form) : ''}`,
   });
   return c.html(shown, problem === '' ? 200 : 400);

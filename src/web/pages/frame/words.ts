@@ -705,6 +705,8 @@ export const ENGLISH = {
     failedAt: 'it failed in step',
     manualOnly: 'The interface starts Birds with a manual trigger only.',
     last: 'Flown again',
+    before: 'This failed Flight was flown again already:',
+    inAir: (since: string): string => `A Flight of this Bird is in the air since ${since}.`,
     noScope: (name: string): string =>
       `${name === '' ? 'This' : name} needs the scope \`fly\` to start Birds: \`web.auth\` gives it.`,
     oldForm: 'This form is no longer valid: open the page again.',
