@@ -49,6 +49,10 @@ export async function askToFly(
   return store.transaction(async (tx): Promise<Taken> => {
     const ofBird = await tx.actions.ofBird(region, birdId, MOST_ACTIONS);
     const before = (await tx.actions.find(id)) ?? ofBird.find(({ approvedBy }) => approvedBy?.includes(id));
+    if (before && (before.region !== region || before.birdId !== birdId)) {
+      const other = before.bird || before.birdId;
+      return refused(409, `Nothing was started: a wish for another Bird, ${other}, has this id.`);
+    }
     if (before) return { ok: true, action: before };
     const start = startFor(failedFlightId, ofBird);
     if (start && seen !== undefined && seen !== start.id)

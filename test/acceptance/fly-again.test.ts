@@ -154,6 +154,26 @@ test('a wish that is sent twice is one, and another one is refused while the fir
   expect((await again.wish(again.birds.manual!)).status).toBe(202);
 });
 
+test('a wish with the id of one for another Bird is refused, and so is one about a Flight that is not of the Bird', async () => {
+  const again = await openAgain();
+  const { birds } = again;
+  const id = '5f0c0000-0000-4000-8000-000000000001';
+  const flight = again.fail(birds.event!);
+  await again.stage.minutesPass(6);
+  const unknown = '0b0c0000-0000-4000-8000-000000000002';
+  for (const other of [flight, unknown]) {
+    const { status, json } = await again.wish(birds.manual!, 'flyer', { id, flight: other });
+    const why = 'No such Flight of this Bird is stored; /api/v1/flights lists them.';
+    expect([status, json.error]).toEqual([404, why]);
+  }
+  expect((await again.wish(birds.manual!, 'flyer', { id })).status).toBe(202);
+  const { status, json } = await again.wish(birds.event!, 'flyer', { id });
+  expect([status, json.error]).toEqual([
+    409,
+    'Nothing was started: a wish for another Bird, By manual, has this id.',
+  ]);
+});
+
 test('what was asked and not answered when the process died is unknown; what was not asked is asked, or refused if it is old [long]', async () => {
   const again = await openAgain({
     storePath: `${process.env.TMPDIR ?? '/tmp'}/fly-${process.pid}-${Date.now()}.db`,

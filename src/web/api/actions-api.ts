@@ -21,7 +21,10 @@ export async function takeWish(c: Context, options: ApiOptions): Promise<Respons
   const { author, comment, flight, id = newId() } = readBody(await c.req.text(), wishShape, EXPECTED);
   const identity = c.get('identity');
   const who = { by: signedBy(identity, author), isLoggedIn: isLogin(identity), comment };
-  const wish = { id, region, birdId, failedFlightId: flight, ...who };
+  const failed = await store.transaction((tx) => tx.birds.findFlight(region, flight));
+  if (flight !== '' && failed?.birdId !== birdId)
+    return c.json({ error: 'No such Flight of this Bird is stored; /api/v1/flights lists them.' }, 404);
+  const wish = { id, region, birdId, failedFlightId: failed?.flightId ?? '', ...who };
   const taken = await askToFly(store, alerting, wish, clock.nowUs());
   if (!taken.ok) return c.json({ error: taken.message }, taken.status);
   changed();
