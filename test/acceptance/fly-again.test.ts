@@ -14,6 +14,19 @@ import { type Again, openAgain } from './fly-stage.ts';
 const actionEvents = async ({ stage }: Again) =>
   (await stage.store.transaction((tx) => tx.events.page({ feed: 'action', limit: 100 }))).events.toReversed();
 
+/** What a command ends with, while time passes. */
+async function ended({ stage }: Again, running: ReturnType<typeof nestwatch>) {
+  let isRunning = true;
+  const end = running.finally(() => {
+    isRunning = false;
+  });
+  while (isRunning) {
+    await new Promise((resolve) => setImmediate(resolve));
+    await stage.secondsPass(0.5);
+  }
+  return end;
+}
+
 test('a manual Bird that failed is started once, the write is recorded, and the event leads to the new Flight [long]', async () => {
   const again = await openAgain();
   const { stage, birds, posts, web } = again;
@@ -349,22 +362,37 @@ test('the command starts a Bird and says what came of it; for others it exits wi
   );
   expect((await fly('By manual')).exit).toBe(2);
   expect(posts).toEqual([]);
-  let done: Awaited<ReturnType<typeof fly>> | undefined;
-  const running = fly(birds.manual!, '--yes', '--region', 'eu').then((end) => {
-    done = end;
-  });
-  while (!done) {
-    await new Promise((resolve) => setImmediate(resolve));
-    await stage.secondsPass(0.5);
-  }
-  await running;
+  const done = await ended(again, fly(birds.manual!, '--yes', '--region', 'eu'));
   expect(done).toMatchObject({ exit: 0, stderr: '' });
   expect(done.stdout).toMatch(/^By manual: Flown again at .* by Ann\. A Flight started at .*\.\n$/);
   expect(posts).toHaveLength(1);
 });
 
+test('the command flies the last failed Flight again, and says before it asks that it was, and what is in the air', async () => {
+  const again = await openAgain();
+  const { stage, birds, web, posts } = again;
+  const flight = again.fail(birds.manual!);
+  await stage.minutesPass(2);
+  const token = tempFile('token', 'token of flyer');
+  const line = ['birds', 'fly', 'By manual', '--url', web.web.url, '--token-file', token, '--author', 'Ann'];
+  const asked = () => nestwatch(line, { clock: stage.clock, typed: 'n\n' });
+  expect((await asked()).stderr).toMatch(
+    /^This starts a new Flight of By manual from its beginning\.\nDo it\?/,
+  );
+  expect(await ended(again, nestwatch([...line, '--yes'], { clock: stage.clock }))).toMatchObject({
+    exit: 0,
+  });
+  const [action] = await stage.store.transaction((tx) => tx.actions.ofBird('eu', birds.manual!, 1));
+  expect(action!.failedFlightId).toBe(flight);
+  expect((await asked()).stderr).toMatch(
+    /^Its last failed Flight was flown again already: Flown again at .* by Ann\..*\nA Flight of it is in the air since .*\.\nThis starts/,
+  );
+  expect(posts).toHaveLength(1);
+});
+
 test('the command exits with 4 if nestwatch ends before it has said what came of it', async () => {
-  const { stage, birds, web } = await openAgain();
+  const again = await openAgain();
+  const { stage, birds, web } = again;
   const token = tempFile('token', 'token of flyer');
   const running = nestwatch(
     ['birds', 'fly', 'By manual', '--url', web.web.url, '--token-file', token, '--author', 'Ann', '--yes'],
@@ -373,14 +401,7 @@ test('the command exits with 4 if nestwatch ends before it has said what came of
   const wanted = () => stage.store.transaction((tx) => tx.actions.ofBird('eu', birds.manual!, 1));
   while ((await wanted()).length === 0) await new Promise((resolve) => setImmediate(resolve));
   await web.web.close();
-  let done: Awaited<typeof running> | undefined;
-  running.then((end) => {
-    done = end;
-  });
-  while (!done) {
-    await new Promise((resolve) => setImmediate(resolve));
-    await stage.secondsPass(0.5);
-  }
+  const done = await ended(again, running);
   expect(done).toMatchObject({ exit: 4, stdout: '' });
   expect(done.stderr).toMatch(
     /^nestwatch: By manual: it is not known whether it was started, so look at its Flights first: /,

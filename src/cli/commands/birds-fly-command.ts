@@ -4,10 +4,11 @@ import { DaemonError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { sleep } from '../../time/clock.ts';
 import type { actionJson } from '../../web/api/alert-json.ts';
+import type { birdReportJson } from '../../web/api/bird-json.ts';
 import { authorOf, isConfirmed } from '../at-terminal.ts';
 import { type Answer, EXIT } from '../command-rows.ts';
 import { type DaemonRequest, daemonJson, type PrintOptions } from '../daemon-client.ts';
-import { shown, shownSentence } from '../terminal-text.ts';
+import { shown, shownSentence, shownTime } from '../terminal-text.ts';
 import { findBird } from './show-one.ts';
 
 interface FlyOptions extends PrintOptions {
@@ -17,6 +18,7 @@ interface FlyOptions extends PrintOptions {
   readonly comment: string | undefined;
 }
 
+type BirdReport = ReturnType<typeof birdReportJson>;
 type Taken = { readonly action: ReturnType<typeof actionJson> };
 
 const LOOK_MS = 500;
@@ -29,11 +31,15 @@ export async function birdsFly(edge: Edge, bird: string, options: FlyOptions): P
   const { region } = options;
   const found = await findBird(edge, bird, region === undefined ? [] : [`region=${region}`], options);
   const name = shown(found.bird) || shown(found.bird_id);
-  const question = `This starts a new Flight of ${name} from its beginning.`;
-  if (!options.yes && !(await isConfirmed(edge, question, 'this starts a Flight'))) return EXIT.failed;
-  const path = `/api/v1/birds/${encodeURIComponent(found.region)}/${encodeURIComponent(found.bird_id)}/fly`;
-  const body = { author, comment: options.comment ?? '', id: randomUUID() };
-  const request = { method: 'POST', path, body, scope: 'fly', alsoAnswers: 409 } as const;
+  const path = `/api/v1/birds/${encodeURIComponent(found.region)}/${encodeURIComponent(found.bird_id)}`;
+  const report = await daemonJson<BirdReport>(edge, options, { path }, 'counts');
+  const lastEnded = report.flights.find(({ status }) => status !== 'active');
+  const flight = lastEnded?.status === 'failed' ? lastEnded.flight_id : '';
+  const question = [...hintsOf(report, flight), `This starts a new Flight of ${name} from its beginning.`];
+  if (!options.yes && !(await isConfirmed(edge, question.join('\n'), 'this starts a Flight')))
+    return EXIT.failed;
+  const body = { author, comment: options.comment ?? '', flight, id: randomUUID() };
+  const request = { method: 'POST', path: `${path}/fly`, body, scope: 'fly', alsoAnswers: 409 } as const;
   const answer = await outcomeOf(edge, options, request);
   if ('error' in answer) {
     edge.stderr.write(`nestwatch: ${name}: ${shownSentence(answer.error)}\n`);
@@ -45,6 +51,19 @@ export async function birdsFly(edge: Edge, bird: string, options: FlyOptions): P
     text: `${name}: ${shownSentence(summary)}\n`,
     exit: state === 'done' ? 0 : EXIT.upstream,
   };
+}
+
+/** What people need to know before they start it. */
+function hintsOf({ action, flights }: BirdReport, failedFlightId: string): string[] {
+  const isFlown =
+    failedFlightId !== '' &&
+    action?.failed_flight_id === failedFlightId &&
+    (action.state === 'done' || action.state === 'unknown');
+  const inAir = flights.find(({ status }) => status === 'active');
+  return [
+    ...(isFlown ? [`Its last failed Flight was flown again already: ${shownSentence(action.summary)}`] : []),
+    ...(inAir ? [`A Flight of it is in the air since ${shownTime(inAir.started_at)}.`] : []),
+  ];
 }
 
 /** Asks for it, then what came of it. */
