@@ -9,6 +9,7 @@ import type { FlyConfig } from '../config/sections/regions-section.ts';
 import {
   type Action,
   type ActionRule,
+  type Guard,
   type Plan,
   uuidOf,
   WISH_LASTS_US,
@@ -107,6 +108,7 @@ export function createActing({ actions: rules = [], regions = [] }: Pick<Config,
             : { ...action, state: isApproved ? 'wanted' : 'proposed', wantedAtUs: nowUs };
           await putActions(tx, [next]);
           if (against) {
+            await correct(tx, action, plan, against.guard);
             happenings.push({ what: 'action', region, action: name, outcome: 'withheld', id });
           } else if (isApproved) {
             const done = `fly again ${region}/${birdId}`;
@@ -185,6 +187,24 @@ function holdOf({ id, region, birdId }: Action, { name, holdMs }: ActionRule, no
     ...{ createdBy: `rule ${name}`, comment: 'waits for the outcome of flying again' },
     ...{ recurrence: null, alertId: null, alertStartsAtUs: null },
   };
+}
+
+/** Lets the groups that told what was to come tell at their next flush that it did not. */
+async function correct(
+  tx: Transaction,
+  { wantedAtUs }: Action,
+  { alertId }: Plan,
+  guard: Guard,
+): Promise<void> {
+  if (guard === 'over' || guard === 'dry_run') return;
+  const members = await tx.groups.membersOfAlerts([alertId]);
+  const told = members.filter(({ notifiedState }) => notifiedState === 'firing');
+  const groups = await tx.groups.list(told.map(({ groupKey }) => groupKey));
+  await tx.groups.put(
+    groups
+      .filter(({ notifiedAtUs }) => notifiedAtUs >= wantedAtUs)
+      .map((group) => ({ ...group, toCorrect: [...(group.toCorrect ?? []), alertId] })),
+  );
 }
 
 /** Ends the silences of rules that gave up, and lets the groups of their alerts tell at once. */

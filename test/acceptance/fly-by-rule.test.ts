@@ -100,6 +100,24 @@ test('the message that was told while it fires says how often it was flown again
   expect(end.alerts[0]!.annotations.flown_again).toBe('recovered after flying again');
 });
 
+test('who was told that it will be flown again is told once that it was not [long]', async () => {
+  const again = await stageWith({ holdMs: 0, waitMs: 600_000, perHour: 1 });
+  const { stage } = again;
+  const said = () => stage.received().map(({ alerts }) => alerts[0]!.annotations.flown_again);
+  again.fail(again.birds.manual!);
+  await stage.minutesPass(13);
+  expect(again.posts).toHaveLength(1);
+  ends(again, 'failed');
+  await stage.minutesPass(8);
+  expect(said().at(-1)).toBe('will be flown again by rule app-did-not-respond (2 of 2).');
+  const before = said().length;
+  await stage.minutesPass(40);
+  expect(again.posts).toHaveLength(1);
+  expect(said().slice(before)).toEqual([
+    'not flown again by rule app-did-not-respond: that was done as often as per_hour allows (1 time).',
+  ]);
+});
+
 test('if five Birds fail with the same error none is flown again, and the reason is shared_cause [long]', async () => {
   const birds: string[] = [];
   const again = await stageWith(

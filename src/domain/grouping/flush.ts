@@ -131,7 +131,7 @@ export function flush({ group, open, waiting, route, nowUs }: FlushOf): Flush {
   // each. One that tells events is named after what it tells instead (`nameAfterWhatItTells`).
   const thread = begins ? `${nowUs.toString(36)}-${hash64([group.key, route.receiver])}` : group.thread;
   const threadPosition = begins ? 0 : group.notifications;
-  const { toldRank, ...standing } = group;
+  const { toldRank, toCorrect, ...standing } = group;
   const told = reason === null ? [] : firing.map(({ alert }) => severityRank(alert.labels));
   // It never sinks within a thread: a critical alert that comes and goes keeps to `group_interval`.
   const rank = told.reduce((a, b) => Math.max(a, b), toldRank ?? -1);
@@ -140,6 +140,7 @@ export function flush({ group, open, waiting, route, nowUs }: FlushOf): Flush {
     group: {
       ...standing,
       ...(rank >= 0 && !rests && { toldRank: rank }),
+      ...(toCorrect && reason === null && !rests && { toCorrect }),
       receiver: route.receiver,
       nextFlushAtUs: nowUs + route.groupIntervalMs * 1000,
       notifiedAtUs: reason !== null || rests ? nowUs : group.notifiedAtUs,
@@ -220,7 +221,8 @@ function reasonOf(of: {
   if (news.length > 0) return 'new_events';
   const waitMs = route.repeatIntervalMs * (route.repeatBackoff ?? 1) ** (group.repeats ?? 0);
   const repeatAtUs = group.notifiedAtUs + waitMs * 1000;
-  return views.some((view) => view.firing && !isMoment(view.alert)) && repeatAtUs <= nowUs ? 'repeat' : null;
+  const isToRepeat = ({ alert }: View) => repeatAtUs <= nowUs || group.toCorrect?.includes(alert.id);
+  return views.some((view) => view.firing && !isMoment(view.alert) && isToRepeat(view)) ? 'repeat' : null;
 }
 
 function isNewlyFiring({ firing, member }: View): boolean {

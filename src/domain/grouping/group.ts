@@ -58,6 +58,8 @@ export interface Group {
   readonly toldRank?: number;
   /** How often the last news was repeated; absent for never. */
   readonly repeats?: number;
+  /** The ids of alerts of which it told that something will be done that then was not; absent for none. */
+  readonly toCorrect?: readonly string[];
   /** For a summary of old news: when it began to wait, and when the first and last of its events occurred. */
   readonly awaited?: { readonly sinceUs: number; readonly fromUs: number; readonly toUs: number };
   /** Set if its incident was acknowledged, because everything that fires in the group is (`incident.ts`). */
