@@ -31,6 +31,8 @@ export function findLabelSlips(check: Check, config: Config): void {
     checkMatchers(check, [...path, 'target_matchers'], ofAlerts);
     checkNames(check, [...path, 'equal'], ofAlerts);
   }
+  for (const index of config.actions?.keys() ?? [])
+    checkMatchers(check, ['actions', index, 'match'], ofAlerts);
   const ofEvents = eventVocabulary(config);
   for (const index of config.forward.keys()) checkMatchers(check, ['forward', index, 'matchers'], ofEvents);
 }

@@ -60,6 +60,17 @@ inhibit_rules: [{ source_matchers: [alertname=FlightStuk], target_matchers: [sev
   ]);
 });
 
+test('a matcher of actions', () => {
+  const text = `route: { receiver: a }
+receivers: [{ name: a }]
+actions: [{ name: again, on: FlightFailed, match: ['nset="Rules"', 'bird="Sync"', 'region="mars"'], do: fly_again, per_hour: 9 }]
+`;
+  expect(slipsOf(text)).toEqual([
+    'actions[0].match[0]: no alert has a label "nset"; did you mean nest?',
+    'actions[0].match[2]: region="mars" matches no alert; there are eu, all',
+  ]);
+});
+
 test('a matcher of forward', () => {
   const warnings = (matcher: string) =>
     slipsOf(`receivers: [{ name: lake, webhook_configs: [{ url: "https://x", format: cloudevents }] }]
