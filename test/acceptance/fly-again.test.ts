@@ -344,6 +344,15 @@ test('a mail and a card about a failed manual Bird link to the pages that ask; a
   expect(again.posts).toEqual([]);
 });
 
+test('the command says how to name one of several Birds', async () => {
+  const { stage, web } = await openAgain();
+  const token = tempFile('token', 'token of flyer');
+  const line = ['birds', 'fly', 'By', '--url', web.web.url, '--token-file', token, '--author', 'Ann'];
+  const { exit, stderr } = await nestwatch(line, { clock: stage.clock });
+  expect(exit).toBe(2);
+  expect(stderr).toContain('several Birds fit: give an id, and --region where it is of several');
+});
+
 test('the command starts a Bird and says what came of it; for others it exits with 4 and the reason [long]', async () => {
   const again = await openAgain();
   const { stage, birds, web, posts } = again;

@@ -29,7 +29,8 @@ const PATIENCE_MS = 60_000;
 export async function birdsFly(edge: Edge, bird: string, options: FlyOptions): Promise<number | Answer> {
   const author = authorOf(edge, options, 'starts it');
   const { region } = options;
-  const found = await findBird(edge, bird, region === undefined ? [] : [`region=${region}`], options);
+  const filters = region === undefined ? [] : [`region=${region}`];
+  const found = await findBird(edge, bird, filters, options, '--region');
   const name = shown(found.bird) || shown(found.bird_id);
   const path = `/api/v1/birds/${encodeURIComponent(found.region)}/${encodeURIComponent(found.bird_id)}`;
   const report = await daemonJson<BirdReport>(edge, options, { path }, 'counts');

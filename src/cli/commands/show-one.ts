@@ -114,6 +114,7 @@ export async function findBird(
   bird: string,
   filters: readonly string[],
   options: PrintOptions,
+  narrower = 'region= or nest=',
 ): Promise<Bird> {
   const whole = { ...options, isWhole: true };
   const { birds: items = [] } = await readList<Bird>(edge, 'birds', [`bird=${bird}`, ...filters], whole);
@@ -125,7 +126,7 @@ export async function findBird(
     edge.stderr.write(listText(LISTS.birds, meant.slice(0, SHOWN_BIRDS), layoutOf(edge, {})));
     throw new NestwatchError(
       'usage',
-      'several Birds fit: give an id, and region= or nest= where it is of several',
+      `several Birds fit: give an id, and ${narrower} where it is of several`,
     );
   }
   return found;
