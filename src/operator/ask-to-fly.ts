@@ -39,6 +39,11 @@ export function notAllowed(region: string): string {
   return `Nothing is started in ${region}: set \`regions.${region}.fly: true\` to allow it.`;
 }
 
+/** Because of this action. */
+function nothingStarted(action: Action): string {
+  return `Nothing was started. ${sayAction(action, dayAndTime)}`;
+}
+
 export async function askToFly(
   store: Store,
   config: FlyConfig,
@@ -55,8 +60,7 @@ export async function askToFly(
     }
     if (before) return { ok: true, action: before };
     const start = startFor(failedFlightId, ofBird);
-    if (start && seen !== undefined && seen !== start.id)
-      return refused(409, `Nothing was started. ${sayAction(start, dayAndTime)}`);
+    if (start && seen !== undefined && seen !== start.id) return refused(409, nothingStarted(start));
     const bird = await tx.birds.find(region, birdId);
     if (!bird) return refused(404, 'No such Bird is known.');
     const why = whyNotStarted(bird);
@@ -77,7 +81,7 @@ export async function askToFly(
     if (other?.state === 'planned')
       await tx.actions.put([{ ...other, ...withheld('by_hand'), settledAtUs: nowUs }]);
     if (await tx.actions.add(action)) return { ok: true, action };
-    return refused(409, other ? sayAction(other, dayAndTime) : 'Try again.');
+    return refused(409, other ? nothingStarted(other) : 'Nothing was started. Try again.');
   });
 }
 

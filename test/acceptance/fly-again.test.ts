@@ -160,7 +160,12 @@ test('a wish that is sent twice is one, and another one is refused while the fir
   const second = await again.wish(again.birds.manual!, 'flyer', { id });
   const other = await again.wish(again.birds.manual!);
   expect([first.status, second.status, other.status]).toEqual([202, 202, 409]);
-  expect(other.json.error).toMatch(/ by Ann\.$/);
+  expect(other.json.error).toMatch(/^Nothing was started\. .* by Ann\.$/);
+  const path = `/fly?region=eu&bird=${again.birds.manual}`;
+  const fields = { author: 'Bob', comment: '', wish: 'another', seen: '' };
+  const page = await again.web.submit(path, fields, { authorization: 'Bearer token of flyer' });
+  expect(page.status).toBe(400);
+  expect(page.body).toContain('Nothing was started. ');
   answer();
   await again.stage.minutesPass(2);
   expect(again.posts).toHaveLength(1);
