@@ -10,7 +10,7 @@ import type { Event } from '../alert/event.ts';
 import type { Novelty } from '../alert/fact.ts';
 import { connectionDisconnected } from '../kinds/connection-disconnected.ts';
 import { flightFailed, startOf } from '../kinds/failures/flight-failed.ts';
-import { sharedCause } from '../kinds/failures/shared-cause.ts';
+import { isPart, sharedCause } from '../kinds/failures/shared-cause.ts';
 import { flightSlow, slowSince } from '../kinds/flight-slow.ts';
 
 /** What can be looked for, by the words of `context.show`, with the annotation that says it; in the order of a message. */
@@ -167,6 +167,8 @@ type Find = (
 ) => Promise<string | { readonly text: string; readonly eventKey?: string; readonly alertId?: string }>;
 
 const NO_EVENT = 'the first event of this episode is no longer kept';
+const NO_MESSAGE = 'the failure has no message';
+const OTHER_ERROR = 'the newest failure has another error than the first';
 
 const FIND: Readonly<Record<FindingSort, Find>> = {
   async change(alert, first, past) {
@@ -187,11 +189,12 @@ const FIND: Readonly<Record<FindingSort, Find>> = {
     return { text: `${text}; ${flown}`, eventKey };
   },
 
-  async novelty({ labels, annotations }) {
-    const text = annotations.seen_before;
+  async novelty(alert) {
+    const text = alert.annotations.seen_before;
     if (text !== undefined) return { text };
-    if (labels.novelty === 'known') return 'the error is known';
-    return labels.error ? 'the errors of the region were still being learned' : 'the failure has no message';
+    if (!isPart(alert)) return alert.labels.error ? OTHER_ERROR : NO_MESSAGE;
+    if (alert.labels.novelty === 'known') return 'the error is known';
+    return 'the errors of the region were still being learned';
   },
 
   async who_acts(alert, _, past) {
@@ -203,12 +206,9 @@ const FIND: Readonly<Record<FindingSort, Find>> = {
       : `nothing is known about ${plainText(type, NAME_CODE_POINTS)}`;
   },
 
-  async also_failing(
-    { labels: { region = '', error = '', bird_id: birdId = '', nest_id: nestId = '' } },
-    _,
-    past,
-  ) {
-    if (error === '') return 'the failure has no message';
+  async also_failing(alert, _, past) {
+    const { region = '', error = '', bird_id: birdId = '', nest_id: nestId = '' } = alert.labels;
+    if (!isPart(alert)) return error ? OTHER_ERROR : NO_MESSAGE;
     const { birds, isAll, latest } = await past.failing(region, error);
     const named = latest
       .filter(({ labels }) => labels.bird_id !== birdId)

@@ -1,8 +1,9 @@
 /** How new an error is, from the failed Flight to the alert. */
 import { beforeEach, expect, test } from 'vitest';
-import { noveltyOf } from '../../../src/domain/context/findings.ts';
+import { contextOf, noveltyOf } from '../../../src/domain/context/findings.ts';
 import { DEFAULT_RULES } from '../../../src/domain/kinds/kinds.ts';
 import { createCommit } from '../../../src/intake/commit.ts';
+import { readPast } from '../../../src/store/read-history.ts';
 import { bird } from '../../store/contract/sample-records.ts';
 import { openMemory, type TestStore } from '../../store/test-store.ts';
 import { createVirtualClock, TEST_START_US } from '../../virtual-clock.ts';
@@ -67,6 +68,22 @@ test('an alert says of its first failure how new it was', async () => {
   expect(await ends([8, 'failed'], [8.1, 'failed'])).toEqual([
     ['new', 'new: no Bird of EU had this error in the 8 days that nestwatch has watched'],
   ]);
+});
+
+test('an alert does not say so of another error that is the newest', async () => {
+  const isNew = 'new: no Bird of EU had this error in the 9 days that nestwatch has watched';
+  await ends([8, 'failed', 'Overloaded'], [8.1, 'succeeded']);
+  expect(await ends([9, 'failed'])).toEqual([['new', isNew]]);
+  expect(await ends([9.1, 'failed', 'Overloaded'])).toEqual([['new', undefined]]);
+  const [alert] = await store.alerts.firing(undefined, 9);
+  const why = 'the newest failure has another error than the first';
+  expect(
+    await store.transaction((tx) => contextOf(alert!, ['novelty', 'also_failing'], readPast(tx))),
+  ).toEqual([
+    { sort: 'novelty', missing: why },
+    { sort: 'also_failing', missing: why },
+  ]);
+  expect(await ends([9.2, 'failed'])).toEqual([['new', isNew]]);
 });
 
 test('what happened before the watch began is not new, nor is a failure without a message', async () => {

@@ -44,6 +44,8 @@ interface Memory {
   readonly ends?: readonly FlightEnded[];
   /** The error of the newest failure, as in the label; empty for none. */
   readonly error?: string;
+  /** How new the error of the label was, in words; empty if nothing is to be said. */
+  readonly seenBefore?: string;
 }
 
 const NOTHING: Memory = { waiting: [], failedStartUs: 0 };
@@ -127,7 +129,13 @@ export const flightFailed = defineKind({
       ratio !== undefined || Math.max(threshold, consecutive) > 1,
     waiting: ({ memory }) => (memory as Memory | null)?.waiting ?? [],
   },
-  remembers: { waiting: 'events', failedStartUs: 'number', ends: 'ends', error: 'text or absent' },
+  remembers: {
+    waiting: 'events',
+    failedStartUs: 'number',
+    ends: 'ends',
+    error: 'text or absent',
+    seenBefore: 'text or absent',
+  },
 
   raisedBy: ['event'],
   observes: ['event', 'bird_vanished'],
@@ -174,6 +182,11 @@ export const flightFailed = defineKind({
       return remember(alert, { ...NOTHING, waiting: counted.map(waitingEvent) }, forgetAtUs, nowUs);
     }
     const events = renews ? [event] : counted;
+    const { novelty = '', seen_before: seen = '' } = events[0]!.attributes;
+    // An alert that was last written by an earlier version does not remember it.
+    const ofFirst = memory.seenBefore ?? alert.annotations.seen_before ?? '';
+    const seenBefore = renews ? ofFirst : String(seen);
+    const saysSo = seenBefore !== '' && (!renews || labels.error === alert.labels.error);
     const part = partOf(rule);
     const place = placeOf(event);
     const what = `${thresholdWords(rule, birdName(place), ends)} ${whereabouts(place)}`;
@@ -181,17 +194,15 @@ export const flightFailed = defineKind({
       waiting: [],
       failedStartUs: Math.max(memory.failedStartUs, ...events.map(startOf)),
       ...(part && { ends: latestEnds(ends, part.ofLast) }),
-      error: labels.error ?? '',
+      ...{ error: labels.error ?? '', seenBefore },
     };
-    const { novelty = '', seen_before: seen = '' } = events[0]!.attributes;
-    const seenBefore = renews ? (alert.annotations.seen_before ?? '') : String(seen);
     return fire(
       alert,
       {
         startsAtUs: events[0]!.occurredAtUs,
         labels: novelty === '' ? labels : tidyLabels({ novelty: String(novelty), ...labels }),
         annotations: {
-          ...(seenBefore !== '' && { seen_before: seenBefore }),
+          ...(saysSo && { seen_before: seenBefore }),
           ...annotate({ rule, labels }, what, event.message),
         },
         events,
