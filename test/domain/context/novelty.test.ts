@@ -1,5 +1,6 @@
 /** How new an error is, from the failed Flight to the alert. */
 import { beforeEach, expect, test } from 'vitest';
+import type { Rule } from '../../../src/domain/alert/rule.ts';
 import { contextOf, noveltyOf } from '../../../src/domain/context/findings.ts';
 import { DEFAULT_RULES } from '../../../src/domain/kinds/kinds.ts';
 import { createCommit } from '../../../src/intake/commit.ts';
@@ -7,7 +8,7 @@ import { readPast } from '../../../src/store/read-history.ts';
 import { bird } from '../../store/contract/sample-records.ts';
 import { openMemory, type TestStore } from '../../store/test-store.ts';
 import { createVirtualClock, TEST_START_US } from '../../virtual-clock.ts';
-import { flight } from '../world.ts';
+import { flight, rule } from '../world.ts';
 
 const DAY_US = 86_400_000_000;
 const BACK_AFTER_MS = 7 * 86_400_000;
@@ -19,13 +20,14 @@ beforeEach(async () => {
   await store.inventory.putBirds([bird('148890', { name: 'Translate blog', triggerType: 'event' })]);
 });
 
+type End = readonly [day: number, status: 'failed' | 'succeeded', message?: string];
+const ends = (...flights: readonly End[]) => endsUnder(DEFAULT_RULES, ...flights);
+
 /** Commits the ends of Flights on these days after the region was first watched; returns the firing alerts. */
-async function ends(
-  ...flights: readonly (readonly [day: number, status: 'failed' | 'succeeded', message?: string])[]
-) {
+async function endsUnder(rules: readonly Rule[], ...flights: readonly End[]) {
   const clock = createVirtualClock();
   const commit = createCommit({
-    ...{ store, rules: DEFAULT_RULES, forward: [], clock },
+    ...{ store, rules, forward: [], clock },
     ...{ backAfterMs: BACK_AFTER_MS, report() {}, changed() {} },
   });
   const { stream } = await store.streams.open('eu', 'flight', '148890');
@@ -84,6 +86,16 @@ test('an alert does not say so of another error that is the newest', async () =>
     { sort: 'also_failing', missing: why },
   ]);
   expect(await ends([9.2, 'failed'])).toEqual([['new', isNew]]);
+});
+
+test('one of several failures says of the error of its label how new that was', async () => {
+  const rules = [rule('FlightFailed', { threshold: 3, windowMs: 86_400_000 })];
+  await endsUnder(rules, [8, 'failed', 'Overloaded']);
+  // A day later the first does not count any more.
+  await endsUnder(rules, [9.5, 'failed', 'Overloaded'], [9.6, 'failed']);
+  expect(await endsUnder(rules, [9.7, 'failed'])).toEqual([
+    ['new', 'new: no Bird of EU had this error in the 9 days that nestwatch has watched'],
+  ]);
 });
 
 test('what happened before the watch began is not new, nor is a failure without a message', async () => {

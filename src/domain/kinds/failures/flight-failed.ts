@@ -182,7 +182,8 @@ export const flightFailed = defineKind({
       return remember(alert, { ...NOTHING, waiting: counted.map(waitingEvent) }, forgetAtUs, nowUs);
     }
     const events = renews ? [event] : counted;
-    const { novelty = '', seen_before: seen = '' } = events[0]!.attributes;
+    const ofLabel = events.find(({ message }) => errorOf(message) === (labels.error ?? '')) ?? event;
+    const { novelty = '', seen_before: seen = '' } = ofLabel.attributes;
     // An alert that was last written by an earlier version does not remember it.
     const ofFirst = memory.seenBefore ?? alert.annotations.seen_before ?? '';
     const seenBefore = renews ? ofFirst : String(seen);
@@ -233,7 +234,12 @@ export const flightFailed = defineKind({
  */
 export function newestError({ memory, annotations }: Pick<Alert, 'memory' | 'annotations'>): string {
   const { error } = (memory as Memory | null) ?? NOTHING;
-  return error ?? tidyLabels({ error: signature(annotations.description ?? '') }).error ?? '';
+  return error ?? errorOf(annotations.description ?? '');
+}
+
+/** The error of a message, as the label would have it. */
+function errorOf(message: string): string {
+  return tidyLabels({ error: signature(message) }).error ?? '';
 }
 
 /** The most latest ends of a Bird that any rule needs to know; 0 for none. */
@@ -320,7 +326,7 @@ function withoutErrorType({ error_type: _, ...labels }: Labels): Labels {
   return labels;
 }
 
-/** Failures that are counted keep how new their errors were: the first one decides. */
+/** Failures that are counted keep how new their errors were: the first one with the error of the label decides. */
 function withNovelty({ event, novelty }: FactOf<'event'>): Event {
   if (!novelty) return event;
   const { label, words } = novelty;
