@@ -176,7 +176,8 @@ export const flightFailed = defineKind({
     const renews = alert.state === 'firing';
     const ends = [...(memory.ends ?? []), ...known];
     const { counted, isEnough } = weigh(rule, [...memory.waiting, event], ends);
-    if (!renews && !isEnough) {
+    // What ended long before it was seen may be none of those that are enough.
+    if (!renews && (!isEnough || counted.length === 0)) {
       const forgetMs = isCounted(rule) ? rule.windowMs : (rule.resolveAfterMs ?? LONGEST_WAIT_MS);
       const forgetAtUs = event.observedAtUs + forgetMs * 1000;
       return remember(alert, { ...NOTHING, waiting: counted.map(waitingEvent) }, forgetAtUs, nowUs);
@@ -368,7 +369,11 @@ export function weigh(
 ): { counted: readonly Event[]; isEnough: boolean } {
   const sorted = failures.toSorted((a, b) => a.occurredAtUs - b.occurredAtUs);
   const part = partOf(rule);
-  if (part) return { counted: sorted.slice(-part.ofLast), isEnough: isReached(part, ends) };
+  if (part) {
+    const [oldest] = latestEnds(ends, part.ofLast);
+    const counted = sorted.filter((event) => event.occurredAtUs >= (oldest?.atUs ?? 0));
+    return { counted: counted.slice(-part.ofLast), isEnough: isReached(part, ends) };
+  }
   if (rule.consecutive !== undefined) {
     const latest = latestEnds(ends, ends.length);
     const success = latest.findLast((one) => !one.failed);

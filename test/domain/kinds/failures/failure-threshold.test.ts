@@ -41,6 +41,20 @@ describe('a share of the last Flights', () => {
     );
   });
 
+  test('does not include failures before the last Flights', () => {
+    const story = storyUnder(rules, [2, failed(2, '...x')]);
+    story.tell(9, failed(9, '...x'));
+    story.tell(10, failed(10, '..xx'));
+    expect(story.the('FlightFailed')).toMatchObject({
+      ...{ state: 'firing', lastSeq: 2, startsAtUs: minute(9) },
+    });
+  });
+
+  test('a failure that is seen only after the last Flights does not raise it alone', () => {
+    const story = storyUnder(rules, [9, { ...failed(2, ''), latestEnds: ends('.xxx', 5) }]);
+    expect(story.the('FlightFailed')).toMatchObject({ state: 'pending', lastSeq: 0 });
+  });
+
   test('is over when a success lowers the share, not before', () => {
     const story = storyUnder(rules, [3, failed(2, '.xx'), failed(3, '.xxx')]);
     for (const at of [4, 5]) story.tell(at, flight('succeeded', { started: at - 0.5, at }));
@@ -105,6 +119,11 @@ describe('Flights in a row', () => {
     expect(story.the('FlightFailed').annotations.summary).toBe(
       '3 or more Flights of Translate blog failed in a row in Marketing (EU)',
     );
+  });
+
+  test('a failure that is seen only after the series does not raise it alone', () => {
+    const story = storyUnder(rules, [9, { ...failed(2, ''), latestEnds: ends('.xxx', 5) }]);
+    expect(story.the('FlightFailed')).toMatchObject({ state: 'pending', lastSeq: 0 });
   });
 
   test('a series whose first failures were forgotten is still a series', () => {
