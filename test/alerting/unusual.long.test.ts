@@ -208,6 +208,15 @@ describe('FlightsUnusual', () => {
       startsAtUs: THURSDAY_US + DAY_US,
       annotations: { summary: 'Translate blog started 3 Flights on Thursday in Marketing (EU)' },
     });
+    // Nothing shows what is usual on the days until the next Thursday.
+    await fly(spread(150, THURSDAY_US + 5 * DAY_US));
+    await passUntil(THURSDAY_US + 7 * DAY_US + HOUR_US);
+    expect(await said()).toHaveLength(1);
+    await fly(spread(190, THURSDAY_US + 7 * DAY_US));
+    await passUntil(THURSDAY_US + 8 * DAY_US + HOUR_US);
+    expect(await said()).toEqual([]);
+    expect(await ended()).toEqual(['it started 190 Flights on Thursday']);
+    expect((await list('resolved'))[0]!.ending).toBe('over');
   });
 
   test('a day inside `except` is not judged [long]', async () => {
@@ -238,7 +247,11 @@ describe('FlightsUnusual', () => {
     // Friday is over: nothing shows what is usual then.
     await passUntil(THURSDAY_US + 2 * DAY_US + HOUR_US);
     expect(await said()).toEqual([]);
-    expect(await ended()).toContain('it started 0 Flights on Friday');
+    const [{ annotations, ending } = {}] = await list('resolved');
+    expect([annotations?.resolved_by, ending]).toEqual([
+      'it started 0 Flights on Friday; too little shows what is usual on Fridays',
+      'quiet',
+    ]);
   });
 
   test('a Bird of five a day is never judged [long]', async () => {

@@ -2,7 +2,8 @@
  * A Bird started an unusual number of Flights in a day or an hour: fewer, or more, than at the same time of the last four
  * weeks, or than a rule's fixed bounds. Fewer is judged once the period is over and all of it was read, more as soon as
  * it is passed. A period in which the region could not be read completely, and one inside `except`, is neither judged nor
- * shows what is usual. Resolves after the next usual period.
+ * shows what is usual. Resolves after the next usual period; one that cannot be judged ends only what was too many, and
+ * that is no recovery.
  */
 import { clockIn, dayAndTime, howMany } from '../../text/instant-words.ts';
 import { regionName } from '../../text/plain-text.ts';
@@ -92,12 +93,14 @@ export const flightsUnusual = defineKind({
   name: 'FlightsUnusual',
   fires:
     'a rule asks for it, and a Bird started fewer Flights in a day or hour than `fewer_than` or `at_least` says, or more than `more_than` or `at_most` says',
-  resolves: 'the next day or hour is over and was usual',
+  resolves:
+    'the next day or hour is over and was usual; after too many, also if too little shows what is usual then',
   isOnRequest: true,
   words: {
     firing: 'Unusual',
     still: 'Still unusual',
     over: 'Usual again',
+    quiet: 'No longer known to be unusual',
     superseded: 'No longer active',
     hasOwnDescription: true,
   },
@@ -179,8 +182,11 @@ export const flightsUnusual = defineKind({
     }
     const { counted } = fact;
     if (!counted.isOver || (memory && counted.period.fromUs <= memory.fromUs)) return undefined;
-    if (counted.verdict !== 'usual' && counted.verdict !== 'unknown') return undefined;
-    return resolve(alert, counted.period.untilUs, `it started ${startedWords(counted, rule)}`, nowUs);
+    const by = `it started ${startedWords(counted, rule)}`;
+    const { untilUs } = counted.period;
+    if (counted.verdict === 'usual') return resolve(alert, untilUs, by, nowUs);
+    if (counted.verdict !== 'unknown' || memory?.isFewer !== false) return undefined;
+    return resolve(alert, untilUs, `${by}; ${usualWords(counted, rule)}`, nowUs, 'quiet');
   },
 });
 
