@@ -1,5 +1,5 @@
 /**
- * Warns of matchers and label names that can never match an alert or a forwarded event, which are usually typing
+ * Warns of matchers and label names that can never match an alert, a forwarded event or a Nest, which are usually typing
  * mistakes. Label names are a closed set, and so are the values of some labels. Matchers of rules have their own
  * check (`warnings.ts`).
  */
@@ -11,10 +11,11 @@ import { formatMatcher, type Matcher, parseMatchers } from '../domain/matchers/m
 import type { Route } from '../domain/routing/route.ts';
 import { nearest } from '../text/mistake-words.ts';
 import type { Config } from './config.ts';
+import { OBJECTIVE_LABELS } from './sections/objectives-section.ts';
 
 /** The label names that something can have, and all values of labels with a closed set. */
 interface Vocabulary {
-  /** `alert` or `event`. */
+  /** `alert`, `event` or `Nest`. */
   readonly what: string;
   readonly names: readonly string[];
   readonly values: ReadonlyMap<string, readonly string[]>;
@@ -35,6 +36,9 @@ export function findLabelSlips(check: Check, config: Config): void {
     checkMatchers(check, ['actions', index, 'match'], ofAlerts);
   const ofEvents = eventVocabulary(config);
   for (const index of config.forward.keys()) checkMatchers(check, ['forward', index, 'matchers'], ofEvents);
+  const ofNests = nestVocabulary(config);
+  for (const index of (config.objectives ?? []).keys())
+    checkMatchers(check, ['objectives', index, 'match'], ofNests);
 }
 
 function alertVocabulary({ rules, regions }: Config): Vocabulary {
@@ -72,6 +76,16 @@ function eventVocabulary({ regions }: Config): Vocabulary {
       ['type', EVENT_FEEDS.flatMap((feed) => EVENT_TYPES[feed])],
     ]),
     open: new Set(['type']),
+  };
+}
+
+/** Other labels than these are refused (`sections/objectives-section.ts`). */
+function nestVocabulary({ regions }: Config): Vocabulary {
+  return {
+    what: 'Nest',
+    names: OBJECTIVE_LABELS,
+    values: new Map([['region', regions.map(({ name }) => name)]]),
+    open: new Set(),
   };
 }
 

@@ -87,3 +87,13 @@ forward: [{ matchers: ['${matcher}'], receiver: lake }]
   expect(warnings('type="notification.SomethingQuiteNew"')).toEqual([]);
   expect(warnings('type=~"flight.*"')).toEqual([]);
 });
+
+test('a matcher of an objective', () => {
+  const warnings = (matcher: string) =>
+    slipsOf(`objectives: [{ name: customers, match: ['${matcher}'], success: 0.98 }]\n`);
+  const at = 'objectives[0].match[0]';
+  expect(warnings('region="us"')).toEqual([`${at}: region="us" matches no Nest; there are eu`]);
+  expect(warnings('region="all"')).toHaveLength(1);
+  expect(warnings('region=~"e.*"')).toEqual([]);
+  expect(warnings('nest=~"Customer.*"')).toEqual([]);
+});

@@ -7,7 +7,8 @@ import { meantOr } from '../../text/mistake-words.ts';
 import { formatDuration } from '../../time/duration.ts';
 
 const DAY_MS = 86_400_000;
-const MATCHED = ['nest', 'nest_id', 'region'];
+/** The labels that an objective may match. */
+export const OBJECTIVE_LABELS = ['nest', 'nest_id', 'region'];
 
 const COUNTED = z.enum(['flights', 'deadlines']);
 
@@ -56,8 +57,8 @@ export function readObjectives(check: Check, retentionMs: number | undefined): O
   refuseRepeated(check, paths, 'objective');
   return paths.flatMap((path) => {
     const match = readMatchers(check, [...path, 'match']);
-    for (const { name } of match.filter((one) => !MATCHED.includes(one.name))) {
-      check.problem([...path, 'match'], `no objective has ${name}; ${meantOr(name, MATCHED)}`);
+    for (const { name } of match.filter((one) => !OBJECTIVE_LABELS.includes(one.name))) {
+      check.problem([...path, 'match'], `no objective has ${name}; ${meantOr(name, OBJECTIVE_LABELS)}`);
     }
     const objective = check.read(objectiveShape, path);
     if (!objective) return [];
