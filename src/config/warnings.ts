@@ -19,6 +19,8 @@ import { isLoopback } from '../http/web-address.ts';
 import { findGoSyntax } from '../templates/go-syntax.ts';
 import { howMany } from '../text/instant-words.ts';
 import { nearest } from '../text/mistake-words.ts';
+import { createCron } from '../time/cron.ts';
+import { formatDuration } from '../time/duration.ts';
 import type { Config } from './config.ts';
 import { findExposures } from './exposure-warnings.ts';
 import { findLabelSlips } from './label-warnings.ts';
@@ -77,6 +79,7 @@ export function findWarnings(check: Check, config: Config): void {
   findLabelSlips(check, config);
   findIneffectiveRules(check, config);
   findShortRetention(check, config);
+  findShortMonths(check, config);
   findVagueSteps(check, config);
   findUnknownTypes(check, config);
   findAlertmanagerKeys(check);
@@ -210,6 +213,30 @@ function findShortRetention(check: Check, { rules, store }: Config): void {
       `\`store.retention\` keeps ${kept} of whole days, and ${less}; 29d keeps 4`,
     );
   }
+}
+
+/** Deadlines and alerts are not kept for longer, while counts of Flights are. */
+function findShortMonths(check: Check, { digests, store }: Config): void {
+  for (const [index, { report, cron }] of digests.entries()) {
+    const days = report ? Math.floor(longestMonthMs(cron) / DAY_MS) + 1 : 0;
+    if (days * DAY_MS <= store.retentionMs) continue;
+    check.problem(
+      ['digests', index],
+      `\`store.retention\` keeps ${formatDuration(store.retentionMs)}, and its month needs ${days}d: deadlines and alerts before that are missing`,
+    );
+  }
+}
+
+/** How long before a report by this schedule the month began that it is about, at most: tried for the months of a year. */
+function longestMonthMs(cron: string): number {
+  const { latest } = createCron(cron, 'UTC');
+  const lengths = Array.from({ length: 12 }, (_, month) => {
+    const beginMs = Date.UTC(2026, month);
+    // On the 1st it is still about the month before.
+    const sentUs = latest((beginMs + DAY_MS) * 1000 - 1, Date.UTC(2026, month + 1, 2) * 1000 - 1);
+    return sentUs === undefined ? 0 : sentUs / 1000 - beginMs;
+  });
+  return Math.max(...lengths);
 }
 
 /** A Flight waits for a person only at the steps that people know to be such. */

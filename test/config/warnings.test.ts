@@ -284,3 +284,23 @@ receivers: [{ name: a, webhook_configs: [{ url: "http://localhost" }] }]`;
     warningsOf(text).some((one) => one.includes('actions[0].hold_notification'));
   expect([isLate(config('10m')), isLate(config('11m'))]).toEqual([false, true]);
 });
+
+test.each([
+  ['0 7 1 * *', '31d', 'keeps 31d, and its month needs 32d'],
+  ['0 0 1 * *', '31d', 'keeps 31d, and its month needs 32d'],
+  ['0 7 1 * *', '32d', undefined],
+  ['0 7 15 * *', '15d', undefined],
+  ['0 7 15 * *', '14d', 'keeps 14d, and its month needs 15d'],
+  ['* * * * 1', '31d', 'keeps 31d, and its month needs 32d'],
+])('a report by %s, and a retention of %s, may not know all of its month', (cron, retention, short) => {
+  const text = `${REGION}store: { retention: ${retention} }
+receivers: [{ name: a, webhook_configs: [{ url: "https://x" }] }]
+route: { receiver: a }
+digests:
+  - { name: d, cron: "${cron}", receiver: a }
+  - { name: m, cron: "${cron}", receiver: a, format: report }
+`;
+  const found = warningsOf(text).filter((one) => one.includes('store.retention'));
+  const missing = 'deadlines and alerts before that are missing';
+  expect(found).toEqual(short ? [`7:5: digests[1]: \`store.retention\` ${short}: ${missing}`] : []);
+});
