@@ -342,7 +342,7 @@ function sentReport(
   { isCountsOnly, minutesSaved }: ReportSettings,
   nest: Labels,
   tables: ReportTables,
-  { month, span }: { readonly month: Month; readonly span: Period },
+  { month, span, alertsUs }: { readonly month: Month; readonly span: Period; readonly alertsUs: number },
 ): SentReport {
   const whole = tables.month?.[0]?.figures;
   const { flights = 0, failed = 0 } = whole ?? {};
@@ -352,7 +352,8 @@ function sentReport(
   const report = isCountsOnly
     ? { nest: withoutIds(nest), tables: countsOnly(all), isForOthers: true as const }
     : { nest, tables: all };
-  return { name, fromUs: span.fromUs, toUs: span.untilUs, report: { month: month.name, ...report } };
+  const known = { month: month.name, ...(alertsUs > month.fromUs && { alertsUs }) };
+  return { name, fromUs: span.fromUs, toUs: span.untilUs, report: { ...known, ...report } };
 }
 
 async function membersOf(tx: Transaction, region: string, nestId: string) {

@@ -3,11 +3,12 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createDigests } from '../../src/alerting/send-digests.ts';
 import { viewOf } from '../../src/channels/message/digest-view.ts';
 import { reportCsv } from '../../src/domain/digest/report-figures.ts';
+import type { DigestNotification } from '../../src/domain/grouping/notification.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { NOTHING_CONFIGURED } from '../alerting/desk.ts';
 import { email } from '../channels/sample-notifications.ts';
-import { changed } from '../store/changed-transaction.ts';
+import { changed, changedStore } from '../store/changed-transaction.ts';
 import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
 import { createStage } from './stage.ts';
 
@@ -156,6 +157,40 @@ test.each(['before', 'after'])(
     expect([ids.length, new Set(ids).size]).toEqual([NESTS.length, NESTS.length]);
   },
 );
+
+test('says since when alerts and deadlines are kept, if that is not all of its month [long]', async () => {
+  const clock = createVirtualClock();
+  const store = await openSqliteStore({ path: ':memory:', clock });
+  onTestFinished(() => store.close());
+  await store.transaction((tx) => tx.inventory.regionSince('eu', TEST_START_US - 40 * 86_400e6));
+  const sent: DigestNotification[] = [];
+  const stop = new AbortController();
+  const running = createDigests({
+    ...{ clock, report: () => {}, queued: () => {}, regions: () => [EU] },
+    store: changedStore(store, () => ({
+      outbox: {
+        async enqueue(notification) {
+          if (notification.kind === 'digest') sent.push(notification);
+        },
+      },
+    })),
+    config: {
+      ...NOTHING_CONFIGURED,
+      digests: ['3 7', '1 8'].map((cron) => ({
+        ...{ name: cron, cron: `0 7 ${cron} *`, timezone: 'UTC', receiver: 'ops', skipEmpty: false },
+        report: { isForEachNest: false, isToMembers: false, isCountsOnly: true },
+      })),
+    },
+  }).run(stop.signal);
+  await clock.advance(30 * 86_400_000);
+  stop.abort();
+  await clock.advance(1);
+  await running;
+  expect(sent.map((one) => viewOf(one, '').notices)).toEqual([
+    [],
+    ['Alerts and deadlines are kept from 2 Jul 2026, 07:00 UTC on.'],
+  ]);
+});
 
 test('one report of all Nests has the figures and texts of the page [long]', async () => {
   const whole = { isForEachNest: false, isToMembers: false, isCountsOnly: false, minutesSaved: 30 };

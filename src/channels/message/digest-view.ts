@@ -3,6 +3,7 @@ import { GUARDS, type Guard } from '../../domain/action/action.ts';
 import { type Digest, digestTitle, type OpenAlert, type Watch } from '../../domain/digest/digest.ts';
 import type { Failures, Place } from '../../domain/digest/flight-tally.ts';
 import {
+  alertsSince,
   figureName,
   figureText,
   monthName,
@@ -332,7 +333,7 @@ function reportTitle({ report: { month, nest, tables } }: SentReport): string {
 
 function reportView(notification: DigestNotification, sent: SentReport, externalUrl: string): MailView {
   const { fromUs, toUs, report } = sent;
-  const { nest, month, tables } = report;
+  const { nest, month, tables, alertsUs } = report;
   const title = reportTitle(sent);
   const own = new URLSearchParams({
     month,
@@ -356,6 +357,7 @@ function reportView(notification: DigestNotification, sent: SentReport, external
     subject: `Report ${name(sent.name)}: ${title}`,
     context: `Report ${name(sent.name)} · ${dayAndTime(fromUs)} to ${dayAndTime(toUs)}`,
     ...NO_ALERTS,
+    notices: alertsUs === undefined ? [] : [alertsSince(dayAndTime(alertsUs))],
     sections: sections.filter(({ rows }) => rows.length > 0),
     links: report.isForOthers
       ? []

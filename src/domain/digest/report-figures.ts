@@ -31,6 +31,8 @@ export interface SentReport {
     /** The Nest that it is about; empty for all. */
     readonly nest: Labels;
     readonly tables: ReportTables;
+    /** Alerts and deadlines are known since then, if that is after the month's begin. */
+    readonly alertsUs?: number;
     /** It goes to people who see nothing else of nestwatch, so nothing in it leads there. */
     readonly isForOthers?: true;
   };
@@ -58,6 +60,11 @@ export function countsOnly(tables: ReportTables): ReportTables {
 /** `November 2026` of `2026-11` */
 export function monthName(name: string): string {
   return new Date(name).toLocaleString('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' });
+}
+
+/** Said if that is after the month's begin. */
+export function alertsSince(instant: string): string {
+  return `Alerts and deadlines are kept from ${instant} on.`;
 }
 
 /** Names of tables, figures and parts are words. */

@@ -1,6 +1,6 @@
 /** The words of the pages, all in one catalogue: pages take every sentence from it. */
 import { eventTitle } from '../../../domain/alert/labels.ts';
-import { figureName, figureText, monthName } from '../../../domain/digest/report-figures.ts';
+import { alertsSince, figureName, figureText, monthName } from '../../../domain/digest/report-figures.ts';
 import { kindOf } from '../../../domain/kinds/kinds.ts';
 import { isSuppressionReason, type SuppressionReason } from '../../../domain/muting/suppression.ts';
 import { ENGLISH_FINDINGS } from '../../../health/finding.ts';
@@ -223,7 +223,7 @@ export const ENGLISH = {
     csv: 'as CSV',
     watchedSince: (region: string, instant: string): string => `${region}: watched since ${instant}.`,
     flightsSince: (instant: string): string => `Flights are counted from ${instant} on.`,
-    alertsSince: (instant: string): string => `Alerts and deadlines are kept from ${instant} on.`,
+    alertsSince,
   },
 
   /** What is so once it is over. */
