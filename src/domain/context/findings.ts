@@ -9,7 +9,7 @@ import type { Alert, Labels } from '../alert/alert.ts';
 import type { Event } from '../alert/event.ts';
 import type { Novelty } from '../alert/fact.ts';
 import { connectionDisconnected } from '../kinds/connection-disconnected.ts';
-import { flightFailed, startOf } from '../kinds/failures/flight-failed.ts';
+import { errorOf, flightFailed, startOf } from '../kinds/failures/flight-failed.ts';
 import { isPart, sharedCause } from '../kinds/failures/shared-cause.ts';
 import { flightSlow, slowSince } from '../kinds/flight-slow.ts';
 
@@ -149,9 +149,11 @@ const WHO_ACTS = new Map([
   ['FileSizeLimit', 'too large or too slow: split the content'],
 ]);
 
-/** The type of the newest error of an alert, whose message people read, or else of its first; empty if unknown. */
+/** The type of the newest error of an alert, whose message people read; without its event that of the first. Empty if unknown. */
 export function errorTypeOf({ labels }: Pick<Alert, 'labels'>, last: Event | undefined): string {
-  return String(last?.attributes.error_type || labels.error_type || '');
+  const { error = '', error_type: first = '' } = labels;
+  const isOfFirst = !last || errorOf(last.message) === error;
+  return String(last?.attributes.error_type || (isOfFirst ? first : ''));
 }
 
 /** Who can end an error of this type, as a clause; undefined if nothing is known. */

@@ -20,7 +20,7 @@ beforeEach(async () => {
   await store.inventory.putBirds([bird('148890', { name: 'Translate blog', triggerType: 'event' })]);
 });
 
-type End = readonly [day: number, status: 'failed' | 'succeeded', message?: string];
+type End = readonly [day: number, status: 'failed' | 'succeeded', message?: string, type?: string];
 const ends = (...flights: readonly End[]) => endsUnder(DEFAULT_RULES, ...flights);
 
 /** Commits the ends of Flights on these days after the region was first watched; returns the firing alerts. */
@@ -31,14 +31,14 @@ async function endsUnder(rules: readonly Rule[], ...flights: readonly End[]) {
     ...{ backAfterMs: BACK_AFTER_MS, report() {}, changed() {} },
   });
   const { stream } = await store.streams.open('eu', 'flight', '148890');
-  for (const [day, status, message = 'Quota 7 of DeepL exceeded'] of flights) {
+  for (const [day, status, message = 'Quota 7 of DeepL exceeded', type = ''] of flights) {
     const at = TEST_START_US + day * DAY_US;
     const { event, historic } = flight(status, { started: 0, at: 0, message });
     const id = `f-${day}`;
     const told = {
       ...event,
       ...{ key: `eu/flight/${id}/${status}`, occurredAtUs: at, observedAtUs: at },
-      attributes: { ...event.attributes, flight_id: id, started_at_us: at - 1_000_000 },
+      attributes: { ...event.attributes, flight_id: id, started_at_us: at - 1_000_000, error_type: type },
     };
     await commit({
       region: 'eu',
@@ -96,6 +96,22 @@ test('one of several failures says of the error of its label how new that was', 
   expect(await endsUnder(rules, [9.7, 'failed'])).toEqual([
     ['new', 'new: no Bird of EU had this error in the 9 days that nestwatch has watched'],
   ]);
+});
+
+test('who can end the first error is not said of another that is the newest', async () => {
+  const acts = async () => {
+    const [alert] = await store.alerts.firing(undefined, 9);
+    return store.transaction((tx) => contextOf(alert!, ['who_acts'], readPast(tx)));
+  };
+  await ends(
+    [8, 'failed', 'No such variable', 'PluginMisconfiguration'],
+    [8.1, 'failed', 'No such variable'],
+  );
+  const text = 'to act: somebody who edits the Bird (configuration error)';
+  expect(await acts()).toEqual([{ sort: 'who_acts', text }]);
+  await ends([8.2, 'failed', 'Overloaded']);
+  const missing = 'the log of the Flight says no type of the error';
+  expect(await acts()).toEqual([{ sort: 'who_acts', missing }]);
 });
 
 test('what happened before the watch began is not new, nor is a failure without a message', async () => {

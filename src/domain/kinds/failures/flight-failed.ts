@@ -239,7 +239,7 @@ export function newestError({ memory, annotations }: Pick<Alert, 'memory' | 'ann
 }
 
 /** The error of a message, as the label would have it. */
-function errorOf(message: string): string {
+export function errorOf(message: string): string {
   return tidyLabels({ error: signature(message) }).error ?? '';
 }
 
