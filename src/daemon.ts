@@ -182,8 +182,8 @@ export function createDaemon(given: DaemonParts): Daemon {
     const { decide, delivery, repeat } = stages;
     deciding = these.begin((signal) => part.whileAlerting(decide, signal));
     // Delivery sends what is queued and settles it.
-    sending = these.begin(async (signal) => {
-      await Promise.all([delivery.run(signal), part.whileRepeating(repeat, signal)]);
+    sending = these.begin(async (signal, ending) => {
+      await Promise.all([delivery.run(signal, ending), part.whileRepeating(repeat, signal)]);
     });
   }
 
@@ -222,7 +222,7 @@ export function createDaemon(given: DaemonParts): Daemon {
         ),
     );
     begin(these);
-    // A slow receiver delays only this.
+    // A slow receiver, or a store that refuses, delays only this.
     these.begin(async () => {
       await stillSending.end();
       await before.close?.();

@@ -41,6 +41,11 @@ interface LineOptions {
   readonly attempt: (claimed: ClaimedDelivery) => Promise<Settlement>;
   /** With a signal the line goes on when the store fails. Without one `work` rejects. */
   readonly signal?: AbortSignal | undefined;
+  /**
+   * Aborts when the process ends: only then is left leased what the store refuses to settle, since only the next start
+   * recovers leases.
+   */
+  readonly ending?: AbortSignal | undefined;
 }
 
 export class Line {
@@ -75,7 +80,7 @@ export class Line {
 
   /** Works until nothing is due and nothing is in flight. Resolves to whether anything was claimed. */
   async work(): Promise<boolean> {
-    const { signal } = this.#options;
+    const { signal, ending } = this.#options;
     let hasWorked = false;
     for (;;) {
       const isStopping = signal?.aborted ?? false;
@@ -87,8 +92,9 @@ export class Line {
         if (this.#isEmpty()) return hasWorked;
         await this.#untilTurn(isStopping);
       } else {
-        if (isStopping && this.#inFlight === 0) return hasWorked;
-        await sleep(this.#options.clock, STORE_PAUSE_MS, isStopping ? undefined : signal);
+        if (ending?.aborted && isStopping && this.#inFlight === 0) return hasWorked;
+        const next = isStopping ? ending : signal;
+        await sleep(this.#options.clock, STORE_PAUSE_MS, next?.aborted ? undefined : next);
       }
     }
   }
@@ -105,8 +111,8 @@ export class Line {
     try {
       return await turn(settlements, room);
     } catch (error) {
-      // The attempts are settled by a later turn. If none comes, the deliveries are still leased at the next start, and
-      // repeated.
+      // The attempts are settled by a later turn. If none comes because the process ends, the deliveries are still leased
+      // at the next start, and repeated.
       report({ what: 'trouble', stage: 'delivery', error });
       this.#ended.unshift(...settlements);
       if (!signal) throw error;

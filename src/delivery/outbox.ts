@@ -37,8 +37,11 @@ interface Delivery {
    * that the first message of many is not sent later because they are queued.
    */
   wake(): Promise<void>;
-  /** Runs until `signal` aborts. Then it claims nothing more, and resolves when what is in flight has ended. */
-  run(signal: AbortSignal): Promise<void>;
+  /**
+   * Runs until `signal` aborts. Then it claims nothing more, and resolves when what is in flight has ended and is
+   * settled. Once `ending` aborts too, because the process ends, it no longer waits for a store that refuses that.
+   */
+  run(signal: AbortSignal, ending?: AbortSignal): Promise<void>;
   /**
    * Tries once everything that is due now. Resolves to how many attempts were not accepted; rejects if the store fails.
    */
@@ -165,7 +168,7 @@ class Outbox implements Delivery {
     return this.#isIdle ? new Promise<void>((claimed) => this.#awaiting.push(claimed)) : Promise.resolve();
   };
 
-  async run(signal: AbortSignal): Promise<void> {
+  async run(signal: AbortSignal, ending = signal): Promise<void> {
     const lines = new Map<string, Line>();
     const working = new Set<Promise<unknown>>();
     const begin = (at: Destination) => {
@@ -176,7 +179,7 @@ class Outbox implements Delivery {
         line.want();
         return;
       }
-      const fresh = this.#lineOf(at, this.#options.clock.nowUs, signal);
+      const fresh = this.#lineOf(at, this.#options.clock.nowUs, signal, ending);
       lines.set(key, fresh);
       this.#isIdle = false;
       const done = fresh.work().then((hasWorked) => {
@@ -268,7 +271,7 @@ class Outbox implements Delivery {
   }
 
   /** The line of one integration, for what is due at the time that `dueUs` returns. */
-  #lineOf(at: Destination, dueUs: () => number, signal?: AbortSignal): Line {
+  #lineOf(at: Destination, dueUs: () => number, signal?: AbortSignal, ending = signal): Line {
     const { clock, report, leftOver } = this.#options;
     const integration = this.#integrationAt(at);
     return new Line({
@@ -283,6 +286,7 @@ class Outbox implements Delivery {
       },
       attempt: (claimed) => this.#attempt(claimed),
       signal,
+      ending,
     });
   }
 

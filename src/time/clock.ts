@@ -171,8 +171,8 @@ export interface Task {
 }
 
 export interface Tasks {
-  /** Starts work that runs until the given signal aborts. */
-  begin(work: (signal: AbortSignal) => Promise<void>): Task;
+  /** Starts work that runs until the given signal aborts; `ending` aborts only when all tasks are asked to end. */
+  begin(work: (signal: AbortSignal, ending: AbortSignal) => Promise<void>): Task;
   /** Resolves when all tasks were asked to end and have ended; rejects as soon as one task's work rejects. */
   readonly done: Promise<void>;
 }
@@ -192,7 +192,7 @@ export function createTasks(signal: AbortSignal): Tasks {
     begin(work) {
       const own = new AbortController();
       underWay += 1;
-      const ended = work(AbortSignal.any([signal, own.signal])).then(() => {
+      const ended = work(AbortSignal.any([signal, own.signal]), signal).then(() => {
         underWay -= 1;
         look();
       }, reject);

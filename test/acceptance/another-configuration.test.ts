@@ -50,6 +50,27 @@ describe('another configuration', () => {
     expect(statuses()).toEqual(['firing eu', 'resolved eu']);
   });
 
+  test('while the store is full loses nothing of a message that was just accepted', async () => {
+    let isFull = false;
+    await curtain({
+      isStoreFull: () => isFull,
+      answer({ body }) {
+        isFull ||= body.includes(flightFailed.name);
+        return 200;
+      },
+    });
+    flightFails('eu');
+    await stage.minutesPass(2);
+    expect(statuses()).toEqual(['firing eu']);
+    await stage.follows((config) => ({ ...config }));
+    await stage.minutesPass(1);
+    isFull = false;
+    await stage.secondsPass(2);
+    const counts = await stage.store.transaction((tx) => tx.outbox.count());
+    expect([...new Set(counts.map(({ state }) => state))]).toEqual(['delivered']);
+    expect(statuses()).toEqual(['firing eu']);
+  });
+
   test('keeps the timer of a group that waits [long]', async () => {
     await curtain({ route: { groupWaitMs: 120_000 } });
     flightFails('eu');

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Outcome } from '../../src/channels/channel.ts';
+import { createLeaseRecovery } from '../../src/delivery/outbox.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import type { Delivery } from '../../src/store/outbox-store.ts';
-import { accepted, before, begin, type Send, stage, type World, world } from './outbox-world.ts';
+import { accepted, before, begin, OPS, type Send, stage, start, type World, world } from './outbox-world.ts';
 
 describe('a store that fails for a while', () => {
   /** The real store, whose transactions fail while `isBroken` returns true. */
@@ -99,6 +100,48 @@ describe('a store that fails for a while', () => {
     slow.resolve(accepted);
     await running;
     expect(await home.states()).toEqual({ delivered: 2 });
+  });
+
+  describe('at a reload', () => {
+    /** An outbox that was replaced by another one while the store failed: 8 were accepted, 2 claimed and not begun. */
+    async function replaced() {
+      const home = await world();
+      const open = Promise.withResolvers<Outcome>();
+      const fails = { isBroken: false };
+      const ids = Array.from({ length: 30 }, (_, index) => index);
+      await home.queue(...ids.map((id) => ({ id: `d-${id}`, lane: `${id % 10}` })));
+      const broken = breaking(home, () => fails.isBroken);
+      const recovery = createLeaseRecovery(home.store, home.clock);
+      const next = stage(broken, home.accept, [OPS], { recovery });
+      const ending = new AbortController();
+      const slowly: Send = (...one) => home.accept(...one).then(() => open.promise);
+      const leftOver = () => next.wake();
+      const former = start(stage(broken, slowly, [OPS], { recovery, leftOver }), ending.signal);
+      await home.clock.advance(10);
+      fails.isBroken = true;
+      former.abort();
+      open.resolve(accepted);
+      await home.clock.advance(5_000);
+      expect(await home.states()).toEqual({ leased: 10, pending: 20 });
+      return { home, fails, next, former, ending };
+    }
+
+    test('loses no result either, and gives back what was claimed: the next outbox sends the rest', async () => {
+      const { home, fails, next, former } = await replaced();
+      start(next);
+      fails.isBroken = false;
+      await home.clock.advance(5_000);
+      await former.running;
+      expect(await home.states()).toEqual({ delivered: 30 });
+      expect(home.sent).toHaveLength(30);
+    });
+
+    test('delays no stop either', async () => {
+      const { home, former, ending } = await replaced();
+      ending.abort();
+      await former.running;
+      expect(home.clock.pending()).toBe(0);
+    });
   });
 
   test('makes a drain reject even after an attempt, which the next life repeats', async () => {

@@ -85,7 +85,7 @@ export function stage(
   { store, clock, reported }: Pick<World, 'clock' | 'reported'> & { readonly store: Store },
   channels: Send | OpenChannels,
   receivers: readonly Receiver[] = [OPS],
-  more: Pick<DeliveryOptions, 'senders' | 'leftOver'> = {},
+  more: Pick<DeliveryOptions, 'senders' | 'leftOver' | 'recovery'> = {},
 ) {
   return createDelivery({
     store,
@@ -108,9 +108,10 @@ export function begin(...of: Parameters<typeof stage>) {
   return { wake: () => one.wake(), ...start(one) };
 }
 
-export function start(one: ReturnType<typeof createDelivery>) {
+/** `ending`: when the process ends; by default at the same time as the stage. */
+export function start(one: ReturnType<typeof createDelivery>, ending?: AbortSignal) {
   const stopping = new AbortController();
-  const running = one.run(stopping.signal);
+  const running = one.run(stopping.signal, ending);
   const stop = async () => {
     stopping.abort();
     await running;
