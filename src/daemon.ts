@@ -20,7 +20,7 @@
 
 import { ClockRollback } from './alerting/clock-rollback.ts';
 import { configDigest, isSameSetting } from './config/same-setting.ts';
-import { createLeaseRecovery } from './delivery/outbox.ts';
+import { createExperience, createLeaseRecovery } from './delivery/outbox.ts';
 import { codeOf, NestwatchError } from './errors.ts';
 import { createHealth, type HealthAnswer } from './health/health.ts';
 import { createReadiness, type Readiness } from './health/readiness.ts';
@@ -143,6 +143,7 @@ export function createDaemon(given: DaemonParts): Daemon {
     regions: () => regions,
     // Replicas recover each other's leases.
     recovery: part.isShared ? async () => {} : createLeaseRecovery(store, clock),
+    experience: createExperience(),
     impairments: async () => (await health.readOften()).impairments,
     watchFacts: health.facts,
     part,

@@ -10,7 +10,7 @@ import { notifiesMembers } from './channels/integration-identity.ts';
 import type { Config } from './config/config.ts';
 import type { RegionConfig } from './config/sections/regions-section.ts';
 import { createHeartbeat } from './delivery/heartbeat.ts';
-import { createDelivery, type LeaseRecovery } from './delivery/outbox.ts';
+import { createDelivery, type Experience, type LeaseRecovery } from './delivery/outbox.ts';
 import { createRepeating, type Rounds } from './delivery/repeat-alerts.ts';
 import { nestWithoutOwner } from './domain/kinds/inventory/nest-without-owner.ts';
 import type { Impairment } from './health/impairment.ts';
@@ -60,6 +60,8 @@ export interface InForce {
   readonly wakeDelivery: () => Promise<void>;
   readonly regions: () => readonly WatchedRegion[];
   readonly recovery: LeaseRecovery;
+  /** What the outbox has learned of its integrations. */
+  readonly experience: Experience;
   readonly impairments: () => Promise<readonly Impairment[]>;
   readonly watchFacts: () => readonly WatchFact[];
   readonly part: Part;
@@ -94,7 +96,7 @@ export function createStages(parts: StageParts, setup: Setup, inForce: InForce):
   const { config, channels, links } = setup;
   const { rules, forward, receivers } = config;
   const { externalUrl, hasDefaultUrl } = config.web;
-  const { wakeAlerting, wakeDelivery, recovery, part, clockRollback, rounds } = inForce;
+  const { wakeAlerting, wakeDelivery, recovery, experience, part, clockRollback, rounds } = inForce;
   const store = clockRollback.follow(parts.store);
   const commits = new WeakMap<Store, Commit>();
   const repeating = createRepeating({ store, clock, report, receivers, channels, externalUrl, rounds });
@@ -128,6 +130,7 @@ export function createStages(parts: StageParts, setup: Setup, inForce: InForce):
       hasDefaultUrl,
       links,
       recovery,
+      experience,
       senders: part.senders,
       lookEveryMs: part.lookEveryMs,
       failed: wakeAlerting,

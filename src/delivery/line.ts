@@ -39,6 +39,8 @@ interface LineOptions {
   readonly turn: (settlements: readonly Settlement[], room: Room) => Promise<readonly ClaimedDelivery[]>;
   /** Tries once; never rejects. */
   readonly attempt: (claimed: ClaimedDelivery) => Promise<Settlement>;
+  /** Settles a delivery that was claimed and not begun: it may be claimed again at `nextAttemptAtUs`. */
+  readonly putBack: (claimed: ClaimedDelivery, nextAttemptAtUs: number) => Settlement;
   /** With a signal the line goes on when the store fails. Without one `work` rejects. */
   readonly signal?: AbortSignal | undefined;
   /**
@@ -101,7 +103,7 @@ export class Line {
 
   /** Resolves to what it claimed; undefined if the store refused, so that nothing of the turn happened. */
   async #takeTurn(isStopping: boolean): Promise<readonly ClaimedDelivery[] | undefined> {
-    const { turn, report, signal } = this.#options;
+    const { turn, putBack, report, signal } = this.#options;
     const nowUs = this.#options.clock.nowUs();
     const left = isStopping ? [...this.#fresh.splice(0), ...this.#retries.splice(0)] : [];
     this.#ended.push(...left.map((one) => putBack(one, nowUs)));
@@ -190,18 +192,4 @@ const isFresh = ({ delivery }: ClaimedDelivery) => delivery.attempts === 1;
 /** How many of so many places are for first attempts alone; a single place is for all. */
 function placesOfFresh(places: number): number {
   return places === 1 ? 0 : Math.max(1, Math.floor(places / 4));
-}
-
-/** Settles a delivery that was claimed and not begun: it may be claimed again at `nextAttemptAtUs`. */
-export function putBack({ delivery }: ClaimedDelivery, nextAttemptAtUs: number): Settlement {
-  const { id, lastError, refusals, refusedBy, attempts: attempt } = delivery;
-  return {
-    id,
-    attempt,
-    state: 'retry',
-    nextAttemptAtUs,
-    lastError,
-    ...(refusals !== undefined && { refusals }),
-    ...(refusedBy !== undefined && { refusedBy }),
-  };
 }

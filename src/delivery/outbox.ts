@@ -29,7 +29,7 @@ import type { ClaimedDelivery, Settlement } from '../store/outbox-store.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { type Clock, createBell } from '../time/clock.ts';
 import { type AttemptOptions, attempt, createLatency, integrationOf } from './attempt.ts';
-import { Line, putBack, type Room, STORE_PAUSE_MS } from './line.ts';
+import { Line, type Room, STORE_PAUSE_MS } from './line.ts';
 
 interface Delivery {
   /**
@@ -77,12 +77,14 @@ const LATELY_MS = 600_000;
 /** If an integration accepts nothing, everything fails; only so many deliveries are watched, those that failed last. */
 const MOST_WATCHED = 1_000;
 /** After an outage of hours, each batch of forwarded events must still be known to have been answered every time. */
-const MOST_ANSWERED = 100_000;
+const MOST_BATCHES = 100_000;
 
 export interface DeliveryOptions extends AttemptOptions {
   readonly store: Store;
   /** Required if the process has several outboxes, one after the other. */
   readonly recovery?: LeaseRecovery;
+  /** The same: what earlier ones have learned. */
+  readonly experience?: Experience | undefined;
   /** The replica that this stage belongs to, if several share the store. */
   readonly senders?: Senders | undefined;
   /** How often it checks the store for what is due and no `wake` announced. Default: one minute. */
@@ -119,6 +121,20 @@ export function createLeaseRecovery(store: Store, clock: Clock): LeaseRecovery {
   };
 }
 
+/** What attempts have shown. If a reload forgot it, what fails alone would be taken for a failing integration. */
+export interface Experience {
+  /** By integration: how many deliveries it has accepted, and when the last one. */
+  readonly accepted: Map<string, { readonly count: number; readonly atMs: number }>;
+  /** By delivery that fails while others are accepted: how often, and how many those were by then. */
+  readonly isolated: Map<string, { readonly failures: number; readonly accepted: number }>;
+  /** By batch that fails: how many of its attempts are known not to have arrived: answered, or not begun. */
+  readonly notArrived: Map<string, number>;
+}
+
+export function createExperience(): Experience {
+  return { accepted: new Map(), isolated: new Map(), notArrived: new Map() };
+}
+
 export function createDelivery(options: DeliveryOptions): Delivery {
   return new Outbox(options);
 }
@@ -132,14 +148,9 @@ class Outbox implements Delivery {
   readonly #options: DeliveryOptions;
   readonly #bell: ReturnType<typeof createBell>;
   readonly #latency = createLatency();
-  /** By integration: how many deliveries it has accepted, and when the last one. */
-  readonly #accepted = new Map<string, { readonly count: number; readonly atMs: number }>();
+  readonly #experience: Experience;
   /** Integrations that did not accept the last attempt. */
   readonly #failing = new Set<string>();
-  /** By delivery that fails while others are accepted: how often, and how many those were by then. */
-  readonly #isolated = new Map<string, { readonly failures: number; readonly accepted: number }>();
-  /** By batch that fails: how many of its attempts were answered, so that nothing of them has arrived. */
-  readonly #answered = new Map<string, number>();
   /** Batches that are to be sent in halves, until that is written. */
   readonly #toHalve = new Set<string>();
   /** By delivery, until written: why it is set aside; null if it no longer is. */
@@ -159,6 +170,7 @@ class Outbox implements Delivery {
   constructor(options: DeliveryOptions) {
     this.#options = options;
     this.#bell = createBell(options.clock);
+    this.#experience = options.experience ?? createExperience();
     this.#recovery = options.recovery ?? createLeaseRecovery(options.store, options.clock);
   }
 
@@ -285,6 +297,7 @@ class Outbox implements Delivery {
         return claimed;
       },
       attempt: (claimed) => this.#attempt(claimed),
+      putBack: (claimed, nextAttemptAtUs) => this.#putBack(claimed, nextAttemptAtUs),
       signal,
       ending,
     });
@@ -292,12 +305,12 @@ class Outbox implements Delivery {
 
   async #attempt(claimed: ClaimedDelivery): Promise<Settlement> {
     const { senders, clock } = this.#options;
-    if (senders && !senders.mayBegin()) return putBack(claimed, clock.nowUs() + STORE_PAUSE_MS * 1000);
+    if (senders && !senders.mayBegin()) return this.#putBack(claimed, clock.nowUs() + STORE_PAUSE_MS * 1000);
     if (senders && this.#mayBeKnownToOthers(claimed))
-      return putBack(claimed, clock.nowUs() + LEFT_TO_OTHERS_US);
+      return this.#putBack(claimed, clock.nowUs() + LEFT_TO_OTHERS_US);
     // Only since it was claimed have attempts shown that others may do better.
     if (this.#isLeft(claimed.delivery) && !this.#claimedAnyway.has(claimed))
-      return putBack(claimed, clock.nowUs());
+      return this.#putBack(claimed, clock.nowUs());
     const ended = await attempt(claimed, this.#options, this.#latency);
     if (ended.failed) this.#failedAttempts += 1;
     const settlement = this.#judge(claimed, ended);
@@ -305,23 +318,41 @@ class Outbox implements Delivery {
     return senders ? { ...settlement, attempt: claimed.delivery.attempts } : settlement;
   }
 
+  /** Settles a delivery that was claimed and not begun: it may be claimed again at `nextAttemptAtUs`. */
+  #putBack({ delivery, notification }: ClaimedDelivery, nextAttemptAtUs: number): Settlement {
+    if (isBatch(notification)) this.#noteNotArrived(delivery.id);
+    const { id, lastError, refusals, refusedBy, attempts: attempt } = delivery;
+    return {
+      id,
+      attempt,
+      state: 'retry',
+      nextAttemptAtUs,
+      lastError,
+      ...(refusals !== undefined && { refusals }),
+      ...(refusedBy !== undefined && { refusedBy }),
+    };
+  }
+
   /** Records how an attempt ended. Returns how it is to be settled: differently if the delivery fails alone. */
   #judge(claimed: ClaimedDelivery, ended: Settlement): Settlement {
     const { delivery, notification } = claimed;
     const { clock } = this.#options;
     const key = keyOf(delivery);
-    const { count, atMs } = this.#accepted.get(key) ?? { count: 0, atMs: Number.NEGATIVE_INFINITY };
+    const { count, atMs } = this.#experience.accepted.get(key) ?? {
+      count: 0,
+      atMs: Number.NEGATIVE_INFINITY,
+    };
     // If some of several recipients accepted it, the integration can be reached.
     const isAccepted = ended.state === 'delivered' || ended.remaining !== undefined;
-    if (isAccepted) this.#accepted.set(key, { count: count + 1, atMs: clock.monotonicMs() });
+    if (isAccepted) this.#experience.accepted.set(key, { count: count + 1, atMs: clock.monotonicMs() });
     if (isAccepted) this.#failing.delete(key);
     else if (ended.failed) this.#failing.add(key);
     const failures = this.#failuresAlone(claimed, ended, isAccepted, count);
     const isPassed = failures >= PASSED_AFTER;
     const isGivenUp = ended.state === 'dead' && clock.monotonicMs() - atMs < LATELY_MS;
     if (this.#hasNotArrived(claimed, ended) && (isPassed || isGivenUp)) {
-      this.#isolated.delete(delivery.id);
-      this.#answered.delete(delivery.id);
+      this.#experience.isolated.delete(delivery.id);
+      this.#experience.notArrived.delete(delivery.id);
       this.#toHalve.add(delivery.id);
       return halved(ended);
     }
@@ -346,15 +377,15 @@ class Outbox implements Delivery {
     isAccepted: boolean,
     accepted: number,
   ): number {
-    const before = this.#isolated.get(id);
+    const before = this.#experience.isolated.get(id);
     if (isAccepted || !isUnsettled({ state })) {
-      this.#isolated.delete(id);
+      this.#experience.isolated.delete(id);
       if (before && before.failures >= REPORTED_AFTER) this.#setAside.set(id, null);
       return 0;
     }
     if (!failed || accepted <= (before?.accepted ?? 0)) return 0;
     const failures = (before?.failures ?? 0) + 1;
-    watch(this.#isolated, id, { failures, accepted });
+    watch(this.#experience.isolated, id, { failures, accepted });
     return failures;
   }
 
@@ -363,10 +394,16 @@ class Outbox implements Delivery {
     if (!isBatch(notification)) return false;
     const { id, attempts } = delivery;
     const isAnswered = state === 'retry' || (state === 'dead' && refusals !== undefined);
-    const answered = (this.#answered.get(id) ?? 0) + Number(isAnswered);
-    if (state === 'retry') watch(this.#answered, id, answered, MOST_ANSWERED);
-    else this.#answered.delete(id);
-    return answered >= attempts;
+    if (isAnswered) this.#noteNotArrived(id);
+    const notArrived = this.#experience.notArrived.get(id) ?? 0;
+    if (!isUnsettled({ state })) this.#experience.notArrived.delete(id);
+    // Refusals in a row are known after a restart as well.
+    return Math.max(notArrived, refusals ?? 0) >= attempts;
+  }
+
+  #noteNotArrived(id: string): void {
+    const { notArrived } = this.#experience;
+    watch(notArrived, id, (notArrived.get(id) ?? 0) + 1, MOST_BATCHES);
   }
 
   /** Settles and claims in one transaction. */

@@ -85,7 +85,7 @@ export function stage(
   { store, clock, reported }: Pick<World, 'clock' | 'reported'> & { readonly store: Store },
   channels: Send | OpenChannels,
   receivers: readonly Receiver[] = [OPS],
-  more: Pick<DeliveryOptions, 'senders' | 'leftOver' | 'recovery'> = {},
+  more: Pick<DeliveryOptions, 'senders' | 'leftOver' | 'recovery' | 'experience'> = {},
 ) {
   return createDelivery({
     store,

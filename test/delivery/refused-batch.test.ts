@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Outcome } from '../../src/channels/channel.ts';
 import type { Receiver } from '../../src/channels/receiver.ts';
+import { createExperience } from '../../src/delivery/outbox.ts';
 import type { Notification } from '../../src/domain/grouping/notification.ts';
 import type { Delivery } from '../../src/store/outbox-store.ts';
 import { delivery, webhook } from '../channels/sample-notifications.ts';
@@ -17,13 +18,24 @@ const FAILED: Outcome = { kind: 'failed', reason: 'unavailable', error: 'HTTP 50
 async function lake(outcome: Outcome | (() => Outcome), accepts: (keys: readonly string[]) => boolean) {
   const home = await world();
   const took: string[] = [];
+  const slow = { answers: Promise.resolve() };
   const send = async (_: Delivery, message: Notification) => {
+    await slow.answers;
     const keys = message.kind === 'forward' ? message.events.map(({ key }) => key) : [];
     if (!accepts(keys)) return typeof outcome === 'function' ? outcome() : outcome;
     took.push(...keys);
     return accepted;
   };
-  const one = begin(home, send, [LAKE]);
+  let experience = createExperience();
+  let one = begin(home, send, [LAKE], { experience });
+  const reload = async () => {
+    await one.stop();
+    one = begin(home, send, [LAKE], { experience });
+  };
+  const restart = () => {
+    experience = createExperience();
+    return reload();
+  };
   const forward = async (id: string, ...keys: readonly string[]) => {
     const createdAtUs = home.clock.nowUs();
     const rest = { receiver: 'lake', createdAtUs };
@@ -48,7 +60,10 @@ async function lake(outcome: Outcome | (() => Outcome), accepts: (keys: readonly
       await home.clock.advance(MINUTE_MS);
     }
   };
-  return { home, took: () => took.filter((key) => !key.includes('other')), forward, minutesPass };
+  return {
+    ...{ home, slow, forward, minutesPass, reload, restart },
+    took: () => took.filter((key) => !key.includes('other')),
+  };
 }
 
 const KEYS = ['a', 'b', 'c', 'd', 'e', 'poison', 'g', 'h'];
@@ -75,6 +90,33 @@ test.each([
     expect(sent.flatMap(({ deliveries }) => deliveries.map(({ state }) => state))).toContain('delivered');
   },
 );
+
+test.each([
+  ['refused', 'reload', REFUSED, 40],
+  ['refused', 'restart', REFUSED, 40],
+  ['failed', 'reload', FAILED, 150],
+] as const)('so is one that was %s before a %s [long]', async (_, again, outcome, minutes) => {
+  const its = await lake(outcome, isWhole);
+  await its.forward('batch', ...KEYS);
+  await its.minutesPass(2);
+  await its[again]();
+  await its.minutesPass(minutes);
+  expect(its.took()).toHaveLength(KEYS.length - 1);
+});
+
+test('so is one that was claimed before a reload, and not begun [long]', async () => {
+  const { slow, took, forward, minutesPass, reload } = await lake(REFUSED, isWhole);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  slow.answers = promise;
+  const others = Array.from({ length: 8 }, (_, index) => `other ${index}`);
+  await Promise.all([...others.map((key) => forward(key, key)), forward('batch', ...KEYS)]);
+  await minutesPass(1, false);
+  const reloaded = reload();
+  resolve();
+  await reloaded;
+  await minutesPass(40);
+  expect(took()).toHaveLength(KEYS.length - 1);
+});
 
 test('a receiver that refuses everything gets no halves', async () => {
   const { home, forward, minutesPass } = await lake(REFUSED, () => false);
