@@ -76,7 +76,8 @@ export function createActing({ actions: rules = [], regions = [] }: Pick<Config,
         };
         if (!(await tx.actions.add(action))) continue;
         nextUs = Math.min(nextUs, dueAtUs);
-        if (attempt === 1 && rule.holdMs > 0 && !isDryRun)
+        // Whoever was told that it fires is to be told the rest.
+        if (attempt === 1 && rule.holdMs > 0 && !isDryRun && !(await isTold(tx, alert)))
           await tx.silences.put([holdOf(action, rule, nowUs)]);
       }
     },
@@ -175,6 +176,12 @@ async function nextAttempt(tx: Transaction, { id, startsAtUs, labels }: Alert, {
     ({ rule, plan }) => rule === name && plan?.alertId === id && plan.alertStartsAtUs === startsAtUs,
   );
   return last?.plan ? last.plan.attempt + Number(isStart(last)) : 1;
+}
+
+/** Whether somebody was told that it fires, and of no end yet. */
+async function isTold(tx: Transaction, { id }: Alert): Promise<boolean> {
+  const members = await tx.groups.membersOfAlerts([id]);
+  return members.some(({ notifiedState }) => notifiedState === 'firing' || notifiedState === 'hidden');
 }
 
 /** Under the id of the first action of the episode. */

@@ -118,6 +118,23 @@ test('who was told that it will be flown again is told once that it was not [lon
   ]);
 });
 
+test('the end of what people were told of is told, although a rule began to act only afterwards [long]', async () => {
+  const again = await stageWith();
+  const { stage, birds } = again;
+  const pause = (by?: { atUs: number; by: string }) => stage.store.transaction((tx) => tx.actions.putPause(by));
+  await pause({ atUs: 1, by: 'Ann' });
+  again.fail(birds.manual!);
+  await stage.minutesPass(6);
+  await pause();
+  again.fail(birds.manual!);
+  await stage.minutesPass(4);
+  expect(again.posts).toHaveLength(1);
+  ends(again, 'succeeded');
+  await stage.minutesPass(10);
+  const statuses = stage.received().map(({ status }) => status);
+  expect([statuses[0], statuses.at(-1)]).toEqual(['firing', 'resolved']);
+});
+
 test('if five Birds fail with the same error none is flown again, and the reason is shared_cause [long]', async () => {
   const birds: string[] = [];
   const again = await stageWith(
