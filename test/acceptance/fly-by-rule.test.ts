@@ -121,7 +121,8 @@ test('who was told that it will be flown again is told once that it was not [lon
 test('the end of what people were told of is told, although a rule began to act only afterwards [long]', async () => {
   const again = await stageWith();
   const { stage, birds } = again;
-  const pause = (by?: { atUs: number; by: string }) => stage.store.transaction((tx) => tx.actions.putPause(by));
+  const pause = (by?: { atUs: number; by: string }) =>
+    stage.store.transaction((tx) => tx.actions.putPause(by));
   await pause({ atUs: 1, by: 'Ann' });
   again.fail(birds.manual!);
   await stage.minutesPass(6);
