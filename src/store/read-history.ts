@@ -36,7 +36,7 @@ export interface HistoryOptions {
   /** When the last reading of a Bird's Flights since the start of the process began; undefined if there was none. */
   readonly flightsReadUs: (region: string, birdId: string) => number | undefined;
   readonly timeIntervals: TimeIntervals;
-  /** How long before it was first watched a region's Flights are known. */
+  /** How long before it was first watched a region's Flights are known, and those of a Bird before its events are news. */
   readonly lookbackMs: number;
   /** Whether logs of Flights are read for kinds that want them. */
   readonly areLogsRead?: boolean;
@@ -52,13 +52,16 @@ const NO_GAPS = { count: 0, longestUs: 0, spanUs: 0 };
 /** Alerts of these kinds say that Flights of a region may be missing; late ones are read in the end. */
 const BLIND = KINDS.filter(({ name, inhibitsRegion }) => inhibitsRegion || name === 'FeedIncomplete');
 
+/** A Flight has no `newsSinceUs`. */
+type Subject = Pick<BirdToJudge, 'place' | 'stream'> & Partial<Pick<BirdToJudge, 'newsSinceUs'>>;
+
 /** Returns the past of one after another; that of a Bird is read once for all its Flights. */
 export function createHistories(
   tx: Transaction,
   { flightsReadUs, timeIntervals, lookbackMs, areLogsRead = false }: HistoryOptions,
 ) {
   const once = readingOnce();
-  return ({ place: { region, birdId }, stream }: Pick<BirdToJudge, 'place' | 'stream'>): History => {
+  return ({ place: { region, birdId }, stream, ...subject }: Subject): History => {
     const ofFlights = async <T>(before: T, read: (stream: number) => Promise<T>) =>
       stream === undefined ? before : read(stream);
     return {
@@ -66,7 +69,8 @@ export function createHistories(
       areLogsRead,
       async knownFromUs() {
         const sinceUs = await once(`known ${region}`, () => tx.inventory.knownSince(region));
-        return sinceUs === undefined ? undefined : sinceUs - lookbackMs * 1000;
+        if (sinceUs === undefined) return undefined;
+        return Math.max(sinceUs, subject.newsSinceUs ?? 0) - lookbackMs * 1000;
       },
       flightsSince: (us) => ofFlights([], (of) => tx.flights.since(of, us)),
       endOf: ({ flightId, status }) => tx.events.find(`${region}/flight/${flightId}/${status}`),

@@ -117,6 +117,19 @@ test('a Bird that comes to be watched later has only the deadlines after that', 
   expect(outcomes).toEqual(['missed']);
 });
 
+test('one of a Bird that comes to be watched later is neither judged nor warned of if its `within` began unread', async () => {
+  await clock.advance(75 * MINUTE_MS);
+  // It may have landed at 11:05: its Flights are read from 11:14 on.
+  await world([], 'active', { hasFirstStatus: true, statusSinceUs: at(75), newsSinceUs: at(14) });
+  const within = { withinMs: 150 * MINUTE_MS };
+  const { pass, outcomes } = begin({ ...NOON_THIRTY, ...within, warnBeforeMs: 20 * MINUTE_MS });
+  await pass(20);
+  expect([...outcomes, ...(await alerts())]).toEqual([]);
+  await pass(60);
+  expect(await said()).toContain('Not landed by 14:30 (UTC). It did not start.');
+  expect(outcomes).toEqual(['missed']);
+});
+
 test('the Birds of the very first inventory are judged soon, not a minute later', async () => {
   await clock.advance(31.5 * MINUTE_MS);
   const { pass } = begin();

@@ -31,6 +31,8 @@ export interface BirdToJudge {
   readonly hasFirstStatus: boolean;
   /** When it came to be watched; once its first status has changed, up to a reading before. 0 if it did so with its region. */
   readonly joinedUs: number;
+  /** Since when its events are news; 0 if that is as long as its region is watched. */
+  readonly newsSinceUs: number;
   /** The stream of its Flights; undefined before the first poll. */
   readonly stream: number | undefined;
   /** When its latest Flight started; 0 for none. */

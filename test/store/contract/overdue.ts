@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { FlightTail } from '../../../src/domain/alert/fact.ts';
+import { NO_NEWS_US } from '../../../src/store/sql/watched/nests-and-birds.ts';
 import type { Transaction } from '../../../src/store/store.ts';
 import type { Run } from '../test-store.ts';
 import { alert, bird, event, flight, insert, NOW_US, nest, SECOND_US } from './sample-records.ts';
@@ -110,6 +111,7 @@ export function describeOverdue(run: Run): void {
           statusSinceUs: NOW_US,
           hasFirstStatus: false,
           joinedUs: 0,
+          newsSinceUs: 0,
           stream: expect.any(Number),
           lastStartUs: NOW_US - MINUTE_US,
         },
@@ -120,7 +122,10 @@ export function describeOverdue(run: Run): void {
           lastStartUs: 0,
           joinedUs: NOW_US,
         }),
-        expect.objectContaining({ joinedUs: NOW_US - 60 * MINUTE_US }),
+        expect.objectContaining({
+          joinedUs: NOW_US - 60 * MINUTE_US,
+          newsSinceUs: NOW_US - 120 * MINUTE_US,
+        }),
       ]);
     });
 
@@ -162,7 +167,9 @@ export function describeOverdue(run: Run): void {
     test('one Bird is found, and those with a deadline that was judged', async () => {
       const found = await run(async (tx) => {
         await tx.inventory.putNests([MARKETING]);
-        await tx.inventory.putBirds([bird('1'), bird('2'), bird('3', { present: false })]);
+        // Its Nest is excluded.
+        const left = bird('3', { present: false, newsSinceUs: NO_NEWS_US });
+        await tx.inventory.putBirds([bird('1'), bird('2'), left]);
         const judged = { region: 'eu', nextUs: 9, countedUs: 0 };
         const judgements = [1, 2, 3].map((id) => ({ ...judged, birdId: `${id}`, deadlineUs: 6 + id }));
         await tx.overdue.judgeBirds(judgements);
@@ -173,7 +180,11 @@ export function describeOverdue(run: Run): void {
           first: await tx.overdue.birdsWithDeadlines(0, 1),
         };
       });
-      expect(found.one).toMatchObject({ place: { birdId: '3', nest: 'Marketing' }, deadlineUs: 9 });
+      expect(found.one).toMatchObject({
+        place: { birdId: '3', nest: 'Marketing' },
+        deadlineUs: 9,
+        newsSinceUs: 0,
+      });
       expect(found.none).toBeUndefined();
       expect(found.later.map(({ place }) => place.birdId)).toEqual(['3', '2']);
       expect(found.first.map(({ place }) => place.birdId)).toEqual(['3']);

@@ -8,6 +8,7 @@ import type { BirdToJudge, FlightToJudge } from '../../../domain/kinds/judge.ts'
 import { type AlertRow, alertOf } from '../../alert-store.ts';
 import { readable } from '../readable.ts';
 import type { RowStatement, Sql } from '../sql.ts';
+import { NO_NEWS_US } from './nests-and-birds.ts';
 
 /** A Flight and its next judgement. */
 interface JudgedFlight {
@@ -94,11 +95,15 @@ const PUT_TAILS: RowStatement = {
 const JOINED_US = `CASE WHEN bird.news_since_us = 0 THEN 0 WHEN bird.first_status = 1 THEN bird.status_since_us
       ELSE least(bird.news_since_us + 3600000000, bird.status_since_us) END`;
 
+/** While a Bird's Nest is excluded nothing of it is news, but what was known of it before still is. */
+const NEWS_SINCE_US = `CASE WHEN bird.news_since_us = ${NO_NEWS_US} THEN 0 ELSE bird.news_since_us END`;
+
 const birdsOf = (
   rows: string,
 ) => `SELECT ${placeOf('bird')}, bird.trigger_type AS "triggerType", bird.status, stream.stream,
     bird.deadline_us AS "deadlineUs", bird.counted_us AS "countedUs", bird.status_since_us AS "statusSinceUs",
-    bird.first_status, ${JOINED_US} AS "joinedUs", coalesce(stream.cursor_us, 0) AS "lastStartUs"
+    bird.first_status, ${JOINED_US} AS "joinedUs", ${NEWS_SINCE_US} AS "newsSinceUs",
+    coalesce(stream.cursor_us, 0) AS "lastStartUs"
   FROM ${rows}`;
 
 const JOINED = `LEFT JOIN stream ON stream.region = bird.region AND stream.feed = 'flight' AND stream.bird_id = bird.bird_id
