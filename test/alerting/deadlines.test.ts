@@ -94,6 +94,14 @@ test('a success in time meets it, and one of an earlier Flight does not', async 
   expect(outcomes).toEqual(['met']);
 });
 
+test('the end of a Flight stands in for a start that the service does not give', async () => {
+  const undated = (ended: number) => ({ ...landed(0, ended), startedAtUs: 0 });
+  await world([undated(-31), undated(29), undated(90.1)]);
+  const { pass, outcomes } = begin();
+  await pass(100);
+  expect(outcomes).toEqual(['met', 'late']);
+});
+
 test('without `within`, a Flight counts since the deadline before that no interval of `except` contains', async () => {
   await world([landed(12, 14)]);
   const { pass, outcomes } = begin(
@@ -155,6 +163,16 @@ test.each([
     'active',
     'Its Flight started at 11:20, too early to count, and was in the air.',
   ],
+  [
+    'failed without a start',
+    [
+      { ...landed(0, 20, 'cancelled'), startedAtUs: 0 },
+      { ...landed(0, -40), startedAtUs: 0 },
+    ],
+    'active',
+    'It was cancelled at 12:20.',
+  ],
+  ['is in the air without a start', [{ startedAtUs: 0 }], 'active', 'It is in the air.'],
   ['is suspended', [], 'suspended', 'It was suspended at 08:00.'],
 ])('a Bird that %s misses it', async (_what, flights, status, sentence) => {
   await world(flights, status);

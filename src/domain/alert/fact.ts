@@ -148,7 +148,7 @@ export type Fact =
         | { readonly what: 'ended'; readonly status: string; readonly atUs: number }
         /** `isOlder`: it was first seen so at that instant, and may have been so long before. */
         | (SwitchedOff & { readonly what: 'inactive'; readonly isOlder: boolean })
-        /** `isStill`: it is still in the air when that is judged. */
+        /** `atUs`: since when; 0 if unknown. `isStill`: it is still in the air when that is judged. */
         | {
             readonly what: 'in_air';
             readonly atUs: number;

@@ -11,7 +11,14 @@ import { fire, type Labels, resolve } from '../alert/alert.ts';
 import type { FactOf } from '../alert/fact.ts';
 import { annotate, birdName, whereabouts } from '../alert/labels.ts';
 import type { Parameters, RuleOf } from '../alert/rule.ts';
-import { type Due, MOST_LOOKED_AT, outcomesOf, scheduleOf, zonePlace } from '../statistics/deadlines.ts';
+import {
+  type Due,
+  MOST_LOOKED_AT,
+  outcomesOf,
+  scheduleOf,
+  startOf,
+  zonePlace,
+} from '../statistics/deadlines.ts';
 import type { BirdToJudge, History } from './judge.ts';
 import { birdTopic, type Context, defineKind, endVanished, PLACE_LABELS, zoneMistakes } from './kind.ts';
 
@@ -222,7 +229,13 @@ async function stateAt(
 ): Promise<Missed['how']> {
   const before = scheduleOf(rule, history.isWithin).between(atUs - LEARNED_US, atUs - 1, ENOUGH_BEFORE);
   const flights = await history.flightsSince(Math.min(before[0]?.fromUs ?? fromUs, fromUs - DAY_US));
-  const last = flights.findLast(({ startedAtUs }) => startedAtUs >= fromUs && startedAtUs <= instantUs);
+  const last =
+    flights
+      .filter((one) => startOf(one) >= fromUs && startOf(one) <= instantUs)
+      .toSorted((a, b) => startOf(a) - startOf(b))
+      .at(-1) ??
+    // What does not say when it started, and has not ended, may be in the air for as long.
+    flights.find(({ startedAtUs, endedAtUs = Infinity }) => startedAtUs === 0 && endedAtUs > instantUs);
   if (last && (last.endedAtUs === undefined || last.endedAtUs > instantUs)) {
     const usualMs = middle(await history.durations(), 1000);
     return { what: 'in_air', atUs: last.startedAtUs, usualMs, isStill: last.endedAtUs === undefined };
@@ -311,7 +324,7 @@ function sentenceOf(how: Missed['how'], when: (us: number) => string): string {
     case 'ended':
       return `It was ${how.status} ${at(how.atUs)}.`;
     case 'in_air':
-      return `It ${how.isStill ? 'is' : 'was'} in the air since ${when(how.atUs)}${how.usualMs === null ? '' : `; it usually takes ${durationWords(how.usualMs, 'rounded')}`}.`;
+      return `It ${how.isStill ? 'is' : 'was'} in the air${how.atUs > 0 ? ` since ${when(how.atUs)}` : ''}${how.usualMs === null ? '' : `; it usually takes ${durationWords(how.usualMs, 'rounded')}`}.`;
     case 'inactive':
       if (how.isOlder) return `It was ${how.status}, at least since ${when(how.atUs)}.`;
       return `It was ${how.status} ${at(how.atUs)}${how.by === '' ? '' : `, by ${how.by}`}.`;

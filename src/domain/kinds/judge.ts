@@ -60,7 +60,7 @@ export interface History {
   readonly areLogsRead: boolean;
   /** Since when all its Flights are known; undefined if that is not known. */
   knownFromUs(): Promise<number | undefined>;
-  /** Those that started at this instant or later, in order of their starts. */
+  /** Those that started at this instant or later, in order of their starts; first those without one (`tx.flights.since`). */
   flightsSince(us: number): Promise<readonly PastFlight[]>;
   /** The event of how a Flight ended, which says why it failed; undefined if it is not kept. */
   endOf(flight: Pick<PastFlight, 'flightId' | 'status'>): Promise<Event | undefined>;

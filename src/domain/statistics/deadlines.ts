@@ -39,11 +39,16 @@ export interface Deadline extends Due {
 /** A Flight as last seen. */
 export interface PastFlight {
   readonly flightId: string;
-  /** 0 if the service does not say: such a Flight meets no deadline. */
+  /** 0 if the service does not say: its end stands in for it (`startOf`). */
   readonly startedAtUs: number;
   readonly status: string;
   /** Absent while it is in the air, or if unknown. */
   readonly endedAtUs?: number;
+}
+
+/** When a Flight started or, if the service does not say, ended; 0 if it does not say that either. */
+export function startOf({ startedAtUs, endedAtUs = 0 }: PastFlight): number {
+  return startedAtUs || endedAtUs;
 }
 
 interface Schedule {
@@ -140,7 +145,7 @@ export function outcomesOf(
     const { atUs, fromUs } = one;
     const untilUs = due[index + 1]?.atUs ?? nextUs;
     // What started too early for one deadline did so for all later ones.
-    while (next < landings.length && landings[next]!.startedAtUs < fromUs) next += 1;
+    while (next < landings.length && startOf(landings[next]!) < fromUs) next += 1;
     const first = landings[next];
     if (!first || first.landedUs > untilUs) return { ...one, outcome: 'missed' };
     if (first.landedUs <= atUs) return { ...one, outcome: 'met' };

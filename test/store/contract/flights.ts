@@ -41,6 +41,19 @@ export function describeFlights(run: Run): void {
       expect(await run.flights.since(2, 0)).toHaveLength(1);
     });
 
+    test('are listed without a start too, if they are open or ended since', async () => {
+      const ended = { startedAtUs: 0, open: false, ends: 1, status: 'succeeded' };
+      const flights = [
+        flight('in the air', { startedAtUs: 0 }),
+        flight('landed', { ...ended, endedAtUs: NOW_US }),
+        flight('dated'),
+      ];
+      const before = flight('before', { ...ended, endedAtUs: NOW_US - 1 });
+      await run.flights.put([...flights, before, flight('other', { stream: 2, startedAtUs: 0 })]);
+      expect(await run.flights.since(1, NOW_US)).toEqual(flights);
+      expect(await run.flights.since(1, 0)).toHaveLength(4);
+    });
+
     test('say when the last one of each Bird failed', async () => {
       const ended = { open: false, ends: 1, status: 'failed' };
       await run(async (tx) => {

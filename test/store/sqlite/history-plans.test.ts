@@ -34,6 +34,8 @@ const EPISODES = 'SEARCH episode USING PRIMARY KEY (alert_id>? AND alert_id<?)';
 
 test.each<[string, (sql: SqliteSql) => Promise<unknown>, string]>([
   ['landed', (sql) => flights(sql).landed(1, 9), `${FLIGHTS})`],
+  ['since', (sql) => flights(sql).since(1, 2), `${FLIGHTS})`],
+  ['since', (sql) => flights(sql).since(1, 2), 'SEARCH flight USING PRIMARY KEY (stream=? AND started_us=?)'],
   ['countStarts', (sql) => flights(sql).countStarts(1, 2, 3), `${FLIGHTS} AND started_us<?)`],
   ['firstStart', (sql) => flights(sql).firstStart(1), `${FLIGHTS})`],
   ['episodesSince', (sql) => alerts(sql).episodesSince('RegionDown', 'eu', 1), EPISODES],

@@ -20,6 +20,10 @@ const PUT: RowStatement = {
       judge_us = CASE WHEN excluded.open = 1 THEN flight.judge_us ELSE 0 END`,
 };
 
+const SINCE = `SELECT * FROM flight WHERE stream = $1 AND started_us >= $2
+  UNION ALL SELECT * FROM flight WHERE stream = $1 AND started_us = 0 AND (open = 1 OR ended_us >= $2)
+  ORDER BY started_us, id`;
+
 const LAST_FAILURES = `SELECT stream.bird_id, max(greatest(flight.ended_us, flight.started_us)) AS us
   FROM stream JOIN flight USING (stream)
   WHERE stream.region = $1 AND stream.feed = 'flight' AND flight.status = 'failed' AND flight.open = 0
@@ -72,13 +76,12 @@ export function createFlights(sql: Sql, standing: BirdStanding) {
         'SELECT * FROM flight /* INDEXED BY flight_open */ WHERE stream = $1 AND open = 1 ORDER BY started_us, id',
         stream,
       ),
-    /** Flights of the stream that started at or after `sinceUs`. */
+    /**
+     * Flights of the stream that started at or after `sinceUs`, in order of their starts. Before them those without a
+     * start, with 0, that are open or ended at or after it.
+     */
     since: (stream: number, sinceUs: number): Promise<FlightRecord[]> =>
-      flights(
-        'SELECT * FROM flight WHERE stream = $1 AND started_us >= $2 ORDER BY started_us, id',
-        stream,
-        sinceUs,
-      ),
+      flights(SINCE, stream, Math.max(sinceUs, 1)),
     /**
      * Those of these Flights that are stored, found by id alone: the service may give the start only later, or change
      * it.
