@@ -5,7 +5,7 @@ import type { Happening } from '../../src/report.ts';
 import { applyFacts } from '../../src/store/change-alerts.ts';
 import type { FlightRecord } from '../../src/store/event-store.ts';
 import type { BirdRecord } from '../../src/store/sql/watched/nests-and-birds.ts';
-import { birdLog, flight, rule } from '../domain/world.ts';
+import { birdLog, flight, regionHealth, rule } from '../domain/world.ts';
 import { bird, insert, nest, flight as record } from '../store/contract/sample-records.ts';
 import { openMemory, runTwice, type TestStore } from '../store/test-store.ts';
 import { createVirtualClock, TEST_START_US, type VirtualClock } from '../virtual-clock.ts';
@@ -237,19 +237,36 @@ test('one that usually starts says when', async () => {
   expect(await said()).toEqual(['Not landed by 12:30 (UTC). It did not start; it usually starts at 11:40.']);
 });
 
-test('one that is judged late says so, and why unless it is the first', async () => {
+test('one that is judged late says so, and why if its region could not be read', async () => {
   await world([landed(-35, -31)]);
   const { pass } = begin();
   await pass(29);
+  // It is not read, as if the process had not run.
   await pass(20, false);
   await pass(10);
-  expect((await said())[0]).toMatch(
-    /^Not landed by 12:30 \(UTC\)\. It did not start\. \(Judged at 12:5\d\.\)$/,
-  );
-  await begin({ ...NOON_THIRTY, landedBy: '40 * * * *', id: 'other' }).pass(1);
-  expect((await said()).find((text) => text!.includes('12:40'))).toMatch(
-    /^Not landed by 12:40 \(UTC\)\. It did not start\. \(Judged at 12:5\d, EU could not be read before\.\)$/,
-  );
+  expect(await said()).toEqual([
+    expect.stringMatching(/^Not landed by 12:30 \(UTC\)\. It did not start\. \(Judged at 12:5\d\.\)$/),
+  ]);
+  await pass(30);
+  const measure = (health: 'down' | 'up', minutes: number) =>
+    store.transaction((tx) =>
+      applyFacts(tx, [regionHealth(health, minutes)], [rule('RegionDown', { forMs: 0 })], clock.nowUs()),
+    );
+  await measure('down', 89.5);
+  await pass(20, false);
+  await measure('up', 109);
+  await pass(1);
+  expect(await said()).toEqual([
+    'Not landed by 13:30 (UTC). It did not start. (Judged at 13:49, EU could not be read before.)',
+  ]);
+});
+
+test('a deadline that the rule had not had yet is judged late for no fault of the region', async () => {
+  await world([landed(-35, -31)]);
+  await begin().pass(29);
+  await begin({ ...NOON_THIRTY, landedBy: '45 * * * *' }).pass(30);
+  await begin({ ...NOON_THIRTY, landedBy: '46 * * * *' }).pass(1);
+  expect(await said()).toEqual(['Not landed by 12:46 (UTC). It did not start. (Judged at 12:59.)']);
 });
 
 test('waits for a reading while the region cannot be read', async () => {

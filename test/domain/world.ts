@@ -294,7 +294,7 @@ export function deadlineMissed(at: number, change: Partial<FactOf<'deadline_miss
     deadlineUs: minute(at),
     fromUs: minute(at - 60),
     missed: 1,
-    isFirst: false,
+    wasUnread: false,
     how: { what: 'not_started', usuallyAtUs: null },
     readAtUs: minute(at + 1),
     ...change,

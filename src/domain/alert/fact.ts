@@ -140,8 +140,8 @@ export type Fact =
       readonly fromUs: number;
       /** How many deadlines in a row, this one included, were missed since the last judgement; 0 if none was. */
       readonly missed: number;
-      /** None of the Bird's was judged before. */
-      readonly isFirst: boolean;
+      /** It is judged late because its region could not be read. */
+      readonly wasUnread: boolean;
       /** How it stood at the deadline, or now. */
       readonly how:
         | { readonly what: 'failed'; readonly atUs: number; readonly message: string }

@@ -35,7 +35,7 @@ const LEARNED_US = 28 * DAY_US;
 const ENOUGH_BEFORE = 10;
 const ENOUGH = 3;
 
-/** A judgement so long after the deadline says why: longer than two of the longest intervals between two polls. */
+/** A judgement so long after the deadline says when it was: longer than two of the longest intervals between two polls. */
 const TOLD_LATE_US = 660_000_000;
 
 interface Memory {
@@ -144,7 +144,10 @@ export const flightOverdue = defineKind({
         deadlines,
         judgedUs: bird.joinedUs,
       };
-      const about = { place: bird.place, readAtUs: history.readAtUs, isFirst: bird.deadlineUs === 0 };
+      const { readAtUs } = history;
+      const isToldLate = last !== undefined && readAtUs - last.atUs >= TOLD_LATE_US;
+      const wasUnread = isToldLate && (await couldNotBeRead(last.atUs, history));
+      const about = { place: bird.place, readAtUs, wasUnread };
       const factOf = ({ atUs, fromUs }: Due, found: Pick<Missed, 'outcome' | 'missed' | 'how'>) =>
         ({ fact: 'deadline_missed', ...about, deadlineUs: atUs, fromUs, ...found }) as const;
       if (last?.outcome === 'missed') {
@@ -219,6 +222,12 @@ export const flightOverdue = defineKind({
   },
 });
 
+/** Whether the region could not be read completely when the deadline would have been judged. */
+async function couldNotBeRead(deadlineUs: number, history: History): Promise<boolean> {
+  const spans = await history.blindSpans(deadlineUs);
+  return spans.some(({ fromUs, untilUs }) => fromUs < deadlineUs + TOLD_LATE_US && untilUs > deadlineUs);
+}
+
 /** How it stands at an instant, which is the deadline or before it. */
 async function stateAt(
   instantUs: number,
@@ -289,7 +298,7 @@ function middle(values: readonly number[], unit: number): number | null {
 }
 
 function annotationsOf(fact: Missed, context: Context<OverdueRule>): Labels {
-  const { place, deadlineUs, readAtUs, outcome, isFirst, how } = fact;
+  const { place, deadlineUs, readAtUs, outcome, wasUnread, how } = fact;
   const { timezone: zone } = context.rule;
   const when = clockIn(zone, readAtUs);
   const deadline = `${when(deadlineUs)} (${zonePlace(zone)})`;
@@ -301,7 +310,7 @@ function annotationsOf(fact: Missed, context: Context<OverdueRule>): Labels {
     return { due_by: deadline, ...said };
   }
   const missed = `Not landed by ${deadline}. ${state}`;
-  const reason = isFirst ? '' : `, ${regionName(place.region)} could not be read before`;
+  const reason = wasUnread ? `, ${regionName(place.region)} could not be read before` : '';
   const judged = ` (Judged at ${when(readAtUs)}${reason}.)`;
   const isToldLate = readAtUs - deadlineUs >= TOLD_LATE_US;
   return annotate(context, about('has not landed by'), isToldLate ? missed + judged : missed);
