@@ -262,7 +262,7 @@ class DigestLoop {
       firingTotal: (await tx.alerts.count())
         .filter(({ state }) => state === 'firing')
         .reduce((sum, { count }) => sum + count, 0),
-      acted: await this.#acted(tx, fromUs, toUs),
+      acted: await this.#acted(tx, fromUs, toUs, (event) => event > firstNew && event <= newest),
       suppressed: await tx.digests.countSuppressed(receiver, fromUs, toUs),
       dead: await tx.digests.countDead(receiver, fromUs, toUs),
     }));
@@ -281,8 +281,16 @@ class DigestLoop {
     };
   }
 
-  /** What rules did within the period: each start, each reason against one, and each success counts when it came. */
-  async #acted(tx: Transaction, fromUs: number, toUs: number): Promise<Acted | undefined> {
+  /**
+   * What rules did within the period: each start, each reason against one, and each success counts when it came. A success
+   * comes when it is read, with an event that is new.
+   */
+  async #acted(
+    tx: Transaction,
+    fromUs: number,
+    toUs: number,
+    isNew: (event: number) => boolean,
+  ): Promise<Acted | undefined> {
     const isWithin = (us: number) => us > fromUs && us <= toUs;
     const withheld: Partial<Record<Guard, number>> = {};
     let [flown, healed] = [0, 0];
@@ -293,7 +301,9 @@ class DigestLoop {
         if (isWithin(askedAtUs)) flown += 1;
         if (guard && isWithin(settledAtUs)) withheld[guard] = (withheld[guard] ?? 0) + 1;
         const flight = newFlight && (await tx.birds.findFlight(name, newFlight.flightId));
-        if (flight?.status === 'succeeded' && isWithin(flight.endedAtUs)) healed += 1;
+        if (flight?.status !== 'succeeded') continue;
+        const event = await tx.events.numberOfKey(`${name}/flight/${flight.flightId}/succeeded`);
+        if (event !== undefined && isNew(event)) healed += 1;
       }
     }
     return flown + healed + Object.keys(withheld).length > 0 ? { flown, healed, withheld } : undefined;

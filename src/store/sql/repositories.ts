@@ -24,10 +24,7 @@ import { createOverdue } from './watched/judged-times.ts';
 import { BirdStanding, createInventory } from './watched/nests-and-birds.ts';
 
 /** What others may use of a repository. */
-type Public<T> = Omit<
-  T,
-  'forget' | 'fromRows' | 'kindOf' | 'know' | 'numberOfKey' | 'numbersOf' | 'numbersOfFlight'
->;
+type Public<T> = Omit<T, 'forget' | 'fromRows' | 'kindOf' | 'know' | 'numbersOf' | 'numbersOfFlight'>;
 
 /** The repositories of a store, and what they remember and hold back within a transaction. */
 export type StoreRepositories = ReturnType<typeof createRepositories>;
