@@ -126,7 +126,7 @@ async function sharedErrors(
   }
   if (candidates.size === 0) return [];
   const causes = await tx.alerts.ofScopes([...candidates.keys()]);
-  const lasting = new Set(causes.flatMap(({ scope, state }) => (state === 'firing' ? [scope] : [])));
+  const lasting = new Map(causes.flatMap((one) => (one.state === 'firing' ? [[one.scope, one]] : [])));
   const others = [...candidates.values()].filter(
     ({ scope, parts }) => !lasting.has(scope) && parts.length > 0,
   );
@@ -135,22 +135,32 @@ async function sharedErrors(
   const least = Math.min(...ofRegions.map(({ rule }) => rule.birds));
   const begun = ofRegions.length > 0 ? await tx.alerts.shared(ofRegions, least) : [];
   const since = {
-    fired: new Set(before.flatMap(({ id, state }) => (state === 'firing' ? [id] : []))),
+    // One that failed with another error meanwhile joins again, with that failure.
+    fired: new Set(before.flatMap((one) => (one.state === 'firing' && isPart(one) ? [one.id] : []))),
     links: Map.groupBy(links, ({ alertId }) => alertId),
   };
   const facts: RuledFact[] = [];
-  for (const scope of lasting) facts.push(await lookUp(tx, candidates.get(scope)!, since));
+  for (const [scope, cause] of lasting) {
+    facts.push(await lookUp(tx, candidates.get(scope)!, { cause, ...since }));
+  }
   for (const candidate of [...begun, ...everywhere]) facts.push(await lookUp(tx, candidate));
   return facts;
 }
 
 const isOfAll = ({ region }: Candidate) => region === 'all';
 
-/** With `since`, the cause fires already, and has the failures before. */
+/** A cause that fires already, and the alerts that fired before as parts of it: it has all their failures before `links`. */
+interface Since {
+  readonly cause: Alert;
+  readonly fired: ReadonlySet<string>;
+  readonly links: ReadonlyMap<string, readonly Link[]>;
+}
+
+/** With `since`, the cause fires already. */
 async function lookUp(
   tx: Pick<Transaction, 'alerts' | 'groups'>,
   { rule, region, error, scope, parts }: Candidate,
-  since?: { readonly links: ReadonlyMap<string, readonly Link[]>; readonly fired: ReadonlySet<string> },
+  since?: Since,
 ): Promise<FactOf<'shared_error'> & RuledFact> {
   const regions = region === 'all' ? await tx.alerts.regions() : [region];
   const { latest, ...counts } = await tx.alerts.failingWith(
@@ -164,6 +174,12 @@ async function lookUp(
   const joining = [...(since ? [] : latest.filter(isPart)), ...parts].filter(brings);
   const ids = [...new Set(joining.map(({ id }) => id))];
   const told = ids.length === 0 ? new Map<string, number>() : toldSeqs(await tx.groups.membersOfAlerts(ids));
+  if (since && ids.length > 0) {
+    // It also has failures of them that not all their receivers were told of.
+    const { id: causeId, lastSeq, eventsTotal } = since.cause;
+    for (const [id, seq] of await tx.alerts.sharing(causeId, lastSeq - eventsTotal, lastSeq))
+      told.set(id, Math.max(told.get(id) ?? 0, seq));
+  }
   const spans = [...new Map(joining.map((part) => [part.id, part])).values()].map((part) => ({
     alertId: part.id,
     afterSeq: Math.max(part.lastSeq - part.eventsTotal, told.get(part.id) ?? 0),

@@ -116,6 +116,8 @@ export interface Desk {
   story(steps: string): Promise<void>;
   /** A Bird is written `Bird`, `Nest/Bird`, or `id:Bird` after it was renamed. */
   fails(...birds: string[]): Promise<void>;
+  /** Birds fail with this message, `agoMinutes` before it is seen (0 by default). */
+  failsWith(message: string, birds: readonly string[], agoMinutes?: number): Promise<void>;
   /** Pages of failures, as fast as they can be committed, while alerting runs. */
   failInPages(pages: Iterable<readonly string[]>): Promise<void>;
   succeeds(...birds: string[]): Promise<void>;
@@ -315,7 +317,12 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
     return one;
   }
 
-  async function happens(type: string, pages: Iterable<readonly string[]>, agoUs = 0): Promise<void> {
+  async function happens(
+    type: string,
+    pages: Iterable<readonly string[]>,
+    agoUs = 0,
+    message = type === 'failed' ? 'the provider answered 429' : '',
+  ): Promise<void> {
     const stream = await inner.streams.open('eu', 'flight', 'all');
     const commit = createCommit({
       store: { ...inner, transaction: (work) => inner.transaction((tx) => counted(tx, work)) },
@@ -344,7 +351,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
         nest: nest!,
         birdId: `${nest}/${id}`,
         bird: bird!,
-        message: type === 'failed' ? 'the provider answered 429' : '',
+        message,
         attributes: { flight_id: `f-${entries}`, status: type, started_at_us: atUs - 1_000_000 },
       };
     };
@@ -392,6 +399,8 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
       }
     },
     fails: (...birds) => happens('failed', [birds]),
+    failsWith: (message, birds, agoMinutes = 0) =>
+      happens('failed', [birds], agoMinutes * 60_000_000, message),
     failInPages: (pages) => happens('failed', pages),
     succeeds: (...birds) => happens('succeeded', [birds]),
     failedLongAgo: (...birds) => happens('failed', [birds], 300 * 60_000_000),
