@@ -175,8 +175,9 @@ async function leaveOldToSummary(
       .filter((member) => member.sort === 'route' && member.notifiedSeq < alert.lastSeq)
       .map((member) => ({ alert, members, member })),
   );
-  for (const { alert, member } of news) {
-    if (alert.alertname === sharedCause.name) await sortEvents(tx, alert, member.notifiedSeq);
+  // Once for all groups, since the number of an event that one of them has told must not change.
+  for (const [alert, members] of new Map(news.map((one) => [one.alert, one.members]))) {
+    if (alert.alertname === sharedCause.name) await sortEvents(tx, alert, toldToAny(members));
   }
   // Read together, since on a server each read costs a request.
   const olds = await tx.alerts.oldEvents(
@@ -235,7 +236,18 @@ async function leaveOldToSummary(
 /** The newest events that are sorted. */
 const MOST_SORTED = 500;
 
-/** Sorts the untold events of a cause by when they occurred. They come Bird by Bird, and old ones are left out as the first. */
+/** Up to where any of the groups that the alert's routes made has told its events. */
+function toldToAny(members: ReadonlyMap<string, GroupMember>): number {
+  const own = [...members.values()].filter(
+    ({ sort, notifiedSeq }) => sort === 'route' && notifiedSeq !== HAS_LEFT,
+  );
+  return Math.max(...own.map(({ notifiedSeq }) => notifiedSeq));
+}
+
+/**
+ * Sorts the events of a cause after `afterSeq`, which nobody was told, by when they occurred. They come Bird by Bird, and
+ * old ones are left out as the first.
+ */
 async function sortEvents(tx: Transaction, { id }: Alert, afterSeq: number): Promise<void> {
   const links = (await tx.alerts.events(id, afterSeq, MOST_SORTED)).toReversed();
   const sorted = links.map(({ event }) => event).toSorted((a, b) => a.occurredAtUs - b.occurredAtUs);

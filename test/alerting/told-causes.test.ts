@@ -5,6 +5,7 @@ import { BUILT_IN_INHIBITIONS } from '../../src/domain/muting/muting.ts';
 import { type Node, node, tree } from '../domain/route-tree.ts';
 import { type Desk, hook, openDesk } from './desk.ts';
 
+const SHARED = 'the provider answered 429';
 const OTHER = 'disk full on host alpha';
 
 const openCause = (...routes: readonly Node[]) =>
@@ -41,4 +42,16 @@ test('a Bird that shares the error again brings no failure that the cause has', 
   await desk.failsWith(OTHER, ['A']);
   await desk.story('0.2, fails A, 60');
   expect(told(desk)).toEqual(['1', '2', '3', '4', '5', '6', '7']);
+});
+
+test('a failure that is seen late is told once to a quick receiver, and to a slow one', async () => {
+  const desk = await openCause(
+    node('', { groupBy: ['alertname'], continue: true }),
+    node('', { receiver: 'other', groupBy: ['alertname'], groupWaitMs: 600_000 }),
+  );
+  await desk.story('fails A B C D E, 2, fails G, 4');
+  await desk.failsWith(SHARED, ['F'], 5);
+  await desk.pass(30);
+  expect(told(desk, 'ops')).toEqual(['1', '2', '3', '4', '5', '6', '7']);
+  expect(told(desk, 'other')).toEqual(['1', '2', '3', '4', '5', '6', '7']);
 });
