@@ -75,7 +75,10 @@ export async function resolveIncident(
   inGroup: readonly AlertInGroup[],
   nowUs: number,
 ): Promise<number> {
-  const isOpen = hasIncident(inGroup) && !SORTS[group.sort].gathers;
+  // The last notification left out what was acknowledged and muted by then (`incidentLasts`).
+  const lasts =
+    group.acknowledged === true && inGroup.some(({ member }) => member.notifiedState === 'hidden');
+  const isOpen = (lasts || hasIncident(inGroup)) && !SORTS[group.sort].gathers;
   return isOpen ? notifyIncident(tx, receivers, group, [], nowUs) : 0;
 }
 

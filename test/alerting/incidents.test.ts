@@ -103,6 +103,27 @@ describe('an incident whose alert is acknowledged', () => {
     expect(story(desk).slice(2)).toEqual(['ops@25 resolve a']);
   });
 
+  test('is resolved when the rest ends unheard, because a silence mutes it [long]', async () => {
+    const desk = await openDesk({ receivers: [pager()] });
+    await desk.story('fails A B, 1, acknowledges A, 1, succeeds B, 20');
+    await desk.silences('A', 1440);
+    await desk.story('succeeds A, 30, fails B, 10');
+    expect(story(desk)).toEqual([
+      'ops@0 trigger a',
+      'ops@2 acknowledge a',
+      'ops@25 resolve a',
+      'ops@52 trigger a',
+    ]);
+  });
+
+  test('is resolved when its group is dissolved while only the rest fires', async () => {
+    const desk = await openDesk({ receivers: [pager()] });
+    await desk.story('fails A B, 1, acknowledges A, 1, succeeds B, 20');
+    await desk.restart(PER_BIRD);
+    await desk.story('20');
+    expect(undated(desk)).toEqual(['ops trigger a', 'ops acknowledge a', 'ops resolve a']);
+  });
+
   test('is acknowledged again after something else in it fired and was notified', async () => {
     const desk = await openDesk({ receivers: [pager()] });
     await desk.story('fails A, 1, acknowledges A, 1, fails B, 10, acknowledges B');
