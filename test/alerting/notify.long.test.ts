@@ -419,6 +419,16 @@ describe("a receiver's cap", () => {
   const receivers = [hook('ops', { maxNotificationsPerHour: 3 })];
   const toCappedBoss = { receivers: [hook('ops'), capped('boss')], route: { ...route, ...TO_BOSS } };
 
+  test('counts no end that it is not told, neither for the hour nor for a storm', async () => {
+    for (const limit of [{ maxNotificationsPerHour: 3 }, { foldStormsMs: 20 * MINUTE_MS }]) {
+      const integrations = [webhook({ url: secret('http://ops.example/'), sendResolved: false })];
+      const desk = await openDesk({ receivers: [{ name: 'ops', integrations, ...limit }], route });
+      await desk.story('fails A, 1, succeeds A, 10, fails B, 1, succeeds B, 10, fails C, 10');
+      const told = ['ops@0 firing: A firing +1', 'ops@11 firing: B firing +1', 'ops@22 firing: C firing +1'];
+      expect(desk.lines()).toEqual(told);
+    }
+  });
+
   test('notifies of nothing before what is held back, even if its turn comes late [long]', async () => {
     const desk = await openDesk({ receivers: [capped('ops')], route });
     await desk.story('fails B, 4.75, fails A, 54, fails A');

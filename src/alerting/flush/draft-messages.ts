@@ -54,6 +54,11 @@ export interface Draft {
   readonly suppressed?: string;
 }
 
+/** Whether the message is not sent: it has no destination, or says nothing. */
+export function reachesNobody({ to, what }: Draft): boolean {
+  return to.length === 0 || what.listed.length === 0;
+}
+
 /** The spans of events that these alerts cover, kept for `explain`. */
 export function coveredBy(listed: readonly Listed[]) {
   return listed

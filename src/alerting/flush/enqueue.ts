@@ -26,7 +26,7 @@ import type { Transaction } from '../../store/store.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { newDelivery, queue } from '../destination.ts';
-import { coveredBy, type Draft, draftMessages, flushIdOf } from './draft-messages.ts';
+import { coveredBy, type Draft, draftMessages, flushIdOf, reachesNobody } from './draft-messages.ts';
 import type { FlushContext } from './flush-context.ts';
 import { keepOrder } from './gathered-groups.ts';
 
@@ -44,7 +44,8 @@ interface Enqueued {
 
 /**
  * Queues the messages for each integration of the receiver. `owner`: the receiver of the flushed group, for which this
- * one may stand in. What reaches nobody is due for the fallback at once (`fallback.ts`).
+ * one may stand in. What reaches nobody is due for the fallback at once (`fallback.ts`). `drafted`: the messages, if they
+ * are drafted already.
  */
 export async function enqueueMessages(
   context: FlushContext,
@@ -52,6 +53,7 @@ export async function enqueueMessages(
   receiver: Receiver | undefined,
   owner: string,
   notices: readonly string[],
+  drafted?: readonly Draft[],
 ): Promise<Enqueued> {
   const { tx, nowUs, serviceLinks, past, config } = context;
   const about = {
@@ -61,10 +63,10 @@ export async function enqueueMessages(
   let queued = 0;
   let suppressed = 0;
   if (!receiver) return { queued, suppressed };
-  const drafts = await draftMessages(tx, flushed, receiver, owner, nowUs);
+  const drafts = drafted ?? (await draftMessages(tx, flushed, receiver, owner, nowUs));
   const lanes = await keepOrder(context, flushed, receiver);
   for (const [index, draft] of drafts.entries()) {
-    if (draft.to.length === 0 || draft.what.listed.length === 0) continue;
+    if (reachesNobody(draft)) continue;
     const isFallenBackFrom = receiver.fallback !== undefined || draft.suppressed !== undefined;
     const message = { flushId: flushIdOf(flushed), lanes, isFallenBackFrom, about };
     await enqueue(tx, draft, receiver, notices, message, nowUs);

@@ -17,7 +17,7 @@ import { type Route, routesFor } from '../../domain/routing/route.ts';
 import type { Transaction } from '../../store/store.ts';
 import { destinationsOf, isForPeople } from '../destination.ts';
 import { noteKnown } from '../fallback.ts';
-import { narrowed } from './draft-messages.ts';
+import { type Draft, draftMessages, narrowed, reachesNobody } from './draft-messages.ts';
 import { enqueueMessages } from './enqueue.ts';
 import type { FlushContext, MutedGroup } from './flush-context.ts';
 import { holdBack, isAnyHeldBack, noteInOthers } from './gathered-groups.ts';
@@ -54,7 +54,13 @@ export async function notify(context: FlushContext, muted: MutedGroup, flushed: 
   const mayWithhold = group.sort === 'route' || group.sort === 'held_back';
   const worse = mayWithhold && (await toldAsWorse(tx, notifying, config.route, route.receiver));
   const isForNobody = worse && destinationsOf(receiver?.integrations).every(isForPeople);
-  const togetherAtUs = worse ? null : await endsTogetherAtUs(context, receiver, notifying);
+  const what: NotifyingFlush = { ...notifying, ...(worse && { isForPrograms: true }) };
+  // A gathering group's messages depend on what is noted below, and it gathers only what its receiver is to be told.
+  const isGathered = SORTS[group.sort].gathers === true;
+  const drafts = isGathered ? undefined : await draftMessages(tx, what, receiver, group.receiver, nowUs);
+  // Such as the end, if no integration has `send_resolved`. It waits for nothing, and is not counted as sent.
+  const isUnheard = isForNobody || drafts?.every(reachesNobody) === true;
+  const togetherAtUs = isUnheard || worse ? null : await endsTogetherAtUs(context, receiver, notifying);
   if (togetherAtUs !== null && togetherAtUs > nowUs) {
     const nextFlushAtUs = Math.min(flushed.group.nextFlushAtUs, togetherAtUs);
     return { group: { ...group, nextFlushAtUs }, members: [], isPostponed: true };
@@ -64,8 +70,8 @@ export async function notify(context: FlushContext, muted: MutedGroup, flushed: 
     return done;
   }
   const others = standIns(config.receivers, notifying);
-  const { freeAtUs, notices } = await admit(context, isForNobody ? undefined : receiver, flushed);
-  if (freeAtUs !== null && SORTS[group.sort].gathers) {
+  const { freeAtUs, notices } = await admit(context, isUnheard ? undefined : receiver, flushed);
+  if (freeAtUs !== null && isGathered) {
     return { group: { ...group, nextFlushAtUs: freeAtUs }, members: [], isPostponed: true };
   }
   if (freeAtUs !== null) {
@@ -85,11 +91,10 @@ export async function notify(context: FlushContext, muted: MutedGroup, flushed: 
     await suppress(context, muted, flushed, 'no_integration', 'the receiver has no integration');
   }
   const isEscalated = group.sort === 'escalation' && flushed.firingTotal > 0;
-  const what: NotifyingFlush = { ...notifying, ...(worse && { isForPrograms: true }) };
   // Stand-ins need not get the same once more as its fallback.
   const isCovered = others.length > 0 && others[0]![1].listed.length === notifying.listed.length;
   const own = isCovered ? withoutFallback(receiver) : receiver;
-  await enqueueFor(context, group, [[own, what]], isEscalated ? [ESCALATED, ...notices] : notices);
+  await enqueueFor(context, group, [[own, what, drafts]], isEscalated ? [ESCALATED, ...notices] : notices);
   // They were notified when it was held back.
   if (group.sort !== 'held_back') await enqueueForStandIns(context, group, others);
   return done;
@@ -155,12 +160,16 @@ async function enqueueForStandIns(
 async function enqueueFor(
   context: FlushContext,
   group: Group,
-  all: readonly (readonly [receiver: Receiver | undefined, what: NotifyingFlush])[],
+  all: readonly (readonly [
+    receiver: Receiver | undefined,
+    what: NotifyingFlush,
+    drafts?: readonly Draft[] | undefined,
+  ])[],
   notices: readonly string[],
 ): Promise<void> {
   const { tally } = context;
-  for (const [to, what] of all) {
-    const { queued, suppressed } = await enqueueMessages(context, what, to, group.receiver, notices);
+  for (const [to, what, drafts] of all) {
+    const { queued, suppressed } = await enqueueMessages(context, what, to, group.receiver, notices, drafts);
     tally.queued += queued;
     if (queued > 0) {
       tally.happenings.push({
