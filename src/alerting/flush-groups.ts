@@ -269,7 +269,7 @@ async function countEvents(
 ): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>();
   for (const [index, { alert, member }] of open.entries()) {
-    const suppressions = await tx.suppressions.ofAlert(alert.id);
+    const suppressions = await tx.suppressions.ofPresent(alert.id);
     counts.set(alert.id, countLeftToSummary(suppressions, receiver, member.notifiedSeq));
     if (index % PAUSE_AFTER === PAUSE_AFTER - 1) await tx.pause();
   }

@@ -242,6 +242,19 @@ describe('a webhook that takes CloudEvents', () => {
     }
   });
 
+  test('gets of an alert that was deleted and fires again only what is old since, and nothing twice', async () => {
+    const desk = await openDesk({ receivers: [{ name: 'ops', integrations: [email(), lake] }] });
+    await desk.failedLongAgo(...Array<string>(10).fill('A'));
+    await desk.story('succeededLongAgo A, 1450');
+    expect((await desk.store.alerts.page({ order: 'newest', nowUs: 0, limit: 1 })).alerts).toEqual([]);
+    await desk.story('failedLongAgo A, 1, fails A, 10');
+    const received = batches(desk);
+    expect(received.map((one) => one.length)).toEqual([10, 1, 1]);
+    expect(new Set(received.flat()).size).toBe(12);
+    const summaries = desk.mails.flatMap(({ notification: { summary } }) => summary?.events ?? []);
+    expect(summaries).toEqual([10, 1]);
+  });
+
   test('gets old news in a second summary soon after, which has only its own times', async () => {
     const desk = await openDesk({ receivers: [{ name: 'ops', integrations: [email()] }] });
     await desk.story('failedLongAgo A, 2.2, failedLongAgo B, 10');

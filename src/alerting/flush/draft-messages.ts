@@ -235,7 +235,7 @@ async function summedUpRuns(tx: Transaction, { listed, group }: NotifyingFlush):
   const runs: Listed[][] = [];
   for (const [index, one] of listed.entries()) {
     const { alert, afterSeq } = one;
-    const ranges = leftToSummary(await tx.suppressions.ofAlert(alert.id), group.receiver, afterSeq);
+    const ranges = leftToSummary(await tx.suppressions.ofPresent(alert.id), group.receiver, afterSeq);
     for (const [at, range] of ranges.entries()) {
       runs[at] ??= [];
       runs[at].push({ ...one, afterSeq: range.afterSeq, newEvents: range.lastSeq - range.afterSeq });

@@ -31,6 +31,23 @@ export function describeSuppressions(run: Run): void {
       expect(await ofEvent('unknown')).toEqual([]);
     });
 
+    test('is known to concern the events of an alert, or those of an earlier one with its id', async () => {
+      await alertWithEvents();
+      await run.suppressions.add([suppression({ lastSeq: 3 })]);
+      expect(await run.suppressions.ofPresent('a')).toEqual([suppression({ lastSeq: 3 })]);
+      await run.alerts.delete(['a']);
+      expect(await run.suppressions.ofPresent('a')).toEqual([]);
+      const later = suppression({ afterSeq: 0, lastSeq: 1 });
+      await run(async (tx) => {
+        await insert(tx, [event('4'), event('5')]);
+        await tx.alerts.put([alert('a')]);
+        await tx.alerts.linkEvents(links('a', [event('4'), event('5')]));
+        await tx.suppressions.add([later]);
+      });
+      expect(await run.suppressions.ofPresent('a')).toEqual([later]);
+      expect(await run.suppressions.ofAlert('a')).toHaveLength(2);
+    });
+
     test('outlives the alert, and is deleted with its events or by its own age', async () => {
       await alertWithEvents();
       await run(async (tx) => {

@@ -90,6 +90,12 @@ const LINK: RowStatement = {
     WHERE true ON CONFLICT DO NOTHING`,
 };
 
+const OF_PRESENT = `SELECT * FROM suppression WHERE alert_id = $1 AND EXISTS (
+  SELECT 1 FROM suppressed_event JOIN alert_event USING (event) JOIN alert USING (alert)
+  WHERE suppressed_event.suppression = suppression.suppression AND alert.id = suppression.alert_id
+    AND alert_event.seq > suppression.after_seq AND alert_event.seq <= suppression.last_seq)
+  ORDER BY suppression`;
+
 /**
  * Stores suppressions: which events of an alert a receiver is not notified of, and why. They are stored with their
  * events, so that they outlive the alert.
@@ -128,6 +134,10 @@ export function createSuppressions(sql: Sql, events: Pick<SqlEvents, 'numberOfKe
         alertId,
       );
       return rows.map(suppressionOf);
+    },
+    /** Those of them that concern events of the stored alert, and not of a deleted one that had its id. */
+    async ofPresent(alertId: string): Promise<Suppression[]> {
+      return (await sql.rows<SuppressionRow>(OF_PRESENT, alertId)).map(suppressionOf);
     },
     /** The suppressions that concern an event, by its key. */
     async ofEvent(key: string): Promise<Suppression[]> {
