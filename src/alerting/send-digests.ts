@@ -7,7 +7,7 @@
  *
  * Each event is counted by exactly one digest of a name: which events are new follows from the order in which they
  * arrived, not from when they occurred. History that arrives much later, as from an audit of the whole retention, is
- * left out.
+ * left out. A deadline that is judged only after its digest is counted by the next.
  *
  * The material is read in many short transactions, so that no other stage waits for it. The last transaction queues the
  * notification and records how far the digest has come, both or neither.
@@ -33,7 +33,7 @@ import { createRecurrences } from '../domain/muting/silence.ts';
 import type { Report } from '../report.ts';
 import { type Month, readMonth, reportOf } from '../store/month-report.ts';
 import { countDeadlines, type DeadlineConfig, unusualFlights } from '../store/read-history.ts';
-import type { DigestRecord } from '../store/sql/alerted/digests.ts';
+import type { DigestRecord, UnjudgedBirds } from '../store/sql/alerted/digests.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { exactZoneTime } from '../text/instant-words.ts';
 import { type Clock, pausing, sleep } from '../time/clock.ts';
@@ -145,9 +145,9 @@ class DigestLoop {
     const before = known.lastEvent === undefined ? config.instants.latest(0, dueUs - MINUTE_US) : undefined;
     const fromUs = Math.min(known.lastUs, before ?? known.lastUs);
     const groupKey = `digest:${config.name}`;
-    const { digest, lastEvent } = await this.#collect(config, known, fromUs, toUs);
+    const { digest, lastEvent, unjudged } = await this.#collect(config, known, fromUs, toUs);
     const queued = await this.#options.store.transaction(async (tx) => {
-      await tx.digests.put({ name: config.name, lastUs: toUs, lastEvent });
+      await tx.digests.put({ name: config.name, lastUs: toUs, lastEvent, unjudged });
       if (config.skipEmpty && isEmpty(digest)) return undefined;
       const notification = notificationOf(config, digest, dueUs, this.#options.clock.nowUs());
       const receiver = this.#receivers.get(config.receiver);
@@ -223,7 +223,7 @@ class DigestLoop {
     known: DigestRecord,
     fromUs: number,
     toUs: number,
-  ): Promise<{ digest: Digest; lastEvent: number }> {
+  ): Promise<{ digest: Digest; lastEvent: number; unjudged: UnjudgedBirds }> {
     const tally = createFlightTally();
     const beforeUs = fromUs - (toUs - fromUs);
     const { start, newest, firstNew } = await this.#options.store.transaction(async (tx) => {
@@ -269,15 +269,15 @@ class DigestLoop {
     const regions = this.#options.regions();
     const { store, config, clock } = this.#options;
     const span = { fromUs, untilUs: toUs };
-    const deadlines = (await countDeadlines(store, config, span, clock.nowUs())).map(
-      ({ place, ...outcomes }) => ({
-        ...{ region: place.region, nest: place.nest, bird: place.bird || place.birdId },
-        ...outcomes,
-      }),
-    );
+    const { counted, unjudged } = await countDeadlines(store, config, span, clock.nowUs(), known.unjudged);
+    const deadlines = counted.map(({ place, ...outcomes }) => ({
+      ...{ region: place.region, nest: place.nest, bird: place.bird || place.birdId },
+      ...outcomes,
+    }));
     return {
       digest: digestOf({ name, fromUs, toUs, tally, lateUs, episodes, regions, deadlines, unusual, ...rest }),
       lastEvent: newest,
+      unjudged,
     };
   }
 

@@ -70,9 +70,8 @@ export async function readMonth(store: Store, query: ReportQuery) {
   const silences = (await store.transaction((tx) => tx.silences.list())).filter(
     ({ alertId, startsAtUs: us }) => alertId !== null && us >= span.fromUs && us < span.untilUs,
   );
-  const deadlines = (await countDeadlines(store, config, span, nowUs)).filter(({ place }) =>
-    regions.includes(place.region),
-  );
+  const { counted } = await countDeadlines(store, config, span, nowUs);
+  const deadlines = counted.filter(({ place }) => regions.includes(place.region));
   const known = { months, month, earlier, later, watched, flightsUs, alertsUs };
   const { objectives = [] } = config;
   return { ...known, span, isComparable, calendar, nests, episodes, deadlines, silences, zone, objectives };

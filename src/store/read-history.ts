@@ -30,6 +30,7 @@ import {
   scheduleOf,
 } from '../domain/statistics/deadlines.ts';
 import { type Period, periodsOf } from '../time/zone-format.ts';
+import type { UnjudgedBirds } from './sql/alerted/digests.ts';
 import type { Store, Transaction } from './store.ts';
 
 export interface HistoryOptions {
@@ -262,34 +263,49 @@ export async function loadDeadlines(
 /** Birds that are counted, and deadlines of each by a rule: those of a month with one each two minutes. */
 const MOST_COUNTED = { birds: 2_000, ofEach: 23_000 };
 
+/** How long before a period deadlines are counted that were judged only in it: more than a week for weekly ones. */
+const UNJUDGED_US = 8 * DAY_US;
+
 /**
- * How each Bird met its deadlines in [fromUs, untilUs), as far as its Flights are still known now. Each is read in its own
- * transaction.
+ * How each Bird met its deadlines in [fromUs, untilUs), as far as they are judged and its Flights are still known now. Each
+ * is read in its own transaction. Returns also which Birds have deadlines in it that are not judged yet; those of the
+ * period before are given as `before`, and counted as far as they are judged now.
  */
 export async function countDeadlines(
   store: Store,
   config: DeadlineConfig,
   { fromUs, untilUs }: Period,
   nowUs: number,
+  before: UnjudgedBirds = {},
 ) {
-  if (!config.rules.some(({ kind }) => kind === flightOverdue.name)) return [];
-  const afterUs = fromUs - 1;
-  const birds = await store.transaction((tx) => tx.overdue.birdsWithDeadlines(afterUs, MOST_COUNTED.birds));
+  if (!config.rules.some(({ kind }) => kind === flightOverdue.name)) return { counted: [], unjudged: {} };
   const counted = [];
+  const unjudged = new Map<string, number>();
+  const judgedBefore = new Map(Object.entries(before));
+  const earliestUs = fromUs - UNJUDGED_US;
+  const leastUs = judgedBefore.values().reduce((least, us) => Math.min(least, us), fromUs - 1);
+  const whole = { fromUs: Math.max(leastUs, earliestUs) + 1, untilUs };
+  const birds = await store.transaction((tx) =>
+    tx.overdue.birdsWithDeadlines(earliestUs, MOST_COUNTED.birds),
+  );
+  const isWithin = isWithinAny(config.timeIntervals);
   // The same for all Birds of a rule: those of a month may take over a second.
   const matches = new Map<string, readonly number[]>();
   for (const bird of birds) {
+    const key = `${bird.place.region} ${bird.place.birdId}`;
     for (const rule of rulesFor(flightOverdue, placeLabels(bird.place), config.rules)) {
-      if (!matches.has(rule.id))
-        matches.set(rule.id, await matchesOf(rule, { fromUs, untilUs }, turnOfEventLoop));
+      if (!matches.has(rule.id)) matches.set(rule.id, await matchesOf(rule, whole, turnOfEventLoop));
+      const isUnjudged = (us: number) => us > bird.deadlineUs && !isWithin(rule.except, us);
+      if (matches.get(rule.id)!.some(isUnjudged)) unjudged.set(key, bird.deadlineUs);
     }
     const until = { ...bird, deadlineUs: Math.min(bird.deadlineUs, untilUs - 1) };
-    const span = { afterUs, most: MOST_COUNTED.ofEach, matches };
+    const span = { afterUs: judgedBefore.get(key) ?? fromUs - 1, most: MOST_COUNTED.ofEach, matches };
+    if (until.deadlineUs <= span.afterUs) continue;
     const each = await store.transaction((tx) => loadDeadlines(tx, until, config, span, nowUs));
     const outcomes = countOutcomes(each.flatMap(({ last }) => last));
     if (outcomes.met + outcomes.late + outcomes.missed > 0) counted.push({ place: bird.place, ...outcomes });
   }
-  return counted;
+  return { counted, unjudged: Object.fromEntries(unjudged) };
 }
 
 // Says of a Bird what is unusual about its Flights, by the rule that asks for it or, without one, by the defaults.

@@ -80,6 +80,67 @@ test('a digest says how each Bird met the deadlines of its period, the worst fir
   });
 });
 
+test('a deadline that is judged after a digest counts once, in the next one', async () => {
+  const clock = createVirtualClock();
+  const inner = await openMemory(clock);
+  const made: DigestNotification[] = [];
+  const store = changedStore(inner, (tx) => ({
+    outbox: {
+      async enqueue(notification, ...rest) {
+        if (notification.kind === 'digest') made.push(notification);
+        return tx.outbox.enqueue(notification, ...rest);
+      },
+    },
+  }));
+  const judge = (name: string, hours: number) =>
+    inner.overdue.judgeBirds([
+      { region: 'eu', birdId: name, nextUs: 0, deadlineUs: TEST_START_US + hours * HOUR_US, countedUs: 0 },
+    ]);
+  await inner.transaction(async (tx) => {
+    await tx.inventory.regionSince('eu', TEST_START_US - 48 * HOUR_US);
+    await tx.inventory.putNests([nest('7', 'Prod')]);
+    for (const name of ['Judged', 'Unread', 'Gone'])
+      await tx.inventory.putBirds([bird(name, { nestId: '7', name, statusSinceUs: 1 })]);
+  });
+  for (const name of ['Judged', 'Unread', 'Gone']) await judge(name, 0);
+  const stop = new AbortController();
+  const ended = createDigests({
+    ...{ store, clock, report: () => {}, queued: () => {}, regions: () => [] },
+    config: {
+      ...NOTHING_CONFIGURED,
+      digests: [{ name: 'd', cron: '30 */4 * * *', timezone: 'UTC', receiver: 'ops', skipEmpty: false }],
+      receivers: [{ name: 'ops', integrations: [email({ to: ['ops@example.com'] })] }],
+      rules: [rule('FlightOverdue', { landedBy: '0 * * * *' })],
+    },
+  }).run(stop.signal);
+  const counted: string[][] = [];
+  for (const [judged, unread] of [
+    [0, 0],
+    [4, 2],
+    [8, 2],
+    [12, 12],
+    [16, 16],
+  ] as const) {
+    await judge('Judged', judged);
+    await judge('Unread', unread);
+    await clock.advance((judged === 0 ? 31 : 240) * 60_000);
+    await expect.poll(() => made).toHaveLength(judged / 4 + 1);
+    const { deadlines = [] } = made.at(-1)!.digest as {
+      deadlines?: readonly { bird: string; missed: number }[];
+    };
+    counted.push(deadlines.map(({ bird: name, missed }) => `${name} ${missed}`).toSorted());
+  }
+  stop.abort();
+  await clock.advance(60_000);
+  await ended;
+  expect(counted.slice(1)).toEqual([
+    ['Judged 4', 'Unread 2'],
+    ['Judged 4'],
+    ['Judged 4', 'Unread 10'],
+    ['Judged 4', 'Unread 4'],
+  ]);
+});
+
 /**
  * A month, read on 2 July 2026 at 12:00, of a Bird that since 1 June, 06:00, landed a minute before each deadline but those
  * that it misses.

@@ -15,7 +15,12 @@ export interface DigestRecord {
   readonly lastUs: number;
   /** The number of the last event it counted; absent before the first digest. */
   readonly lastEvent?: number;
+  /** Of which Birds deadlines of its period were not judged yet. */
+  readonly unjudged?: UnjudgedBirds;
 }
+
+/** Up to when deadlines of such Birds were judged, by region and the Bird's id (`eu 17`). */
+export type UnjudgedBirds = Readonly<Record<string, number>>;
 
 /** The event of a Flight's end. */
 interface EndedFlightRow {
