@@ -173,8 +173,8 @@ export class FlightWatch {
   }
 
   /**
-   * When the last successful poll began that saw all open Flights, on our clock or on the service's, whichever is
-   * behind; 0 before the first. The service's clock counts because it dates the starts of Flights.
+   * When the last successful poll began that saw all open Flights and left no backlog, on our clock or on the service's,
+   * whichever is behind; 0 before the first. The service's clock counts because it dates the starts of Flights.
    */
   readUs(): number {
     return this.#flights.readUs.get(this.row);
@@ -273,7 +273,7 @@ export class FlightWatch {
     if (found.duplicates > 0) report({ what: 'duplicates', region, feed: 'flight', count: found.duplicates });
     await gaps.report();
     const aheadUs = poll.serviceNowUs - poll.observedAtUs;
-    if (!rows.lacksOpen) readUs.set(this.row, beganUs + Math.min(0, aheadUs));
+    if (!more && !rows.lacksOpen) readUs.set(this.row, beganUs + Math.min(0, aheadUs));
     return { again: found.awaiting.length > 0, more, fresh, requests: rows.requests, historyMs };
   }
 

@@ -991,6 +991,7 @@ describe('a backlog', () => {
     await stage.pass(30);
     stage.show('known', 0, { status: 'succeeded', durationSeconds: 0 });
     await stage.watch.poll();
+    const beforeUs = stage.watch.readUs();
     await stage.pass(7_200);
     stage.world.behaviours.flightsCap = 1_000;
     for (let at = 0; at < 5_000; at += 1)
@@ -1001,6 +1002,8 @@ describe('a backlog', () => {
       const polled = await stage.watch.poll();
       more = polled.more;
       seen.push(...polled.fresh.map(({ attributes }) => Number(attributes.started_at_us)));
+      // Whoever asks whether a Flight is overdue must not judge by a half.
+      expect(stage.watch.readUs() > beforeUs).toBe(!more);
       expect(polled.fresh.length).toBeLessThan(4_500);
       if (polled.fresh.length > 0) expect(Math.max(...seen)).toBe(stage.watch.cursorUs());
     }
