@@ -293,6 +293,9 @@ export class AuditRound {
       const nowMs = this.#clock.monotonicMs();
       const { row } = slot;
       if (this.#slots.get(slot.name) !== slot) continue;
+      // What an audit compares may be deleted if it lasts long, as through an outage. The hour is for this turn.
+      const deletedUntilUs = this.#clock.nowUs() - (this.#retentionMs - HOUR_MS) * 1000;
+      if (slot.run && slot.run.window.fromUs < deletedUntilUs) slot.run = undefined;
       if (slot.run) return slot;
       const swept = slot.log.swept();
       const span = this.#dueMs.findIndex((dueMs) => dueMs.get(row) <= nowMs);

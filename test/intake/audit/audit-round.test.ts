@@ -307,6 +307,23 @@ describe('a failure', () => {
     expect(asked).toHaveLength(2);
     expect(asked[1]!.query.toUs).toBeGreaterThan(asked[0]!.query.toUs!);
   });
+
+  test('that lasts until what the audit compares may have been deleted lets it start anew', async () => {
+    round = openRound(60 * 24 * HOUR_MS);
+    await add('1', BUSY);
+    failure = { birdId: '1', code: 'unavailable' };
+    await round.turn();
+    // The old end of the retention is not audited, for as long as it takes to audit the rest.
+    for (const { hours, isKept } of [
+      { hours: 36, isKept: true },
+      { hours: 2, isKept: false },
+    ]) {
+      await clock.advance(hours * HOUR_MS);
+      await round.turn();
+      expect(asked.at(-1)!.query.fromUs === asked[0]!.query.fromUs).toBe(isKept);
+    }
+    expect(asked).toHaveLength(3);
+  });
 });
 
 const facts = () => committed.flatMap((batch) => batch.facts ?? []);
