@@ -238,6 +238,7 @@ export class FlightWatch {
     const stream = await this.#open();
     const poll = await this.#readFromCursor(stream);
     const { rows, serviceNowUs } = poll;
+    const { listedUs = serviceNowUs } = rows;
     const found = noFindings();
     for (const change of poll.vanished) {
       found.changes.push(change);
@@ -253,18 +254,18 @@ export class FlightWatch {
     // than the window's are not all known, unless the last one was looked for.
     const knownFromUs = rows.lastStartUs > 0 ? rows.lastStartUs : poll.scope.fromUs;
     const startsUs = inOrder.map(startOf).filter((us) => us >= knownFromUs && us <= rows.readToUs);
-    const reachedUs = Math.max(this.cursorUs(), cursorOf(startsUs, serviceNowUs));
+    const reachedUs = Math.max(this.cursorUs(), cursorOf(startsUs, listedUs));
     const triedUs = poll.scope.wholeFromUs === undefined ? poll.scope.fromUs : 0;
     const fromUs = more ? Number.POSITIVE_INFINITY : triedUs;
     const unread = gaps.after(this.birdId, { fromUs, serviceNowUs, unread: rows.unread });
     const historyMs = this.cursorUs() === 0 ? (serviceNowUs - poll.fromUs) / 1000 : undefined;
     const unreadUs = unread[0]?.fromUs;
-    const checkedUs = more ? 0 : rescans.verifiedAfter(this, poll.scope, serviceNowUs, unreadUs);
+    const checkedUs = more ? 0 : rescans.verifiedAfter(this, poll.scope, listedUs, unreadUs);
     const fresh = await this.#commit(poll, found, reachedUs, unread, checkedUs);
     const recovered = fresh.filter((event) => isMissed(event, poll)).length;
     cursorUs.set(this.row, reachedUs);
     lastPolledUs.set(this.row, serviceNowUs);
-    if (!more) rescans.done(this, poll.scope, serviceNowUs, unreadUs);
+    if (!more) rescans.done(this, poll.scope, listedUs, unreadUs);
     this.#keep(found);
     this.#polled = true;
     this.#countMissing(unread);

@@ -14,7 +14,7 @@ import { hash } from 'node:crypto';
 import { NestwatchError } from '../../errors.ts';
 import type { Flight, Parsed } from '../../service/resources.ts';
 import type { QuarantinedEntry } from '../../store/sql/watched/feed-streams.ts';
-import { ANCHOR_MARGIN_US } from '../logs/sweep.ts';
+import { ANCHOR_MARGIN_US, NOW_MARGIN_US } from '../logs/sweep.ts';
 import type { IntakeParts } from '../parts.ts';
 import { isTouching, type UnreadWindow } from './flight-gaps.ts';
 
@@ -211,10 +211,11 @@ export class FlightWindows {
     rows: FlightRows,
     whole?: Listed,
   ): Promise<Listed | undefined> {
-    const { client, nestOf } = this.#options;
+    const { client, nestOf, clock } = this.#options;
     rows.requests += 1;
     try {
       const answer = await client.searchFlights(nestOf(birdId), birdId, window);
+      rows.listedUs ??= (answer.serverTimeUs ?? clock.nowUs()) + NOW_MARGIN_US;
       rows.serverTimeUs = answer.serverTimeUs ?? rows.serverTimeUs;
       rows.tooLarge = 0;
       const listed = collect(answer.value, rows);
@@ -363,6 +364,11 @@ export interface FlightRows {
   readonly flights: Map<string, Flight>;
   readonly quarantined: QuarantinedEntry[];
   serverTimeUs: number | null;
+  /**
+   * When the first list was answered, on the service's clock. Of what started later, the lists after it may show only a
+   * part.
+   */
+  listedUs: number | undefined;
   requests: number;
   /** How many answers in a row were too large to receive. */
   tooLarge: number;
@@ -388,6 +394,7 @@ export function noRows(givenUp: readonly UnreadWindow[] = []): FlightRows {
     flights: new Map(),
     quarantined: [],
     serverTimeUs: null,
+    listedUs: undefined,
     requests: 0,
     tooLarge: 0,
     logsWithoutRoom: 0,

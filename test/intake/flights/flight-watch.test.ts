@@ -462,6 +462,31 @@ describe('a poll', () => {
     expect(stage.asked).toEqual(['list', 'list active', 'get', 'get', 'get']);
   });
 
+  test('that is held up between its lists passes over nothing that started meanwhile', async () => {
+    for (const id of ['a', 'b', 'c']) stage.show(id, 5);
+    await stage.poll();
+    await stage.pass(25 * 3_600);
+    stage.show('recent', 6, SUCCEEDED);
+    await stage.poll();
+    await stage.pass(3_600);
+    const { searchFlights } = stage.client;
+    stage.client.searchFlights = async (nestId, birdId, filter) => {
+      if (filter?.status === 'active') {
+        await stage.pass(60);
+        stage.show('meanwhile', 50, FAILED);
+        await stage.pass(240);
+        stage.show('active', 1);
+      }
+      return searchFlights(nestId, birdId, filter);
+    };
+    const beganUs = stage.clock.nowUs();
+    expect(await stage.poll()).toEqual([]);
+    stage.client.searchFlights = searchFlights;
+    expect(stage.watch.openCount()).toBe(4);
+    const verifiedUs = stage.watch.verifiedUs();
+    expect([await stage.poll(), verifiedUs < beganUs]).toEqual([['flight.failed meanwhile'], true]);
+  });
+
   test('where requests are scarce requests them after a pause only, and until then has not read all Flights', async () => {
     for (const id of ['a', 'b']) stage.show(id, 20);
     await stage.watch.poll();
