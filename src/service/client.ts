@@ -76,11 +76,13 @@ export interface ServiceClient {
   getFlight(nestId: string, birdId: string, flightId: string): Promise<Answer<Parsed<Flight>>>;
   getNotifications(query: PageQuery): Promise<Answer<Page<NotificationEntry>>>;
   getBirdLogs(nestId: string, birdId: string, query: PageQuery): Promise<Answer<Page<BirdLogEntry>>>;
+  /** `isOnce`: without retries, for a caller that can do without it rather than wait. */
   getFlightLogs(
     nestId: string,
     birdId: string,
     flightId: string,
     query: PageQuery,
+    isOnce?: boolean,
   ): Promise<Answer<Page<FlightLogEntry>>>;
   /**
    * Calls any operation by its id, and returns the raw answer. Operations that write are sent once. `json` is null if
@@ -121,8 +123,9 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     id: OperationId,
     parameters: Readonly<Record<string, string>>,
     read: (response: HttpResponse, where: string, cut: Cut) => Promise<T | undefined>,
+    isOnce = false,
   ): Promise<Answer<T>> {
-    return exchange.send(operationOf(id), parameters, undefined, async (response, where) => {
+    const readOf = async (response: HttpResponse, where: string) => {
       const reached = new Set<LimitName>();
       const value = await read(response, where, (limit) => reached.add(limit));
       // Reported once for each answer, however many of its texts were cut.
@@ -131,7 +134,8 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       throw new NestwatchError('unexpected_shape', `${where}: the answer is JSON of another shape`, {
         facts: { status: response.status },
       });
-    });
+    };
+    return exchange.send(operationOf(id), parameters, undefined, readOf, isOnce);
   }
 
   /** Asks for one resource. */
@@ -163,10 +167,11 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     id: OperationId,
     parameters: Readonly<Record<string, string>>,
     read: (item: unknown, cut: Cut) => Parsed<T>,
+    isOnce = false,
   ): Promise<Answer<Page<T>>> {
-    return ask(id, parameters, async (response, where, cut) =>
-      pageIn<T>(await itemsOf(response, where, { read: (item) => read(item, cut) })),
-    );
+    const readPage = async (response: HttpResponse, where: string, cut: Cut) =>
+      pageIn<T>(await itemsOf(response, where, { read: (item) => read(item, cut) }));
+    return ask(id, parameters, readPage, isOnce);
   }
 
   return {
@@ -200,10 +205,11 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       askPage('getBirdLogs', { nestId, birdId, ...pageParameters(query) }, (item, cut) =>
         readBirdLogEntry(item, { nestId, birdId, cut }),
       ),
-    getFlightLogs: (nestId, birdId, flightId, query) =>
-      askPage('getFlightLogs', { nestId, birdId, flightId, ...pageParameters(query) }, (item, cut) =>
-        readFlightLogEntry(item, { nestId, flightId, cut }),
-      ),
+    getFlightLogs(nestId, birdId, flightId, query, isOnce) {
+      const parameters = { nestId, birdId, flightId, ...pageParameters(query) };
+      const read = (item: unknown, cut: Cut) => readFlightLogEntry(item, { nestId, flightId, cut });
+      return askPage('getFlightLogs', parameters, read, isOnce);
+    },
 
     async call(operationId, parameters, body) {
       const operation = operationOf(operationId);

@@ -91,12 +91,13 @@ export class Exchange {
     this.pace.onHealthChange(() => this.#checkTokenLater());
   }
 
-  /** Sends a request, with retries. Rejects with one `NestwatchError`, or with what `read` throws. */
+  /** Sends a request, with retries unless `isOnce`. Rejects with one `NestwatchError`, or with what `read` throws. */
   async send<T>(
     operation: Operation,
     parameters: Readonly<Record<string, string>>,
     body: string | undefined,
     read: Read<T>,
+    isOnce = false,
   ): Promise<T> {
     const target = targetOf(operation, parameters);
     let sentMs = 0;
@@ -106,7 +107,7 @@ export class Exchange {
     /** When the request that was answered 403 was sent. */
     let forbiddenMs: number | undefined;
     const value = await pRetry(once, {
-      retries: RETRIES,
+      retries: isOnce ? 0 : RETRIES,
       // We do all waiting ourselves, on our clock.
       minTimeout: 0,
       shouldRetry: async ({ error, attemptNumber }) => {

@@ -240,6 +240,12 @@ describe('attempts', () => {
     },
   );
 
+  test('a log that its caller can do without is requested once', async () => {
+    const { client, sent, ends } = openRegion(() => ({ status: 429 }));
+    await expect(ends(client.getFlightLogs('1', '2', 'ab', QUERY, true))).rejects.toThrow('429');
+    expect(sent).toHaveLength(1);
+  });
+
   test('retries end when the budget does', async () => {
     const { sent, fails } = openRegion((_request, number) => (number % 3 ? { status: 404 } : unreachable()));
     const calls = 100;

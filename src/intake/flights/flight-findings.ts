@@ -127,7 +127,7 @@ export class FlightFinder {
 
   /** The log of a Flight from before the first reading's beginning, if only that may show when it ended. */
   async #logOfEnd({ id }: Flight, { birdId, rows, endsInLog }: Reading): Promise<FailureLog | undefined> {
-    return endsInLog.has(id) ? this.#readFailureLog(birdId, id, rows, 'reason') : undefined;
+    return endsInLog.has(id) ? this.#readFailureLog(birdId, id, rows, 'time') : undefined;
   }
 
   /** Whether the Flight is shown as active after its end, and that is not believed yet. */
@@ -214,8 +214,9 @@ export class FlightFinder {
     const isWaitOver = !this.#isAwaited(next.startedAtUs, failedUs ?? serviceNowUs, reading);
     // Without any instant it may be history, which raises no alert.
     const isUndated = historic && next.startedAtUs === 0;
-    const isNeeded = isUndated || (!flight.errorMessages && (isWaitOver || !logsRead.has(flight.id)));
-    const purpose = isNeeded ? 'reason' : flight.errorMessages ? 'step' : 'reason again';
+    const isNew = isWaitOver || !logsRead.has(flight.id);
+    const ofReason = flight.errorMessages ? 'step' : isNew ? 'reason' : 'reason again';
+    const purpose = isUndated ? 'time' : ofReason;
     const log =
       logOfEnd ?? (asksLog ? await this.#readFailureLog(birdId, flight.id, rows, purpose) : undefined);
     if (byStart && log?.endedAt) historic = isBefore(log.endedAt.us);

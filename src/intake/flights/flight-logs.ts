@@ -16,17 +16,25 @@ import { isOfRegion } from './open-flights.ts';
 const LOG_ENTRIES = 50;
 
 /**
- * What a log is read for: the reason or the time of a failure, which nothing else tells; the failing step, if the reason
- * is known; or the reason again, after a first read that did not have it.
+ * What a log is read for: the time of a failure, which decides whether it is history; its reason, which nothing else
+ * tells; the failing step, if the reason is known; or the reason again, after a first read that did not have it.
  */
-type LogPurpose = 'reason' | 'step' | 'reason again';
+type LogPurpose = 'time' | 'reason' | 'step' | 'reason again';
 
 /**
  * The most logs that one poll reads although the pace has no room: many failures at once must not delay other streams.
  * A region with many Birds uses its whole rate all the time, so without this it would never read a step. If several
  * Flights of a Bird failed, the first one shows where.
  */
-const MOST_WITHOUT_ROOM: Readonly<Record<LogPurpose, number>> = { reason: 20, step: 1, 'reason again': 0 };
+const MOST_WITHOUT_ROOM: Readonly<Record<LogPurpose, number>> = {
+  time: 20,
+  reason: 20,
+  step: 1,
+  'reason again': 0,
+};
+
+/** For a longer pause of the region, a failure that is known already does not wait. */
+const MOST_PAUSE_MS = 10_000;
 
 interface FailureLogOptions {
   readonly client: ServiceClient;
@@ -43,8 +51,9 @@ export interface FailureLog {
 
 /**
  * Reads the failing step and the exact end. If the pace has no room for one more request, only a limited number of logs
- * in a poll is read, which `rows` counts, and none for a step while the region is down or pauses. Undefined if the log
- * was not read.
+ * in a poll is read, which `rows` counts, and none for a step while the region is down or pauses. All that a poll has
+ * found is committed after its logs, so one log that hangs ends the reading of them, and unless the time of the failure
+ * depends on it, a log is requested once, without retries. Undefined if the log was not read.
  */
 export type ReadFailureLog = (
   birdId: string,
@@ -55,6 +64,8 @@ export type ReadFailureLog = (
 
 export function createFailureLogReader({ client, nestOf, pageSize }: FailureLogOptions): ReadFailureLog {
   return async (birdId, flightId, rows, purpose) => {
+    const isOptional = purpose !== 'time';
+    if (isOptional && (rows.isLogLate || client.pausedMs() > MOST_PAUSE_MS)) return undefined;
     if (!client.slack()) {
       const isInTrouble = client.health().health !== 'up' || client.pausedMs() > 0;
       // The event waits for its log, and a step is not worth waiting for the end of a pause.
@@ -65,7 +76,7 @@ export function createFailureLogReader({ client, nestOf, pageSize }: FailureLogO
     rows.requests += 1;
     try {
       const query = { page: 0, pageSize: Math.min(LOG_ENTRIES, pageSize()), ascending: false };
-      const answer = await client.getFlightLogs(nestOf(birdId), birdId, flightId, query);
+      const answer = await client.getFlightLogs(nestOf(birdId), birdId, flightId, query, isOptional);
       const entries = answer.value.items.flatMap((item) => (item.ok ? [item.entry] : []));
       entries.sort((a, b) => b.createdAt.us - a.createdAt.us);
       const failure = entries.find((one) => Number(one.eventType) === 5 && !one.isSkipped && !one.isRetried);
@@ -73,8 +84,9 @@ export function createFailureLogReader({ client, nestOf, pageSize }: FailureLogO
       return { failure, endedAt: (end ?? failure)?.createdAt };
     } catch (error) {
       // The log only adds to what the Flight itself says, so its failure must not delay the event.
-      if (error instanceof NestwatchError) return undefined;
-      throw error;
+      if (!(error instanceof NestwatchError)) throw error;
+      rows.isLogLate ||= error.code === 'timeout';
+      return undefined;
     }
   };
 }

@@ -374,6 +374,8 @@ export interface FlightRows {
   tooLarge: number;
   /** How many logs were read although the pace had no room. */
   logsWithoutRoom: number;
+  /** Whether a log did not come in time. */
+  isLogLate: boolean;
   /** Windows that could not be read, whatever was asked. */
   readonly unread: UnreadWindow[];
   /** Windows that were unreadable before. If their Flights are dense, they are not tried again. */
@@ -398,6 +400,7 @@ export function noRows(givenUp: readonly UnreadWindow[] = []): FlightRows {
     requests: 0,
     tooLarge: 0,
     logsWithoutRoom: 0,
+    isLogLate: false,
     unread: [],
     givenUp,
     readToUs: Number.POSITIVE_INFINITY,

@@ -200,9 +200,9 @@ export async function openFlightStage() {
       }
       return real.getFlight(nestId, birdId, flightId);
     },
-    async getFlightLogs(nestId, birdId, flightId, query) {
+    async getFlightLogs(nestId, birdId, flightId, query, isOnce) {
       meets('log');
-      return real.getFlightLogs(nestId, birdId, flightId, query);
+      return real.getFlightLogs(nestId, birdId, flightId, query, isOnce);
     },
     slack: () => answers.hasSlack,
     health: () => ({ health: answers.health, reason: '', sinceUs: 0 }),

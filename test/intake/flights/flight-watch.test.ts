@@ -378,6 +378,23 @@ describe('a failed Flight', () => {
     await expect(stage.watch.poll()).rejects.toThrow('a bug');
   });
 
+  test('waits neither for the logs of others after one that hung, nor for the end of a long pause', async () => {
+    await stage.pass(60);
+    stage.answers.trouble = { log: new NestwatchError('timeout', 'no answer within 15000 ms') };
+    for (const name of ['a', 'b']) stage.show(name, 20, FAILED);
+    expect((await stage.poll()).toSorted()).toEqual(['flight.failed a', 'flight.failed b']);
+    expect(logsAsked()).toBe(1);
+    stage.answers.trouble = {};
+    stage.answers.pausedMs = 600_000;
+    stage.show('c', 20, FAILED);
+    stage.show('d', 20, UNEXPLAINED);
+    expect(await stage.poll()).toEqual(['flight.failed c']);
+    expect(logsAsked()).toBe(1);
+    stage.answers.pausedMs = 10_000;
+    stage.answers.log = [line(5, 10, { message: 'Segment limit' })];
+    expect((await stage.watch.poll()).fresh.map(({ message }) => message)).toEqual(['Segment limit']);
+  });
+
   test('from before the watch is history, by its end, its log or its start, and its log is read only if needed', async () => {
     stage.answers.log = [line(3, 600)];
     stage.show('by its end', 1_800, { status: 'failed', durationSeconds: 60 });
