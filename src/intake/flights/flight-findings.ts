@@ -105,7 +105,7 @@ export class FlightFinder {
     }
     // An answer without a status says nothing about a known Flight, which then does not change.
     const isSame = flight.status === '' || (record?.status === flight.status && record.open === !ended);
-    if (ended) this.#activeAgain.ended(flight.id);
+    if (ended) this.#activeAgain.ended(flight.id, record?.open === true, reading);
     if (record && (isSame || this.#isDoubtful(flight, startedAtUs, record, reading))) {
       found.duplicates += 1;
       return;
@@ -274,18 +274,16 @@ const SAID_FOR_US = 60_000_000;
 const MOST_REMEMBERED = 1_000;
 
 class ActiveAgain {
-  /** When an answer first said so, on the service's clock, by Flight. */
+  /** When an answer first said so, or when the end was first seen, on the service's clock, by Flight. */
   readonly #saidUs = new Map<string, number>();
 
   /** To be called when an answer shows a Flight that has ended as active. Returns whether to believe that. */
   isBelieved(flightId: string, startedAtUs: number, { fromUs, newSinceUs, serviceNowUs }: Looked): boolean {
-    // Only rescans look back that far, so no answer would say so a minute later.
-    if (startedAtUs < fromUs && newSinceUs < fromUs) return true;
     const saidUs = this.#saidUs.get(flightId);
     if (saidUs === undefined) {
-      const [oldest] = this.#saidUs.size >= MOST_REMEMBERED ? this.#saidUs.keys() : [];
-      if (oldest !== undefined) this.#saidUs.delete(oldest);
-      this.#saidUs.set(flightId, serviceNowUs);
+      // Only rescans look back that far, so no answer would say so a minute later.
+      if (startedAtUs < fromUs && newSinceUs < fromUs) return true;
+      this.#remember(flightId, serviceNowUs);
       return false;
     }
     if (serviceNowUs - saidUs < SAID_FOR_US) return false;
@@ -293,9 +291,16 @@ class ActiveAgain {
     return true;
   }
 
-  /** To be called when an answer shows the Flight's end. */
-  ended(flightId: string): void {
+  /** To be called when an answer shows the Flight's end; `isNew` if it was open until then. */
+  ended(flightId: string, isNew: boolean, { serviceNowUs }: Looked): void {
     this.#saidUs.delete(flightId);
+    if (isNew) this.#remember(flightId, serviceNowUs);
+  }
+
+  #remember(flightId: string, us: number): void {
+    const [oldest] = this.#saidUs.size >= MOST_REMEMBERED ? this.#saidUs.keys() : [];
+    if (oldest !== undefined) this.#saidUs.delete(oldest);
+    this.#saidUs.set(flightId, us);
   }
 }
 

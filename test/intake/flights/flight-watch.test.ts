@@ -104,6 +104,23 @@ describe('a Flight', () => {
     expect(stage.watch.openCount()).toBe(0);
   });
 
+  test('that an hourly look back shows as active right after its end is not believed to be', async () => {
+    stage.show('a', 5);
+    await stage.poll();
+    await stage.pass(3_570);
+    stage.show('later', 6, SUCCEEDED);
+    stage.ends('a', FAILED);
+    await stage.poll();
+    stage.ends('a', { status: 'active', durationSeconds: null });
+    const open: number[] = [];
+    for (const seconds of [30, 3_600]) {
+      await stage.pass(seconds);
+      await stage.poll();
+      open.push(stage.watch.openCount());
+    }
+    expect(open).toEqual([0, 1]);
+  });
+
   test('of an unknown status is reported once, at its start, and still watched', async () => {
     stage.show('a', 20, { status: 'paused' });
     const { fresh } = await stage.watch.poll();
