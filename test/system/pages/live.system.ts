@@ -182,6 +182,34 @@ describe('an open page', () => {
     await close();
   });
 
+  test('of the public is kept up to date without the stream, and says when it cannot be', async () => {
+    const { page, daemon, close } = await open();
+    let nests: { readonly nest_id: string }[] = [];
+    await until(async () => {
+      ({ nests } = (await (await fetch(new URL('api/v1/nests', daemon.url))).json()) as {
+        nests: typeof nests;
+      });
+      return nests.length > 0;
+    }, 'the Nest is known');
+    const url = new URL(`public/eu/${nests[0]!.nest_id}`, daemon.url).href;
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    await page.clock.install();
+    await page.goto(url);
+    await page.route(url, async (route) => {
+      const body = await (await route.fetch()).text();
+      await route.fulfill({
+        body: body.replace(/<h1([^>]*)>[^<]*/, '<h1$1>Two Birds fail'),
+        contentType: 'text/html',
+      });
+    });
+    await timePasses(page, () => page.getByText('Two Birds fail').isVisible(), 'it shows what changed');
+    await page.route('**/*', (route) => route.abort());
+    await timePasses(page, () => staleNotice(page).isVisible(), 'it says so');
+    expect(asked.filter((path) => path.includes('stream'))).toEqual([]);
+    await close();
+  });
+
   test('polls if there is no stream', async () => {
     const { page, daemon, close } = await open();
     await page.route('**/api/v1/stream', (route) => route.fulfill({ status: 503, body: '{}' }));

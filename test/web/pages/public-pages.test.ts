@@ -103,11 +103,12 @@ describe('a public page', () => {
     expect(read((await both.ask(PAGE)).body)).toContain('The watch is interrupted.');
   });
 
-  test('is loaded again each minute, also by a browser with scripts', async () => {
+  test('is kept up to date, without the stream that only others may read', async () => {
     const { ask } = await served();
     const { body } = await ask(PAGE);
-    expect(body).toContain('<meta http-equiv="refresh" content="60">');
-    expect(body).not.toContain('<noscript>');
+    expect(body).toContain('<noscript><meta http-equiv="refresh" content="60"></noscript>');
+    expect(body).toContain(' data-stream=""');
+    expect(read(body)).toContain('nestwatch does not answer this page');
   });
 
   test('reads the store once a minute, however many ask', async () => {

@@ -35,7 +35,7 @@ interface Frame {
   readonly isWall?: boolean;
   /** Whether the page updates itself while it is open. */
   readonly isLive?: boolean;
-  /** After how many seconds a browser reloads the page; with scripts only if the page is not live. */
+  /** After how many seconds a browser without scripts reloads the page. */
   readonly refreshSeconds?: number;
   /** Comes at the end of the page, before the common footer. */
   readonly footing?: Html;
@@ -46,9 +46,8 @@ interface Frame {
 export function frame(given: Frame): Html {
   const { title, tone, body, page, hasNavigation = true, section, searched = '', footing = '' } = given;
   const { isLive = false, isWall = false, refreshSeconds } = given;
-  // The script updates live pages only.
-  const refresh =
-    refreshSeconds === undefined ? '' : html`<meta http-equiv="refresh" content="${refreshSeconds}">`;
+  // Whoever may only see this page has no stream.
+  const stream = hasNavigation ? `${page.root}api/v1/stream` : '';
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -59,9 +58,9 @@ export function frame(given: Frame): Html {
 <link rel="icon" href="${icon(tone)}">
 ${hasNavigation ? html`<link rel="manifest" href="${page.root}manifest.webmanifest" crossorigin="use-credentials">` : ''}
 <style>${raw(STYLE)}</style>
-${isLive ? html`<noscript>${refresh}</noscript>` : refresh}
+${refreshSeconds === undefined ? '' : html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}"></noscript>`}
 </head>
-<body${isWall ? html` class="wall"` : ''} data-zone="${page.zone}"${isLive ? html` data-stream="${page.root}api/v1/stream"` : ''}>
+<body${isWall ? html` class="wall"` : ''} data-zone="${page.zone}"${isLive ? html` data-stream="${stream}"` : ''}>
 ${hasNavigation ? navigation(page, section, searched) : ''}
 ${isLive ? staleNotice(page) : ''}
 ${body}

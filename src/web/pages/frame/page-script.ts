@@ -1,7 +1,7 @@
 /**
  * The only script of the pages, which also work without it. It tells the server the reader's time zone by a cookie,
  * answers to keys, and keeps a page up to date. When the stream `/api/v1/stream` says that something changed, it fetches the page
- * again and changes only what differs. Elements that stay the same are not replaced, so the focus, a selection, the
+ * again and changes only what differs; without a stream, as on public pages, every half minute. Elements that stay the same are not replaced, so the focus, a selection, the
  * scroll position and opened details are kept. A form that somebody is filling in is left alone. A page that could not
  * be updated for a while says so and loses its colours: green must not outlive the watch.
  */
@@ -181,8 +181,8 @@ export const SCRIPT = `(() => {
     source = undefined;
     clearTimeout(timer);
     if (isPaused || document.hidden) return;
-    source = new EventSource(stream);
-    source.addEventListener('change', changed);
+    if (stream) source = new EventSource(stream);
+    source?.addEventListener('change', changed);
     changed();
   }
 

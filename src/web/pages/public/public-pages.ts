@@ -269,6 +269,7 @@ function renderPublicPage(page: Page, nest: PublicNest): Html {
     tone,
     page,
     hasNavigation: false,
+    isLive: true,
     refreshSeconds: KEPT_SECONDS,
     body: html`<header>
 <p class="brand"><b><bdi>${name}</bdi></b></p>
