@@ -1,30 +1,19 @@
 import { expect, test } from 'vitest';
 import { createDigests } from '../../src/alerting/send-digests.ts';
 import { digestView } from '../../src/channels/message/digest-view.ts';
-import type { DigestNotification } from '../../src/domain/grouping/notification.ts';
 import { readMonthReport } from '../../src/store/month-report.ts';
 import { email } from '../channels/sample-notifications.ts';
 import { rule } from '../domain/world.ts';
-import { changedStore } from '../store/changed-transaction.ts';
 import { bird, flight, nest } from '../store/contract/sample-records.ts';
 import { openMemory } from '../store/test-store.ts';
 import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
 import { NOTHING_CONFIGURED } from './desk.ts';
+import { openMadeDigests } from './made-digests.ts';
 
 const HOUR_US = 3_600_000_000;
 
 test('a digest says how each Bird met the deadlines of its period, the worst first', async () => {
-  const clock = createVirtualClock();
-  const inner = await openMemory(clock);
-  const made: DigestNotification[] = [];
-  const store = changedStore(inner, (tx) => ({
-    outbox: {
-      async enqueue(notification, ...rest) {
-        if (notification.kind === 'digest') made.push(notification);
-        return tx.outbox.enqueue(notification, ...rest);
-      },
-    },
-  }));
+  const { clock, inner, made, store } = await openMadeDigests();
   const lands = { Punctual: [-5, -5, -5], Late: [-5, 24, -5], Missing: [-5], Idle: [] };
   await inner.transaction(async (tx) => {
     await tx.inventory.regionSince('eu', TEST_START_US - 48 * HOUR_US);
@@ -81,17 +70,7 @@ test('a digest says how each Bird met the deadlines of its period, the worst fir
 });
 
 test('a deadline that is judged after a digest counts once, in the next one', async () => {
-  const clock = createVirtualClock();
-  const inner = await openMemory(clock);
-  const made: DigestNotification[] = [];
-  const store = changedStore(inner, (tx) => ({
-    outbox: {
-      async enqueue(notification, ...rest) {
-        if (notification.kind === 'digest') made.push(notification);
-        return tx.outbox.enqueue(notification, ...rest);
-      },
-    },
-  }));
+  const { clock, inner, made, store } = await openMadeDigests();
   const judge = (name: string, hours: number) =>
     inner.overdue.judgeBirds([
       { region: 'eu', birdId: name, nextUs: 0, deadlineUs: TEST_START_US + hours * HOUR_US, countedUs: 0 },

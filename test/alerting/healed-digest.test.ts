@@ -1,27 +1,15 @@
 import { expect, test } from 'vitest';
 import { createDigests } from '../../src/alerting/send-digests.ts';
 import type { Action } from '../../src/domain/action/action.ts';
-import type { DigestNotification } from '../../src/domain/grouping/notification.ts';
-import { changedStore } from '../store/changed-transaction.ts';
 import { bird, event, flight, insert, nest } from '../store/contract/sample-records.ts';
-import { openMemory } from '../store/test-store.ts';
-import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
+import { TEST_START_US } from '../virtual-clock.ts';
 import { hook, NOTHING_CONFIGURED } from './desk.ts';
+import { openMadeDigests } from './made-digests.ts';
 
 const MINUTE_US = 60_000_000;
 
 test('what a rule healed counts in the one digest that was made after its success was read', async () => {
-  const clock = createVirtualClock();
-  const inner = await openMemory(clock);
-  const made: DigestNotification[] = [];
-  const store = changedStore(inner, (tx) => ({
-    outbox: {
-      async enqueue(notification, ...rest) {
-        if (notification.kind === 'digest') made.push(notification);
-        return tx.outbox.enqueue(notification, ...rest);
-      },
-    },
-  }));
+  const { clock, inner, made, store } = await openMadeDigests();
   const startedAtUs = TEST_START_US + 50 * MINUTE_US;
   const action: Action = {
     ...{ id: 'a', name: 'fly_again', state: 'done', by: [], rule: 'r', comment: '', reason: '' },
