@@ -4,6 +4,7 @@
  */
 import type { TrueEvent } from '../../src/simulator/world/truth.ts';
 import type { World } from '../../src/simulator/world/world.ts';
+import type { History } from './inventory/inventory-history.ts';
 import type { Interval, Remains } from './run.ts';
 
 export const MINUTE_US = 60e6;
@@ -52,7 +53,8 @@ export function expectedOf(world: World, remains: Remains): Expected[] {
   const darkOfAll = darkOf(world, remains, []);
   const beganUs = watchBeganUs(darkOfAll, remains);
   return world.truth().events.map((event) => {
-    const gone = absencesOf(event.birdId, world, remains);
+    const history = historyOf(event.birdId, world, remains);
+    const gone = absencesOf(history);
     const dark = gone.length === 0 ? darkOfAll : darkOf(world, remains, gone);
     const goneAtUs = event.goneAtUs ?? endedAtUs;
     const lateUs = latenessUs(world, event);
@@ -65,7 +67,7 @@ export function expectedOf(world: World, remains: Remains): Expected[] {
       world,
       isOwed:
         (isStillThere || readableUs >= 2 * withinUs) &&
-        isWithinLookback(world, event, dark, listedUs(gone, beganUs)) &&
+        isWithinLookback(world, event, dark, listedUs(gone, history[0]?.us ?? beganUs, beganUs)) &&
         (!isLaterEnd(event) || isAnotherEnd(world, event)),
       isCountable: event.feed !== 'flight' || isEveryEndSeen(world, event, dark, remains),
       isDated: isDated(world, event, dark, remains),
@@ -102,9 +104,15 @@ function watchBeganUs(dark: readonly Interval[], { plan, down, startedAtUs }: Re
   return Math.max(startedAtUs, ...down.filter(({ toUs }) => toUs <= answeredUs).map(({ toUs }) => toUs));
 }
 
-/** When the Bird was first listed: nobody could know of one that was gone when the watch began, and came back. */
-function listedUs(gone: readonly Interval[], beganUs: number): number {
-  return gone.find(({ fromUs, toUs }) => fromUs <= beganUs && toUs > beganUs)?.toUs ?? beganUs;
+/**
+ * When the Bird was first listed: nobody need know of one that was gone when the watch began, or that vanished before a
+ * reading must have shown it, and came back.
+ */
+function listedUs(gone: readonly Interval[], bornUs: number, beganUs: number): number {
+  return gone.reduce(
+    (us, { fromUs, toUs }) => (fromUs <= Math.max(us, bornUs) + NEXT_LOOK_US ? Math.max(us, toUs) : us),
+    beganUs,
+  );
 }
 
 /**
@@ -224,10 +232,13 @@ function darkOf(world: World, { plan, down, startedAtUs }: Remains, also: readon
   return merged;
 }
 
-/** The times in which a Bird that came back was not listed, until a reading must have shown it. */
-function absencesOf(birdId: string, world: World, { inventories }: Remains): Interval[] {
+function historyOf(birdId: string, world: World, { inventories }: Remains): History {
   const own = inventories.find((one) => one.world.region === world.region);
-  const history = own?.histories.get(`bird/${birdId}`) ?? [];
+  return own?.histories.get(`bird/${birdId}`) ?? [];
+}
+
+/** The times in which a Bird that came back was not listed, until a reading must have shown it. */
+function absencesOf(history: History): Interval[] {
   return history.flatMap(({ us, value }, at) => {
     const back = history[at + 1];
     return value === false && back ? [{ fromUs: us, toUs: back.us + NEXT_LOOK_US }] : [];
