@@ -7,7 +7,7 @@ import { type Alert, type Labels, labelOf } from '../domain/alert/alert.ts';
 import type { Event } from '../domain/alert/event.ts';
 import type { Episode } from '../domain/digest/digest.ts';
 import type { Mutes, Muting } from '../domain/muting/muting.ts';
-import type { Silence } from '../domain/muting/silence.ts';
+import { acknowledgementsByAlert, type Silence } from '../domain/muting/silence.ts';
 import { routesFor } from '../domain/routing/route.ts';
 import type { AlertQuery } from '../store/alert-store.ts';
 import { formatCursor, parseCursor } from '../store/sql/watched/conditions.ts';
@@ -22,17 +22,19 @@ export interface ShownAlert {
   readonly silencedBy: readonly Silence[];
   /** Whether another alert inhibits it. */
   readonly isInhibited: boolean;
+  /** Whether somebody acknowledged its current episode, or its last one before that ended. */
+  readonly isAcknowledged: boolean;
 }
 
-/** The most alerts examined for one page when filtering by `isSilenced`. */
+/** The most alerts examined for one page when filtering by what the store does not know. */
 const MAX_LOOKED_AT = 2_000;
 /** Alerts per read. */
 const STEP = 100;
 
 /**
  * Reads a page of alerts. `isSilenced` selects those that a silence (not an acknowledgement) mutes, or those that
- * none does. Since each alert must be examined for that, such a page may hold fewer than `limit` alerts, or none, and
- * still have a `next`.
+ * none does. Where each alert must be examined, since the store knows neither that nor who acknowledged what is over, a
+ * page may hold fewer than `limit` alerts, or none, and still have a `next`.
  */
 export async function readAlerts(
   tx: Transaction,
@@ -40,19 +42,22 @@ export async function readAlerts(
   query: AlertQuery,
   isSilenced?: boolean,
 ): Promise<{ readonly alerts: ShownAlert[]; readonly next: string | undefined }> {
-  if (isSilenced === undefined) {
-    const { alerts, next } = await tx.alerts.page(query);
-    return { alerts: await showAlerts(tx, muting, alerts), next };
+  const { isAcknowledged, ...others } = query;
+  const isKnown = query.state === 'firing' || isAcknowledged === undefined;
+  const asked = isKnown ? query : others;
+  if (isKnown && isSilenced === undefined) {
+    const { alerts, next } = await tx.alerts.page(asked);
+    return { alerts: await showAlerts(tx, muting, alerts, query.nowUs), next };
   }
+  const fits = (one: ShownAlert) =>
+    (isKnown || one.isAcknowledged === isAcknowledged) &&
+    (isSilenced === undefined || one.silencedBy.some(({ alertId }) => alertId === null) === isSilenced);
   const found: ShownAlert[] = [];
   let cursor = query.cursor;
   for (let looked = 0; looked < MAX_LOOKED_AT; looked += STEP) {
     const room = Math.min(STEP, query.limit - found.length);
-    const { alerts, next } = await tx.alerts.page({ ...query, limit: room, cursor });
-    const shown = await showAlerts(tx, muting, alerts);
-    found.push(
-      ...shown.filter((one) => one.silencedBy.some(({ alertId }) => alertId === null) === isSilenced),
-    );
+    const { alerts, next } = await tx.alerts.page({ ...asked, limit: room, cursor });
+    found.push(...(await showAlerts(tx, muting, alerts, query.nowUs)).filter(fits));
     cursor = next;
     if (next === undefined || found.length === query.limit) break;
     await tx.pause();
@@ -64,7 +69,10 @@ export async function showAlerts(
   tx: Transaction,
   muting: Muting,
   alerts: readonly Alert[],
+  nowUs: number,
 ): Promise<ShownAlert[]> {
+  const isAnyOver = alerts.some(({ state }) => state === 'resolved');
+  const acknowledgements = acknowledgementsByAlert(isAnyOver ? await tx.silences.list() : []);
   const shown: ShownAlert[] = [];
   const pauseAfter = pausing(tx);
   for (const alert of alerts) {
@@ -75,9 +83,22 @@ export async function showAlerts(
       lastEvent: last?.event,
       silencedBy,
       isInhibited: inhibitedBy.length > 0,
+      isAcknowledged:
+        silencedBy.some(({ alertId }) => alertId !== null) ||
+        acknowledgementOf(alert, acknowledgements.get(alert.id) ?? [], nowUs) !== undefined,
     });
   }
   return shown;
+}
+
+/** The acknowledgement that was not taken back before the episode ended. */
+export function acknowledgementOf(
+  { startsAtUs, endsAtUs, state }: Pick<Alert, 'startsAtUs' | 'endsAtUs' | 'state'>,
+  acknowledgements: readonly Silence[],
+  nowUs: number,
+): Silence | undefined {
+  const untilUs = state === 'firing' ? nowUs : endsAtUs;
+  return acknowledgements.find((one) => one.alertStartsAtUs === startsAtUs && one.endsAtUs > untilUs);
 }
 
 export type AlertingConfig = Pick<

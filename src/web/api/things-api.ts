@@ -169,13 +169,13 @@ function addAlerts(api: Hono, options: ApiOptions): void {
       const page = await readAlerts(tx, await muting(tx, query.nowUs), query, query.isSilenced);
       return { ...page, events: await newestEvents(tx, page.alerts) };
     });
-    const list = alerts.map(({ alert, silencedBy, isInhibited }) => {
+    const list = alerts.map(({ alert, silencedBy, isInhibited, isAcknowledged }) => {
       const listed = events.get(alert.id) ?? [];
       return {
         ...alertJson(alert, externalUrl),
         events: listed.map(eventJson),
         events_omitted: Math.max(0, alert.eventsTotal - listed.length),
-        acknowledged: silencedBy.some(({ alertId }) => alertId !== null),
+        acknowledged: isAcknowledged,
         silenced: silencedBy.some(({ alertId }) => alertId === null),
         inhibited: isInhibited,
       };

@@ -261,6 +261,18 @@ describe('GET /api/v1/alerts with filters', () => {
     const [one] = (await ask<Alerts>('/api/v1/alerts?acknowledged=true')).json.alerts;
     expect(one).toMatchObject({ acknowledged: true, silenced: false });
   });
+
+  test('says of those that are over whether somebody acknowledged them before', async () => {
+    const { ask, post, store } = await serve();
+    for (const id of ['a', 'b', 'c']) await putAlert(store, { id });
+    await post('/api/v1/alerts/acknowledge', { ids: ['a'], author: 'Ben' });
+    for (const id of ['a', 'b']) await putAlert(store, { id, state: 'resolved', endsAtUs: NOW_US });
+    const seen = await ask<Alerts>('/api/v1/alerts?state=resolved&acknowledged=true');
+    expect(seen.json.alerts).toMatchObject([{ id: 'a', acknowledged: true }]);
+    expect(ids(await ask('/api/v1/alerts?state=resolved&acknowledged=false'))).toEqual(['b']);
+    expect(ids(await ask('/api/v1/alerts?acknowledged=true'))).toEqual(['a']);
+    expect(ids(await ask('/api/v1/alerts?acknowledged=false'))).toEqual(['b', 'c']);
+  });
 });
 
 describe('GET /api/v1/alerts/{id}', () => {

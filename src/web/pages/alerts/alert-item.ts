@@ -95,20 +95,10 @@ export function actsLine(alert: Pick<Alert, 'labels'>, last?: Event): Html | str
     : html`<p class="small">${acts.charAt(0).toUpperCase()}${acts.slice(1)}.</p>`;
 }
 
-/** The acknowledgement that was not taken back before the episode ended. */
-export function acknowledgementOf(
-  { startsAtUs, endsAtUs, state }: Pick<Alert, 'startsAtUs' | 'endsAtUs' | 'state'>,
-  acknowledgements: readonly Silence[],
-  nowUs: number,
-): Silence | undefined {
-  const untilUs = state === 'firing' ? nowUs : endsAtUs;
-  return acknowledgements.find((one) => one.alertStartsAtUs === startsAtUs && one.endsAtUs > untilUs);
-}
-
 /** Whether it is acknowledged, silenced, inhibited or resolved. */
 export function mutePills(
   { words }: Page,
-  { alert, silencedBy, isInhibited }: Omit<ShownAlert, 'lastEvent'>,
+  { alert, silencedBy, isInhibited }: Pick<ShownAlert, 'alert' | 'silencedBy' | 'isInhibited'>,
 ): Html {
   const isAcknowledged = silencedBy.some(({ alertId }) => alertId !== null);
   const pills = [
@@ -120,7 +110,10 @@ export function mutePills(
 }
 
 /** What can be done about a firing alert. Each link leads to a page that asks for confirmation. */
-export function alertActions({ root, words, back }: Page, { alert, silencedBy }: ShownAlert): Html {
+export function alertActions(
+  { root, words, back }: Page,
+  { alert, silencedBy }: Pick<ShownAlert, 'alert' | 'silencedBy'>,
+): Html {
   const { labels, startsAtUs } = alert;
   const isAcknowledged = silencedBy.some(({ alertId }) => alertId !== null);
   const title = `${alertTitle(words, labels.alertname ?? '', alert.annotations)}, ${alertPlace(labels) || regionWord(words, labels.region ?? '')}`;

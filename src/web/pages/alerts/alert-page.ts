@@ -17,6 +17,7 @@ import {
   readAlertRecord,
   readAlertSurroundings,
 } from '../../../operator/alert-record.ts';
+import { acknowledgementOf } from '../../../operator/read-alerts.ts';
 import type { SentNotification } from '../../../store/outbox-store.ts';
 import type { Transaction } from '../../../store/store.ts';
 import { instantsIn } from '../../../text/instant-words.ts';
@@ -58,15 +59,7 @@ import {
   silenceWords,
   suppressionWords,
 } from '../frame/page-words.ts';
-import {
-  acknowledgementOf,
-  actsLine,
-  alertActions,
-  endedBy,
-  lasting,
-  mutePills,
-  undoForm,
-} from './alert-item.ts';
+import { actsLine, alertActions, endedBy, lasting, mutePills, undoForm } from './alert-item.ts';
 
 /** The most actions shown on the page of one alert. */
 const MOST_ACTIONS = 10;

@@ -10,6 +10,7 @@ import { acknowledgementsByAlert, type Silence } from '../../../domain/muting/si
 import { madeTogether } from '../../../domain/muting/silence-change.ts';
 import { alertPath } from '../../../http/page-path.ts';
 import {
+  acknowledgementOf,
   countFiring,
   type FiringCounts,
   readAlerts,
@@ -37,7 +38,6 @@ import type { Html, Page } from '../frame/page.ts';
 import { when, where } from '../frame/page-frame.ts';
 import { alertPlace, alertTitle, severityTone, silenceWords } from '../frame/page-words.ts';
 import {
-  acknowledgementOf,
   actsLine,
   alertItem,
   choiceOf,
@@ -408,27 +408,12 @@ export async function readEntries(
   if (isByCause && cause === undefined) return readCauses(tx, muting, query);
   // Alerts are deleted soon after they are resolved, but their episodes are kept. Only the alerts themselves know
   // their Flights.
-  if (state === 'resolved')
-    return query.flight === undefined ? readOver(tx, query) : readAlertsOver(tx, muting, query);
+  if (state === 'resolved' && query.flight === undefined) return readOver(tx, query);
   const { alerts, next } = await readAlerts(tx, muting, query, isSilenced);
   // Above the alerts of one cause stands what can be done about all of them.
   const whole = isByCause && query.cursor === undefined ? await readCauses(tx, muting, query) : undefined;
   const cards = whole?.items.filter((one) => 'cause' in one) ?? [];
   return { items: [...cards, ...alerts.map((alert) => ({ alert }))], next };
-}
-
-/** The store knows only of what fires whether it is acknowledged. A filter by that makes the page shorter. */
-async function readAlertsOver(
-  tx: Transaction,
-  muting: Muting,
-  query: AskedAlerts,
-): Promise<Listed<AlertsEntry>> {
-  const { isAcknowledged, ...others } = query;
-  const { alerts, next } = await readAlerts(tx, muting, others);
-  const acknowledgement = await acknowledgementsOver(tx, query.nowUs);
-  const fits = ({ alert }: ShownAlert) =>
-    isAcknowledged === undefined || (acknowledgement(alert.id, alert) !== undefined) === isAcknowledged;
-  return { items: alerts.filter(fits).map((alert) => ({ alert })), next };
 }
 
 /** Who acknowledged an episode that is over. */
@@ -469,6 +454,7 @@ async function readCauses(tx: Transaction, muting: Muting, query: AskedAlerts): 
     tx,
     muting,
     causes.flatMap((one) => one.latest),
+    query.nowUs,
   );
   await tx.pause();
   const nests = all.map(({ alert }): NestKey => {
