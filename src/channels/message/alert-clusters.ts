@@ -55,6 +55,8 @@ const LINES = 5;
 const FAR_MORE = 1e9;
 /** Severities that do not call for red. */
 const MILD = new Set(['warning', 'info', 'none']);
+/** Severities of what is no failure. */
+const HARMLESS = new Set(['info', 'none']);
 
 /**
  * Clusters with news of what fires first, then of what is resolved, then of what still fires; of each the largest first.
@@ -212,6 +214,11 @@ export function toneOf(alerts: readonly Pick<NotifiedAlert, 'status' | 'ending' 
   const open = alerts.filter((alert) => alert.status === 'firing');
   if (open.length === 0) return alerts.some(isNoRecovery) ? 'neutral' : 'resolved';
   return open.every((alert) => MILD.has(alert.labels.severity ?? '')) ? 'warning' : 'critical';
+}
+
+/** Whether nothing that fires is a failure. */
+export function isHarmless(alerts: readonly Pick<NotifiedAlert, 'status' | 'labels'>[]): boolean {
+  return alerts.every(({ status, labels }) => status !== 'firing' || HARMLESS.has(labels.severity ?? ''));
 }
 
 /** The last message of an alert. */

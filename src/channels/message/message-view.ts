@@ -16,7 +16,15 @@ import {
 import { kindOf } from '../../domain/kinds/kinds.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
 import { firstLines, plainText, regionName, shortGuid } from '../../text/plain-text.ts';
-import { type Cluster, clustersOf, eventsOf, messageOf, type Tone, toneOf } from './alert-clusters.ts';
+import {
+  type Cluster,
+  clustersOf,
+  eventsOf,
+  isHarmless,
+  messageOf,
+  type Tone,
+  toneOf,
+} from './alert-clusters.ts';
 import {
   hasOwnDescription,
   isMoment,
@@ -148,7 +156,7 @@ export function mailView(notification: GroupNotification, externalUrl: string): 
   return {
     tone,
     headline,
-    subject: tellingSubject(headline, tone, place),
+    subject: tellingSubject(headline, tone === 'warning' && isHarmless(alerts) ? 'neutral' : tone, place),
     context: context.filter((part) => part !== '').join(' · '),
     lead: only ? leadOf(only, milder) : [],
     message,

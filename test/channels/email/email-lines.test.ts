@@ -58,6 +58,17 @@ test('the title that a rule on events gives is one line', () => {
 });
 
 test.each([
+  [['info'], '–'],
+  [['info', 'info'], '–'],
+  [['info', 'warning'], '✕'],
+])('the subject of what fires with the severities %j begins with %s', (severities, mark) => {
+  const alerts = severities.map((severity, at) =>
+    labelled({ severity, bird: `Bird ${at}`, bird_id: `${at}` }),
+  );
+  expect(viewOf(alerts).subject.split(' ')[0]).toBe(mark);
+});
+
+test.each([
   ['87f16e94', undefined],
   ['87f16e94-2', undefined],
   ['nightly-export', 'rule=nightly-export'],

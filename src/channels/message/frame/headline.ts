@@ -156,7 +156,7 @@ const MARKS: Readonly<Record<Tone, string>> = { critical: '✕', warning: '✕',
 
 /**
  * `✕ Translate blog failed · EU Marketing`, `✓ Translate blog lands again · EU Marketing`, `Reminder: Translate blog still
- * fails · EU Marketing`.
+ * fails · EU Marketing`. Of what is neither a failure nor a recovery: `– Production changed: Translate blog · EU Marketing`.
  */
 export function tellingSubject(headline: string, tone: Tone, place: string): string {
   const marked = headline.startsWith('Reminder: ') ? headline : `${MARKS[tone]} ${headline}`;
