@@ -414,10 +414,11 @@ const SECRET_TEXT: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 /**
- * Scheme, an optional login, host, and the rest, which in a webhook's address is often its key. A scheme is bounded, so that
- * each of many letters that might begin one costs little; more letters may stand before it.
+ * Scheme, an optional login, host, and the rest, which in a webhook's address is often its key. A login ends at the last
+ * `@`, since a password may hold others; only after one may the host be empty. A scheme is bounded, so that each of many
+ * letters that might begin one costs little; more letters may stand before it.
  */
-const ADDRESS = /([a-z][a-z0-9+.-]{0,20}:\/\/)(?:[^\s/@"'<>]*@)?([^\s/?#"'<>]+)([^\s"'<>]*)/gi;
+const ADDRESS = /([a-z][a-z0-9+.-]{0,20}:\/\/)(?:[^\s/"'<>]*@|(?=[^\s/?#"'<>]))([^\s/?#"'<>]*)([^\s"'<>]*)/gi;
 
 const MAX_TEXT_LENGTH = 2_000;
 const MAX_STACK_LENGTH = 4_000;

@@ -26,6 +26,8 @@ test.each<[string, object]>([
   ['postgres://u@[::1]/x', { sslmode: 'disable' }],
   ['postgres://u@a,b/x?sslmode=disable', { sslmode: 'disable' }],
   ['postgres://u@/x?host=/run/postgresql', { hosts: [{ host: '/run/postgresql', ...AT_5432 }] }],
+  ['postgres://me@co,rp@a,b/x', { user: 'me@co,rp', shown: 'postgres://me@co,rp@a:5432,b:5432/x' }],
+  ['postgres://me@corp@/x?host=/run/postgresql', { user: 'me@corp' }],
   [
     'postgres://u@localhost/x?sslcert=/u.pem&sslkey=/u.key',
     { sslmode: 'verify-full', sslcert: '/u.pem', sslkey: '/u.key' },
@@ -38,6 +40,8 @@ test.each([
   ['postgres://u@db1,/x', 'must name a host, or the directory of a socket'],
   ['postgres://u@db1,db2:none/x', 'must look like postgres://user@host/database'],
   ['postgres://u:s3cret@db1,db2/x', 'must not hold the password'],
+  ['postgres://u:pa@s,s@db1,db2/x', 'must not hold the password'],
+  ['postgres://u:pa@ss@/x?host=/run/postgresql', 'must not hold the password'],
   ['postgres://db1,db2/x', 'must name a user and a database'],
   ['postgres://u@h/x?sslcert=/u.pem', 'must name both sslcert and sslkey, or neither'],
 ])('%s has a mistake', (url, expected) => {

@@ -246,6 +246,14 @@ describe('secrets', () => {
       'in an address behind other letters',
       { a: `${'x'.repeat(30)}https://u:${CANARY}@h/x`, b: `1_https://h.example/${CANARY}` },
     ],
+    [
+      'in a login that holds an @',
+      {
+        a: `postgres://u:pa@${CANARY}@h/x`,
+        b: `postgres://u:pa@${CANARY}@/x?host=/run`,
+        c: `https://${CANARY}@`,
+      },
+    ],
     ['in the query of an address', { url: `wss://h.example/?key=${CANARY}` }],
     ['in a header that was printed', { text: `authorization: ${CANARY}` }],
     ['in a bearer token', { text: `Bearer ${CANARY}` }],

@@ -108,7 +108,7 @@ export function isPostgres(url: string): boolean {
 
 /** The address, or what is wrong with it, as the end of a sentence that begins with its key. */
 export function readPostgresAddress(text: string): PostgresAddress | string {
-  const [, before = '', list = '', after = ''] = /^(\w+:\/\/(?:[^/@]*@)?)([^/?#]*)(.*)$/s.exec(text) ?? [];
+  const [, before = '', list = '', after = ''] = /^(\w+:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s.exec(text) ?? [];
   const all = list.includes(',') ? list.split(',').map((one) => before + one + after) : [text];
   const read = all.map(readOne);
   const mistake = read.find((one) => typeof one === 'string');
@@ -167,7 +167,7 @@ const NO_HOST = 'none.invalid';
 
 /** A socket's address has no host, and most parsers refuse such a URL. */
 function withHost(text: string): string {
-  return text.replace(/^(postgres(?:ql)?:\/\/[^/@]*@)(?=[:/])/, `$1${NO_HOST}`);
+  return text.replace(/^(postgres(?:ql)?:\/\/[^/?#]*@)(?=[:/])/, `$1${NO_HOST}`);
 }
 
 /** Whether connections to this host never leave the machine. */
