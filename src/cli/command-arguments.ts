@@ -4,13 +4,14 @@ import { MatcherSyntaxError } from '../domain/matchers/matcher-syntax.ts';
 import { NestwatchError } from '../errors.ts';
 import { filterNames, type ListName } from '../operator/lists.ts';
 import { LONGEST_MS, parseDuration } from '../time/duration.ts';
-import { parseInstant } from '../time/instant.ts';
+import { instantMistake, parseInstant } from '../time/instant.ts';
 
 /** The instant that an option gives, in microseconds; of a date, its beginning in UTC. */
 export function instantOf(option: string, text: string): number {
   const instant = parseInstant(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text);
   if (instant) return instant.us;
-  throw wrongUsage(`${option} must be an RFC 3339 instant like 2026-07-02T13:59:34Z, or a date`);
+  const mistake = instantMistake(text, 'an RFC 3339 instant like 2026-07-02T13:59:34Z, or a date');
+  throw wrongUsage(`${option} ${mistake}`);
 }
 
 /** In milliseconds. */

@@ -71,6 +71,12 @@ function parseAny(text: string): Instant | undefined {
   return { us, text: `${seconds}${fraction ? `.${fraction}` : ''}Z` };
 }
 
+/** What is wrong with a text that is no instant, as the end of a sentence. `example` says how one is written. */
+export function instantMistake(text: string, example: string): string {
+  const isLate = Number(/^\d{4}(?=-\d\d-\d\d)/.exec(text.trim())?.[0]) > LAST_YEAR;
+  return isLate ? `must be before the year ${LAST_YEAR + 1}` : `must be ${example}`;
+}
+
 /** RFC 3339 in UTC with six fraction digits, the form in which the service writes its own times. */
 export function formatInstant(us: number): string {
   const ms = Math.floor(us / 1000);

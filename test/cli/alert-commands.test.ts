@@ -363,6 +363,7 @@ describe('silence', () => {
     [['add', 'a=~"("', '-c', 'x'], 'missing closing )'],
     [['add', 'a=b', '-c', 'x', '-d', 'long'], '--duration must be a duration such as 2h, not long'],
     [['add', 'a=b', '-c', 'x', '--end', 'later'], '--end must be an RFC 3339 instant'],
+    [['add', 'a=b', '-c', 'x', '--end', '9000-01-01'], '--end must be before the year 2255'],
     [['add', 'a=b', '-c', 'x', '--end', '2020-01-01T00:00:00Z'], 'the silence must begin before it ends'],
     [['add', 'a=b', '-c', 'x', '--cron', '0 2 * * 6'], '--cron needs --window'],
     [['add', 'a=b', '-c', 'x', '--window', '2h'], '--timezone and --window belong to --cron'],

@@ -11,7 +11,7 @@ import { MatcherSyntaxError } from '../../domain/matchers/matcher-syntax.ts';
 import type { SilenceRequest } from '../../domain/muting/silence-change.ts';
 import { LIMITS } from '../../limits.ts';
 import { parseDuration } from '../../time/duration.ts';
-import { parseInstant } from '../../time/instant.ts';
+import { instantMistake, parseInstant } from '../../time/instant.ts';
 import { refuse } from './query.ts';
 
 /** One expression can hold the ids of the 500 Birds of a group. */
@@ -30,7 +30,8 @@ const MAX_ANNOTATIONS = 20;
 const dateTime = z.string().transform((text, context) => {
   const instant = parseInstant(text);
   if (instant) return instant.us;
-  context.addIssue({ code: 'custom', message: 'must be an RFC 3339 instant like 2026-07-02T13:59:34Z' });
+  const message = instantMistake(text, 'an RFC 3339 instant like 2026-07-02T13:59:34Z');
+  context.addIssue({ code: 'custom', message });
   return z.NEVER;
 });
 

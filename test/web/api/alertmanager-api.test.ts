@@ -349,6 +349,11 @@ describe('silences', () => {
       aSilence({ endsAt: 'soon' }),
       'bad silence: endsAt: must be an RFC 3339 instant',
     ],
+    [
+      'an instant later than any that can be kept',
+      aSilence({ endsAt: '9000-01-01T00:00:00Z' }),
+      'bad silence: endsAt: must be before the year 2255',
+    ],
     ['a comment without end', aSilence({ comment: 'x'.repeat(3_000) }), 'bad silence: comment: '],
     [
       'a cron expression that is none',
