@@ -185,8 +185,13 @@ export type Outcome =
     }
   /** It was sent, and no answer shows whether it was accepted. */
   | { readonly kind: 'unknown'; readonly reason: FailureReason; readonly error: string }
-  /** The receiver refused this message as it is. */
-  | { readonly kind: 'refused'; readonly reason: FailureReason; readonly error: string }
+  /** The receiver refused this message as it is. `isFinal`: its protocol forbids to send it again. */
+  | {
+      readonly kind: 'refused';
+      readonly reason: FailureReason;
+      readonly error: string;
+      readonly isFinal?: true;
+    }
   /**
    * There is nothing to send, now or ever. `isGone`: the integration is no longer configured; `leftOut`: it works, but it
    * reaches nobody for whom the message is.

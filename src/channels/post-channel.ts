@@ -250,6 +250,11 @@ export function isGone(outcome: Outcome): boolean {
   return outcome.kind === 'refused' && /^HTTP (?:404|410)\b/.test(outcome.error);
 }
 
+/** Whether the answer was that it cannot be read. */
+export function isBadRequest(outcome: Outcome): outcome is Extract<Outcome, { kind: 'refused' }> {
+  return outcome.kind === 'refused' && /^HTTP 400\b/.test(outcome.error);
+}
+
 function waitInBody(body: string, retryAfter: RetryAfter): number | undefined {
   try {
     return boundedWaitMs(retryAfter(JSON.parse(body)));

@@ -197,7 +197,7 @@ function eventsOf(notification: Notification): readonly Event[] {
 //   failed   → retry with exponential backoff, until 72 h after its creation; then dead. While the integration accepts
 //              nothing at all, the store brings one retry a minute forward, and all of them once it accepts something
 //   unknown  → ambiguous, retried like `failed`; the receiver drops the repeat by its id
-//   refused  → retry, twice and slowly, since a proxy without its backend also answers 404; then dead.
+//   refused  → retry, twice and slowly, since a proxy without its backend also answers 404; then dead, or at once if final.
 //              An attempt that fails in another way starts the count of refusals again
 
 /** How long a receiver may be down before deliveries are lost. */
@@ -246,9 +246,10 @@ export function judge(delivery: Delivery, outcome: Outcome, nowUs: number, rando
       };
     case 'refused': {
       const refusals = (delivery.refusals ?? 0) + 1;
-      const lastError = `${inFull(outcome.error)} (refusal ${refusals} of ${REFUSED_WAITS_MS.length + 1})`;
+      const count = `refusal ${refusals} of ${REFUSED_WAITS_MS.length + 1}`;
+      const lastError = `${inFull(outcome.error)} (${outcome.isFinal ? 'refused for good' : count})`;
       const failure = { refusals, ...(refusedBy && { refusedBy }), failed: true };
-      const waitMs = REFUSED_WAITS_MS[refusals - 1];
+      const waitMs = outcome.isFinal ? undefined : REFUSED_WAITS_MS[refusals - 1];
       const settlement: Settlement =
         waitMs === undefined
           ? { ...final('dead', lastError), ...failure }

@@ -113,6 +113,11 @@ describe('the outcome of an attempt', () => {
     expect(end.lastError).toBe('HTTP 404 (refusal 3 of 3)');
   });
 
+  test('a refusal of what must not be sent again is final at once', () => {
+    const end = story(() => ({ ...refused, error: 'HTTP 400', isFinal: true }));
+    expect(end).toMatchObject({ state: 'dead', attempts: 1, lastError: 'HTTP 400 (refused for good)' });
+  });
+
   test('a refusal after a long outage still has its three attempts', () => {
     const end = story((attempt) => (attempt <= 8 ? failed : refused));
     expect(end).toMatchObject({ state: 'dead', attempts: 11 });

@@ -75,8 +75,15 @@ function attributes(values: Readonly<Record<string, string>>) {
     .map(([key, value]) => ({ key, value: { stringValue: value.toWellFormed() } }));
 }
 
-/** A collector may accept a part. It does not say which, and must not be sent the same again. */
+/**
+ * A collector may accept a part. It does not say which, and must not be sent the same again. A page for people, such as a
+ * proxy's that asks for a login, is the answer of something else.
+ */
 function judgeTraces(body: string): Outcome {
+  if (/^\s*</.test(body)) {
+    const error = 'HTTP 200 with a page for people, which no collector sends';
+    return { kind: 'failed', reason: 'rejected', error };
+  }
   const { rejectedSpans = 0, errorMessage = '' } = Object(objectIn(body).partialSuccess);
   if (!(Number(rejectedSpans) > 0)) return { kind: 'accepted' };
   const recipient = howMany(Number(rejectedSpans), 'span');
@@ -92,7 +99,10 @@ export async function probeCollector(integration: PostIntegration): Promise<void
   const url = integration.url.reveal();
   try {
     const body = JSON.stringify({ resourceSpans: [] });
-    const outcome = await sender.post({ url, contentType: 'application/json', body, integration });
+    const outcome = await sender.post({
+      ...{ url, contentType: 'application/json', body, integration },
+      judge: judgeTraces,
+    });
     if (!('error' in outcome)) return;
     throw new NestwatchError('rejected', `${new URL(url).pathname} answered ${outcome.error}`);
   } finally {

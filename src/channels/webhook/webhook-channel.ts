@@ -19,7 +19,7 @@ import {
 } from '../channel.ts';
 import { alertmanagerBody } from '../message/alertmanager-body.ts';
 import { renderTexts } from '../message/render-texts.ts';
-import { hostOf, openSender, probeAddress } from '../post-channel.ts';
+import { hostOf, isBadRequest, openSender, probeAddress } from '../post-channel.ts';
 import type { Integration } from '../receiver.ts';
 import { cloudEventBatches, digestBody, digestEvent, eventBatches } from './webhook-bodies.ts';
 
@@ -153,11 +153,15 @@ export function openWebhooks(options: ChannelOptions): OpenChannel<WebhookIntegr
   const { clock } = options;
   const sender = openSender(options);
 
-  function post(integration: WebhookIntegration, id: string, message: WebhookMessage): Promise<Outcome> {
+  async function post(
+    integration: WebhookIntegration,
+    id: string,
+    message: WebhookMessage,
+  ): Promise<Outcome> {
     const timestamp = Math.floor(clock.nowUs() / 1_000_000);
     const secrets = [integration.secret, integration.previousSecret].flatMap((one) => one?.reveal() || []);
     const signatures = secrets.map((secret) => signature(secret, id, timestamp, message.body));
-    return sender.post({
+    const outcome = await sender.post({
       url: integration.url.reveal(),
       contentType: message.contentType,
       body: message.body,
@@ -170,6 +174,8 @@ export function openWebhooks(options: ChannelOptions): OpenChannel<WebhookIntegr
         ...(signatures.length > 0 && { 'webhook-signature': signatures.join(' ') }),
       },
     });
+    // What a collector cannot read must not be sent to it again.
+    return integration.format === 'otlp' && isBadRequest(outcome) ? { ...outcome, isFinal: true } : outcome;
   }
 
   return {

@@ -17,14 +17,19 @@ interface Span {
 }
 
 /** A collector that answers all requests alike, and what it was sent. */
-async function collector(status = 200, answer: unknown = {}, headers: Record<string, string> = {}) {
+async function collector(
+  status = 200,
+  answer: unknown = {},
+  headers: Record<string, string> = {},
+  text = JSON.stringify(answer),
+) {
   const bodies: { readonly path: string; readonly spans: readonly Span[] }[] = [];
   const server = createServer(async (request, response) => {
     let body = '';
     for await (const chunk of request) body += chunk;
     const { resourceSpans } = JSON.parse(body);
     bodies.push({ path: request.url!, spans: resourceSpans[0]?.scopeSpans[0].spans ?? [] });
-    response.writeHead(status, headers).end(JSON.stringify(answer));
+    response.writeHead(status, headers).end(text);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
@@ -100,10 +105,35 @@ test.each([
   ['a warning', 200, { partialSuccess: { rejectedSpans: 0, errorMessage: 'slow' } }, { kind: 'accepted' }],
   ['too much', 429, {}, { kind: 'failed', reason: 'rate_limited', retryAfterMs: 7_000 }],
   ['out of order', 503, {}, { kind: 'failed', reason: 'unavailable', retryAfterMs: 7_000 }],
-  ['what is wrong', 400, { message: 'bad span' }, { kind: 'refused', reason: 'rejected' }],
+  [
+    'what is wrong, for good',
+    400,
+    { message: 'bad span' },
+    { kind: 'refused', reason: 'rejected', isFinal: true },
+  ],
 ])('%s is said by the collector', async (_, status, answer, outcome) => {
   const { send } = await collector(status, answer, { 'retry-after': '7' });
   expect(await send([failedFlight(1)])).toMatchObject(outcome);
+});
+
+test('a page for people is no answer of a collector', async () => {
+  const { send, integration } = await collector(
+    200,
+    undefined,
+    {},
+    '\n<!doctype html><title>Sign in</title>',
+  );
+  expect(await send([failedFlight(1)])).toEqual({
+    kind: 'failed',
+    reason: 'rejected',
+    error: 'HTTP 200 with a page for people, which no collector sends',
+  });
+  await expect(webhookChannel.probe(integration).run()).rejects.toThrow('a page for people');
+});
+
+test('an empty answer accepts, as of collectors that say nothing', async () => {
+  const { send } = await collector(200, undefined, {}, '');
+  expect(await send([failedFlight(1)])).toEqual({ kind: 'accepted' });
 });
 
 test('a wrong path is found without sending a span', async () => {
