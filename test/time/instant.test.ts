@@ -30,6 +30,9 @@ describe('parseInstant', () => {
     '2026-07-02T13:60:00Z',
     '2026-07-02T13:59:61Z',
     '2026-07-02T13:59:34.1234567890Z',
+    '2026-07-02T13:59:34+24:00',
+    '2026-07-02T13:59:34-02:60',
+    '2026-07-02T13:59:34+9999',
     // The values that .NET writes for "not set" and "never", which are out of range for microseconds.
     '0001-01-01T00:00:00Z',
     '9999-12-31T23:59:59.9999999Z',
