@@ -150,6 +150,7 @@ export class Polls {
     const birdId = birdIdOf(name);
     const poll = { name, feed, birdId, beganMs: clock.monotonicMs(), once };
     let polled: Polled = once ? { delayMs: Number.POSITIVE_INFINITY } : {};
+    let following: Promise<void> | undefined;
     try {
       const reading = await this.#read(poll, signal);
       const { againMs, fresh, requests, historyMs } = reading;
@@ -162,6 +163,7 @@ export class Polls {
         historyMs,
       };
       await this.#succeeded(poll, reading);
+      following = this.#options.hints.follow(fresh);
     } catch (error) {
       const failures = this.#countFailure(poll, error);
       if (!once) polled = this.#retryOf(poll, error, failures);
@@ -175,6 +177,8 @@ export class Polls {
       if (feed === 'flight') streams.rest(birdId);
       bell.ring();
     }
+    // A service that does not answer about one Bird must not delay the next poll of the stream.
+    await following;
   }
 
   /** To be called when the service has listed its Nests. After the first time notifications may be read. */
@@ -223,7 +227,7 @@ export class Polls {
   }
 
   async #succeeded({ name, feed, birdId, beganMs, once }: Poll, { fresh }: Reading): Promise<void> {
-    const { region, streams, hints, health, clock, report } = this.#options;
+    const { region, streams, health, clock, report } = this.#options;
     this.#failures.delete(name);
     if (this.#failedInRow >= ALL_FAIL) this.retryFailing();
     this.#failedInRow = 0;
@@ -232,7 +236,6 @@ export class Polls {
     report({ what: 'poll', region, feed, birdId, durationMs, atUs: clock.nowUs() });
     await health.answered(once);
     if (!once && fresh.some(({ type }) => STARTING_LOGS.has(type))) streams.followFlights(birdId);
-    await hints.follow(fresh);
   }
 
   #countFailure({ name, birdId }: Poll, error: unknown): Failures {

@@ -4,6 +4,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Behaviours } from '../../src/simulator/world/behaviours.ts';
 import type { World } from '../../src/simulator/world/world.ts';
+import { sleep } from '../../src/time/clock.ts';
 import { type Between, createStage, type Stage } from './stage.ts';
 
 const HOUR_MS = 3_600_000;
@@ -117,4 +118,28 @@ test("a first start without an inventory reads notifications by the service's cl
   isListingNests = true;
   await stage.minutesPass(10);
   expect(stage.forwarded()).toHaveLength(1);
+});
+
+test('a Bird that is not read again delays no notification', async () => {
+  let isHeld = true;
+  const asked: string[] = [];
+  stage = await createStage({
+    regions: ['eu'],
+    nests: { eu: ['Deactivated'] },
+    async between({ url }, pass) {
+      if (!/\/birds\/[^/]+$/.test(new URL(url).pathname)) return pass();
+      asked.push(url);
+      while (isHeld) await sleep(stage.clock, 1_000);
+      return pass();
+    },
+  });
+  await stage.minutesPass(1);
+  for (let errors = 0; errors < 5; errors += 1) stage.eu.eventError(stage.bird('Deactivated'));
+  await stage.minutesPass(1);
+  expect(asked.length).toBeGreaterThan(0);
+  const { id } = stage.eu.disconnectConnection({ exhausted: true, wording: 'new' });
+  await stage.minutesPass(1);
+  expect(stage.forwarded()).toContain(`eu/notification/${id}`);
+  isHeld = false;
+  await stage.secondsPass(5);
 });
