@@ -219,6 +219,24 @@ describe('FlightsUnusual', () => {
     expect((await list('resolved'))[0]!.ending).toBe('over');
   });
 
+  test('nothing at all does not become usual by lasting, and ends when something starts again [long]', async () => {
+    begin(rule('FlightsUnusual'));
+    await thursdays(200, 200, 200, 200);
+    await passUntil(THURSDAY_US + DAY_US + HOUR_US);
+    expect(await said()).toEqual(['warning: Started 0 Flights on Thursday; Thursdays usually have 200.']);
+    for (const weeks of [1, 2, 3]) {
+      await passUntil(THURSDAY_US + (7 * weeks + 1) * DAY_US + HOUR_US);
+      expect(await list('firing')).toHaveLength(1);
+    }
+    await fly(spread(200, THURSDAY_US + 28 * DAY_US));
+    await passUntil(THURSDAY_US + 29 * DAY_US + HOUR_US);
+    const [{ annotations, ending } = {}] = await list('resolved');
+    expect([annotations?.resolved_by, ending]).toEqual([
+      'it started 200 Flights on Thursday; too little shows what is usual on Thursdays',
+      'quiet',
+    ]);
+  });
+
   test('a day inside `except` is not judged [long]', async () => {
     holidays = [2];
     begin(rule('FlightsUnusual', { except: ['holidays'] }));

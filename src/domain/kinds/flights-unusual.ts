@@ -2,8 +2,8 @@
  * A Bird started an unusual number of Flights in a day or an hour: fewer, or more, than at the same time of the last four
  * weeks, or than a rule's fixed bounds. Fewer is judged once the period is over and all of it was read, more as soon as
  * it is passed. A period in which the region could not be read completely, and one inside `except`, is neither judged nor
- * shows what is usual. Resolves after the next usual period; one that cannot be judged ends only what was too many, and
- * that is no recovery.
+ * shows what is usual. Resolves after the next usual period, but not after one without any Flight. One that cannot be
+ * judged ends only what was too many, or too few more than a week ago, and that is no recovery.
  */
 import { clockIn, dayAndTime, howMany } from '../../text/instant-words.ts';
 import { regionName } from '../../text/plain-text.ts';
@@ -29,6 +29,7 @@ const VISIBLE_AFTER_US = 10_000_000;
 
 /** What is usual is learned from so many weeks. */
 export const UNUSUAL_WEEKS = 4;
+const WEEK_US = 7 * 86_400_000_000;
 const ENOUGH_PERIODS = 3;
 const LEAST_MEDIAN = 10;
 
@@ -94,7 +95,7 @@ export const flightsUnusual = defineKind({
   fires:
     'a rule asks for it, and a Bird started fewer Flights in a day or hour than `fewer_than` or `at_least` says, or more than `more_than` or `at_most` says',
   resolves:
-    'the next day or hour is over and was usual; after too many, also if too little shows what is usual then',
+    'the next day or hour is over and was usual, but had Flights; after too many, also if too little shows what is usual then',
   isOnRequest: true,
   words: {
     firing: 'Unusual',
@@ -184,8 +185,11 @@ export const flightsUnusual = defineKind({
     if (!counted.isOver || (memory && counted.period.fromUs <= memory.fromUs)) return undefined;
     const by = `it started ${startedWords(counted, rule)}`;
     const { untilUs } = counted.period;
+    // By lasting it becomes usual that a Bird starts nothing any more.
+    if (memory?.isFewer && counted.count === 0) return undefined;
     if (counted.verdict === 'usual') return resolve(alert, untilUs, by, nowUs);
-    if (counted.verdict !== 'unknown' || memory?.isFewer !== false) return undefined;
+    const isLongAgo = memory && counted.period.fromUs - memory.fromUs > WEEK_US;
+    if (counted.verdict !== 'unknown' || (memory?.isFewer !== false && !isLongAgo)) return undefined;
     return resolve(alert, untilUs, `${by}; ${usualWords(counted, rule)}`, nowUs, 'quiet');
   },
 });
