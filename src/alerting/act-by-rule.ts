@@ -9,7 +9,6 @@ import type { FlyConfig } from '../config/sections/regions-section.ts';
 import {
   type Action,
   type ActionRule,
-  type Guard,
   type Plan,
   uuidOf,
   WISH_LASTS_US,
@@ -70,11 +69,16 @@ export function createActing({ actions: rules = [], regions = [] }: Pick<Config,
           ...{ rule: rule.name, comment: '', reason: '', wantedAtUs: nowUs, askedAtUs: 0, settledAtUs: 0 },
           failedFlightId: String(event.attributes.flight_id ?? ''),
           plan: {
-            ...{ alertId: alert.id, alertStartsAtUs: alert.startsAtUs, dueAtUs },
+            ...{ alertId: alert.id, alertStartsAtUs: alert.startsAtUs, plannedAtUs: nowUs, dueAtUs },
             ...{ attempt, atMost, approvals, isDryRun },
           },
         };
-        if (!(await tx.actions.add(action))) continue;
+        if (!(await tx.actions.add(action))) {
+          // Its alert comes back here when the service has refused it.
+          const known = await tx.actions.find(action.id);
+          if (known?.state === 'refused') await correct(tx, known);
+          continue;
+        }
         nextUs = Math.min(nextUs, dueAtUs);
         // Whoever was told that it fires is to be told the rest.
         if (attempt === 1 && rule.holdMs > 0 && !isDryRun && !(await isTold(tx, alert)))
@@ -109,7 +113,7 @@ export function createActing({ actions: rules = [], regions = [] }: Pick<Config,
             : { ...action, state: isApproved ? 'wanted' : 'proposed', wantedAtUs: nowUs };
           await putActions(tx, [next]);
           if (against) {
-            await correct(tx, action, plan, against.guard);
+            if (against.guard !== 'over' && against.guard !== 'dry_run') await correct(tx, next);
             happenings.push({ what: 'action', region, action: name, outcome: 'withheld', id });
           } else if (isApproved) {
             const done = `fly again ${region}/${birdId}`;
@@ -196,20 +200,16 @@ function holdOf({ id, region, birdId }: Action, { name, holdMs }: ActionRule, no
   };
 }
 
-/** Lets the groups that told what was to come tell at their next flush that it did not. */
-async function correct(
-  tx: Transaction,
-  { wantedAtUs }: Action,
-  { alertId }: Plan,
-  guard: Guard,
-): Promise<void> {
-  if (guard === 'over' || guard === 'dry_run') return;
+/** Lets the groups that told what was to come, and not yet what became of it, tell that at their next flush. */
+async function correct(tx: Transaction, { plan, wantedAtUs, settledAtUs }: Action): Promise<void> {
+  if (!plan) return;
+  const { alertId, plannedAtUs = wantedAtUs } = plan;
   const members = await tx.groups.membersOfAlerts([alertId]);
   const told = members.filter(({ notifiedState }) => notifiedState === 'firing');
   const groups = await tx.groups.list(told.map(({ groupKey }) => groupKey));
   await tx.groups.put(
     groups
-      .filter(({ notifiedAtUs }) => notifiedAtUs >= wantedAtUs)
+      .filter(({ notifiedAtUs }) => notifiedAtUs >= plannedAtUs && notifiedAtUs <= settledAtUs)
       .map((group) => ({ ...group, toCorrect: [...(group.toCorrect ?? []), alertId] })),
   );
 }

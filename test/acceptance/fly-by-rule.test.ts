@@ -118,6 +118,21 @@ test('who was told that it will be flown again is told once that it was not [lon
   ]);
 });
 
+test('who was told that it will be flown again is told once that the service refused it [long]', async () => {
+  const again = await stageWith(
+    { holdMs: 0, waitMs: 600_000 },
+    { onPost: async () => ({ status: 400, headers: {}, body: '{"detail":"Not now"}' }) },
+  );
+  const { stage } = again;
+  again.fail(again.birds.manual!);
+  await stage.minutesPass(60);
+  expect(again.posts).toHaveLength(1);
+  expect(stage.received().map(({ alerts }) => alerts[0]!.annotations.flown_again)).toEqual([
+    'will be flown again by rule app-did-not-respond (1 of 2).',
+    expect.stringMatching(/^not flown again at .* \(1 of 2\): The service refused: Not now$/),
+  ]);
+});
+
 test('the end of what people were told of is told, although a rule began to act only afterwards [long]', async () => {
   const again = await stageWith();
   const { stage, birds } = again;

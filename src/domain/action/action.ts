@@ -90,6 +90,8 @@ export interface Plan {
   readonly alertId: string;
   /** The episode of that alert. */
   readonly alertStartsAtUs: number;
+  /** Absent in what an earlier version planned. */
+  readonly plannedAtUs?: number;
   readonly dueAtUs: number;
   /** 1 for the first of this episode. */
   readonly attempt: number;
