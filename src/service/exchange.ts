@@ -102,10 +102,19 @@ export class Exchange {
     const target = targetOf(operation, parameters);
     let sentMs = 0;
     const sends = (nowMs: number) => (sentMs = nowMs);
-    const once = () => this.#attempt(operation, target, body, read, sends);
-    if (operation.writes) return once();
     /** When the request that was answered 403 was sent. */
     let forbiddenMs: number | undefined;
+    const isForbidden = (error: unknown) => codeOf(error) === 'forbidden' && isOfNest(operation);
+    const once = async () => {
+      try {
+        return await this.#attempt(operation, target, body, read, sends);
+      } catch (error) {
+        // Here, since nobody is asked whether to retry after the last attempt.
+        if (isForbidden(error) && sentMs > (forbiddenMs ?? Infinity)) this.#forbidden.again(target);
+        throw error;
+      }
+    };
+    if (operation.writes) return once();
     const value = await pRetry(once, {
       retries: isOnce ? 0 : RETRIES,
       // We do all waiting ourselves, on our clock.
@@ -115,9 +124,7 @@ export class Exchange {
         // time. So it is read again and tried once more.
         if (!(error instanceof NestwatchError) || error.facts.isAlone || this.#skippedFor(operation, target))
           return false;
-        const isForbidden = error.code === 'forbidden' && isOfNest(operation);
-        if (isForbidden && forbiddenMs !== undefined) this.#forbidden.again(target);
-        const mayBeLimit = isForbidden && this.#forbidden.mayBeLimit(target);
+        const mayBeLimit = isForbidden(error) && this.#forbidden.mayBeLimit(target);
         const mayHelp = error.retryable || outcomeOf(error).met === 'unauthorized' || mayBeLimit;
         const isWorthIt = mayHelp && this.pace.health().health === 'up';
         if (!isWorthIt || !this.pace.takeRetry()) return false;

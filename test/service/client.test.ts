@@ -338,6 +338,18 @@ describe('rate limits', () => {
     expect(client.rate()).toBeGreaterThanOrEqual(rate);
   });
 
+  test('a 403 about a Nest that comes again with the last retry is no limit either', async () => {
+    const statuses = [502, 502, 403];
+    const { client, sent, ends } = openRegion(({ url }) =>
+      url.includes('/682/') ? { status: statuses.shift() ?? 403 } : json([]),
+    );
+    for (let times = 0; times < 50; times += 1) await ends(client.searchBirds('683'));
+    await expect(ends(client.searchBirds('682'))).rejects.toEqual(failsWith('forbidden'));
+    expect(sent).toHaveLength(54);
+    await expect(ends(client.searchBirds('682'))).rejects.toEqual(failsWith('forbidden'));
+    expect(sent).toHaveLength(55);
+  });
+
   test('a 403 about a Nest that comes again is no limit, and is not sent twice from then on', async () => {
     const isClosed = (url: string) => url.includes('/682/');
     const { client, sent, ends } = openRegion(({ url }) =>
