@@ -473,6 +473,17 @@ describe('a write', () => {
     const { post } = await serve();
     expect((await post(path, { ids: ['x'.repeat(600_000)] })).status).toBe(413);
   });
+
+  test('ends the connection with a body that it does not read, so that no next request is lost on it', async () => {
+    const { web } = await serve();
+    const init = {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: 'x'.repeat(600_000),
+    };
+    const answer = await fetch(web.url + path, init);
+    expect([answer.status, answer.headers.get('connection')]).toEqual([413, 'close']);
+  });
 });
 
 describe('listening', () => {

@@ -37,7 +37,11 @@ export function addOrigins(app: Hono, { externalUrl }: WebConfig): void {
 export function onlyBoundedBodies(): MiddlewareHandler {
   return bodyLimit({
     maxSize: LIMITS.request_bytes.most,
-    onError: (c) => answerRefusal(c, 413, 'The body is too large.'),
+    onError(c) {
+      // The rest of the body stays unread, and a next request behind it would get no answer.
+      c.header('connection', 'close');
+      return answerRefusal(c, 413, 'The body is too large.');
+    },
   });
 }
 
