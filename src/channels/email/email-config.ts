@@ -61,7 +61,7 @@ export const emailShape = z
     threading: refused('leave it out, mails are threaded'),
   })
   .describe(
-    'Mails with a text and an HTML part, each under 30 kB; one thread per group, held together by `References`. The first line of the text says how things stand.',
+    'Mails with a text and an HTML part, each under 30 kB; one thread per group, held together by `References`, but what a rule on events tells is a thread of its own. The first line of the text says how things stand.',
   );
 
 export const emailGlobalShape = {

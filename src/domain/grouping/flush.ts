@@ -123,9 +123,14 @@ export function flush({ group, open, waiting, route, nowUs }: FlushOf): Flush {
   const listed = reason === null ? [] : candidates.slice(0, room);
   const notified = listed.filter(hasNews);
   const rests = lasting.length === 0 && waiting.length === 0;
+  // Nothing goes on of what happened at an instant.
+  const isOfMoments = firing.length > 0 && candidates.every(({ alert }) => isMoment(alert));
   // What was held back may continue with news, in a group that starts with it. A group at rest has ended its thread, and
   // would repeat the ids of its messages.
-  const begins = reason === 'first' || group.thread === '' || (reason !== null && group.notifications === 0);
+  const begins =
+    reason === 'first' ||
+    group.thread === '' ||
+    (reason !== null && (group.notifications === 0 || isOfMoments));
   // The receiver is part of it: a group that gets another one notifies both of them in the same instant.
   // The time comes first, so that ids made from it arrive in order: random ones would cost the store a page write
   // each. One that tells events is named after what it tells instead (`nameAfterWhatItTells`).

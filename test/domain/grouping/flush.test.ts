@@ -3,7 +3,7 @@ import { isFlooded } from '../../../src/domain/grouping/flush.ts';
 import { newGroup } from '../../../src/domain/grouping/group.ts';
 import { parseMatchers } from '../../../src/domain/matchers/matcher.ts';
 import { node, tree } from '../route-tree.ts';
-import { flight, MARKETING, minute, rule } from '../world.ts';
+import { eventMatched, flight, MARKETING, minute, rule } from '../world.ts';
 import { groupingStory, line } from './grouping-story.ts';
 
 const DUE_US = 1_700_000_000_000_000;
@@ -49,4 +49,27 @@ test('what is more severe than all that its group told does not wait for group_i
     '3: new_alerts, firing: B firing +1; A firing +0',
   ]);
   expect(here.sent.map(({ createdAtUs }) => (createdAtUs - minute(0)) / 60e6)).toEqual([0.5, 1.5, 6.5, 11.5]);
+});
+
+test('what happened at an instant is a thread of its own, unless the same message tells of what lasts', () => {
+  const published = rule('EventMatched', { match: parseMatchers('type="bird_log.Published"') });
+  const here = groupingStory(tree(node('', { groupBy: ['region'] })), [published]);
+  const publishes = (at: number, bird: string) => {
+    const place = { ...MARKETING, birdId: bird, bird };
+    here.pass(at);
+    here.tell(at, eventMatched('bird_log.Published', at, { rule: published.id, place }));
+  };
+  publishes(0, 'A');
+  publishes(6, 'B');
+  publishes(12, 'A');
+  here.pass(18);
+  expect(here.sent.map(({ threadPosition }) => threadPosition)).toEqual([0, 0, 0]);
+  expect(new Set(here.sent.map(({ thread }) => thread)).size).toBe(3);
+  here.tell(18, flight('failed', { started: 17.9, at: 18, message: 'boom' }));
+  publishes(24, 'B');
+  here.pass(30);
+  expect(here.sent.slice(3).map(({ threadPosition, thread }) => [threadPosition, thread])).toEqual([
+    [1, here.sent[2]!.thread],
+    [2, here.sent[2]!.thread],
+  ]);
 });
