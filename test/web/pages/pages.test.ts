@@ -79,11 +79,16 @@ describe('the time zone of the reader', () => {
   test('applies to what alerts say', async () => {
     const { ask, store } = await serve();
     const annotations = { summary: 'Down since 2 Jul 2026, 23:30 UTC', description: '' };
+    const saysSo = async (...paths: readonly string[]) => {
+      for (const path of paths) {
+        const { body } = await ask(path, { cookie: 'nestwatch_zone=Europe/Amsterdam' });
+        expect(read(body)).toContain('Down since 3 Jul 2026, 01:30 CEST');
+      }
+    };
     await putAlert(store, { id: 'a', annotations });
-    for (const path of ['/', '/alerts', '/alerts/a']) {
-      const { body } = await ask(path, { cookie: 'nestwatch_zone=Europe/Amsterdam' });
-      expect(read(body)).toContain('Down since 3 Jul 2026, 01:30 CEST');
-    }
+    await saysSo('/', '/alerts', '/alerts/a', '/acknowledge?alert=a');
+    await putAlert(store, { id: 'b', annotations });
+    await saysSo('/', '/alerts');
   });
 
   test('applies to since and until of lists, and stays in their addresses', async () => {

@@ -36,7 +36,7 @@ import { messageLine } from '../frame/items.ts';
 import { addListPage, type ListView, listPage, type Preset } from '../frame/list-page.ts';
 import type { Html, Page } from '../frame/page.ts';
 import { when, where } from '../frame/page-frame.ts';
-import { alertPlace, alertTitle, severityTone, silenceWords } from '../frame/page-words.ts';
+import { alertPlace, alertTitle, inReadersZone, severityTone, silenceWords } from '../frame/page-words.ts';
 import {
   actsLine,
   alertItem,
@@ -275,14 +275,14 @@ function causeMatchers(
  * The newest message, who can end that, and whether the alerts, which share their first error, say different things
  * now.
  */
-function newestCause({ words }: Page, latest: readonly ShownAlert[]): Html {
+function newestCause({ words, zone }: Page, latest: readonly ShownAlert[]): Html {
   const newest = latest.toSorted(
     (a, b) => (b.lastEvent?.occurredAtUs ?? 0) - (a.lastEvent?.occurredAtUs ?? 0),
   );
-  const messages = newest.map(
-    ({ alert, lastEvent }) =>
-      lastEvent?.message || alert.annotations.description || alert.annotations.summary || '',
-  );
+  const messages = newest.map(({ alert, lastEvent }) => {
+    const { description, summary } = inReadersZone(zone, alert).annotations;
+    return lastEvent?.message || description || summary || '';
+  });
   const several = new Set(messages.map(signature)).size > 1 ? words.alerts.severalCauses : '';
   const { alert, lastEvent } = newest[0]!;
   return html`${messageLine(messages[0]!, several)}${actsLine(alert, lastEvent)}`;

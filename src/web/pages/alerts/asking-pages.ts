@@ -30,6 +30,7 @@ import { type TitledPage, titledPage, when, where } from '../frame/page-frame.ts
 import {
   alertPlace,
   alertTitle,
+  inReadersZone,
   MESSAGE_LENGTH,
   severityTone,
   severityWord,
@@ -245,12 +246,9 @@ function unknownIn({ words: { alert } }: Page, id: string): Pick<Asked, 'title' 
     : { title: alert.unknown, lead: alert.unknownLead };
 }
 
-function alertSheet(
-  page: Page,
-  { labels, annotations, startsAtUs, state }: Alert,
-  { lastEvent }: AlertSheet,
-): Html {
+function alertSheet(page: Page, alert: Alert, { lastEvent }: AlertSheet): Html {
   const { words } = page;
+  const { labels, annotations, startsAtUs, state } = inReadersZone(page.zone, alert);
   const isOpen = state === 'firing';
   const severity = labels.severity ?? '';
   const tone = isOpen ? severityTone(severity) : 'quiet';

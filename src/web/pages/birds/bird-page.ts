@@ -7,6 +7,7 @@ import { type Cause, successRatio } from '../../../domain/statistics/flight-stat
 import { eventPath, flightPath } from '../../../http/page-path.ts';
 import type { BirdReport } from '../../../operator/bird-report.ts';
 import type { FlightOverview } from '../../../store/bird-store.ts';
+import { instantsIn } from '../../../text/instant-words.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { flightChart } from '../frame/charts.ts';
 import {
@@ -103,7 +104,9 @@ function facts(page: Page, report: BirdReport): Html {
     [birds.deadlines]: deadlines.length > 0 ? deadlineLines(page, deadlines) : undefined,
     [birds.successRate]: html`<span class="ratio">${ratios}</span>`,
     [birds.unusual]:
-      unusual.length > 0 ? html`${unusual.map(({ text }) => html`<div>${text}</div>`)}` : undefined,
+      unusual.length > 0
+        ? html`${unusual.map(({ text }) => html`<div>${instantsIn(text, page.zone)}</div>`)}`
+        : undefined,
     [birds.durations]: durations && durationWords(page, durations),
   });
 }
