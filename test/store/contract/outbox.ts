@@ -807,7 +807,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       expect(await list({ state: 'leased' })).toEqual(['4']);
       expect((await run.outbox.page({ limit: 1, state: 'leased' })).deliveries[0]).toEqual({
         ...delivery('4', { state: 'leased', attempts: 1 }),
-        about: 'Events',
+        about: 'Events: notification.FlowDeactivated, Translate blog',
         aboutMore: 0,
       });
     });

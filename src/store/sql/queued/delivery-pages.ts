@@ -111,7 +111,9 @@ function aboutOf(beginning: string): string {
     const [, found] = new RegExp(`${before}:("(?:[^"\\\\]|\\\\.)*")`).exec(beginning) ?? [];
     return found === undefined ? '' : String(JSON.parse(found));
   };
-  if (beginning.startsWith('{"kind":"forward"')) return 'Events';
+  // With the type and the Bird of its first event.
+  if (beginning.startsWith('{"kind":"forward"'))
+    return ['Events', [text('"type"'), text('"bird"')].filter(Boolean).join(', ')].filter(Boolean).join(': ');
   if (beginning.startsWith('{"kind":"digest"')) return `Report ${text('"digest":\\{"name"')}`.trim();
   return text('"summary"');
 }
