@@ -4,6 +4,8 @@
  */
 import * as z from 'zod';
 import { fileShape } from './sections/file-shape.ts';
+import { pollPresets } from './sections/poll-section.ts';
+import { INHERITED_KEYS } from './sections/route-section.ts';
 
 /** The configuration's JSON Schema, for editors. Their YAML support knows draft 7 best. */
 export function configJsonSchema(): Record<string, unknown> {
@@ -123,7 +125,34 @@ export function effectiveConfig(value: unknown): unknown {
     return name !== '' && required.length === 0 && hasDefaults && !OPTIONAL_SECTIONS.has(name);
   }
 
-  return filled(value ?? {}, root);
+  return filled(withPresets(value as GivenFile | null), root);
+}
+
+interface GivenRoute {
+  readonly routes?: readonly GivenRoute[] | null;
+  readonly [key: string]: unknown;
+}
+
+interface GivenFile {
+  readonly poll?: Readonly<Record<string, string>> | null;
+  readonly route?: GivenRoute | null;
+}
+
+/** Adds the defaults that depend on what else is given: those of `poll`, and what routes inherit. */
+function withPresets(file: GivenFile | null | undefined): GivenFile {
+  const { poll, route } = file ?? {};
+  const { interval } = poll ?? {};
+  return {
+    ...file,
+    ...(interval !== undefined && { poll: { ...pollPresets(interval), ...poll } }),
+    ...(route && { route: withInherited(route, {}) }),
+  };
+}
+
+function withInherited(route: GivenRoute, inherited: Readonly<Record<string, unknown>>): GivenRoute {
+  const own = { ...inherited, ...route };
+  const handedOn = Object.fromEntries(INHERITED_KEYS.flatMap((key) => (key in own ? [[key, own[key]]] : [])));
+  return { ...own, ...(route.routes && { routes: route.routes.map((one) => withInherited(one, handedOn)) }) };
 }
 
 /** Hides the query of an address, which may contain a key. */

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
 import { duration } from '../../document/value-shape.ts';
-import { formatDuration } from '../../time/duration.ts';
+import { formatDuration, parseDuration } from '../../time/duration.ts';
 
 /** The limits if the file sets none; a shorter or longer `interval` moves them. */
 const MIN_INTERVAL_MS = 10_000;
@@ -70,6 +70,18 @@ export interface PollConfig {
   readonly auditIntervalMs: number;
   /** Events that are older than this when observed go into a summary. */
   readonly maxAlertAgeMs: number;
+}
+
+/** The defaults of the limits with this interval. */
+export function pollPresets(interval: string): {
+  readonly min_interval: string;
+  readonly max_interval: string;
+} {
+  const ms = parseDuration(interval) ?? 0;
+  return {
+    min_interval: ms < MIN_INTERVAL_MS ? interval : formatDuration(MIN_INTERVAL_MS),
+    max_interval: ms > MAX_INTERVAL_MS ? interval : formatDuration(MAX_INTERVAL_MS),
+  };
 }
 
 export function readPoll(check: Check): PollConfig | undefined {

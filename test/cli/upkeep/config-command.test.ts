@@ -36,6 +36,27 @@ describe('config show', () => {
     expect([again.exit, again.stdout]).toEqual([0, stdout]);
   });
 
+  test('prints what is in force where a default depends on what else is given', async () => {
+    const { stdout } = await show(`${REGION}poll: { interval: 5s }
+receivers: [{ name: ops }, { name: night }]
+route:
+  receiver: ops
+  group_by: [nest]
+  group_wait: 5s
+  routes: [{ matchers: [severity="info"], repeat_interval: 1d, routes: [{ receiver: night }] }]
+`);
+    const { poll, route } = parse(stdout);
+    expect(poll).toMatchObject({ interval: '5s', min_interval: '5s', max_interval: '5m' });
+    const inherited = { group_by: ['nest'], group_wait: '5s', group_interval: '5m' };
+    expect(route.routes[0]).toMatchObject({ ...inherited, receiver: 'ops', repeat_interval: '1d' });
+    expect(route.routes[0].routes[0]).toMatchObject({
+      ...inherited,
+      receiver: 'night',
+      repeat_interval: '1d',
+    });
+    expect((await show(stdout)).stdout).toBe(stdout);
+  });
+
   test('prints mistakes instead', async () => {
     expect(await show(`${REGION}reciever: x\n`)).toMatchObject({ exit: 2, stdout: '' });
   });
