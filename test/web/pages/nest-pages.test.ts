@@ -51,6 +51,8 @@ test('tiles and problems have a strip of the last day, whatever the number of al
     /spark".*?succeeded" d="([^"]*)"\/><path class="failed" d="([^"]*)"/.exec(body) ?? [];
   expect([whole, red].map((path) => path.match(/M[\d.]+ 48v-[\d.]+/g)?.length)).toEqual([14, 4]);
   expect(body.match(/ spark"/g)!.length).toBe(2 + body.match(/<li class="\w+"><a href="nests/g)!.length);
+  await putAlertsOf(store, ['4'], { error: 'Quota', nest_id: '683' });
+  expect(read((await ask('/')).body)).toContain('Its Nests in 24 h: 14 Flights, 4 failed');
 });
 
 test('what happened to many Birds by one cause is one entry, which says if older ones were not read [long]', async () => {

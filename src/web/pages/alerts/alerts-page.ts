@@ -192,9 +192,11 @@ function entryItem(page: Page, entry: AlertsEntry, given: URLSearchParams, mostP
 }
 
 /** The last day of the Nests that it is about. */
-function daySpark(page: Page, { ends = [] }: WithEnds): Html | string {
+function daySpark(page: Page, entry: WithEnds & AlertsEntry): Html | string {
+  const { ends = [] } = entry;
   if (ends.length === 0) return '';
-  return html`${spark(page, ends)}<p class="small soft">${page.words.strip.ofNest}: ${endsWords(page, ends)}</p>`;
+  const nests = new Set(alertsOf(entry).map(({ alert: { labels } }) => `${labels.region}/${labels.nest_id}`));
+  return html`${spark(page, ends)}<p class="small soft">${page.words.strip.ofNests(nests.size)}: ${endsWords(page, ends)}</p>`;
 }
 
 function causeItem(

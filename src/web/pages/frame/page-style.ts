@@ -110,6 +110,7 @@ li:first-child { border-top: 0; }
 .alert .places { margin: 0; }
 @media (min-width: 62rem) {
   .alert:has(> .actions) { grid-template: "title day stamp" auto "places day actions" auto "about about about" auto / minmax(0, 1fr) 14.5rem 18rem; }
+  .wall .alert:has(> .actions) { grid-template: "title stamp" auto "places day" auto "about about" auto / minmax(0, 1fr) 14.5rem; }
   .alert:has(> .actions) > .places { grid-area: places; } .alert:has(> .actions) > .stamp { grid-area: stamp; text-align: right; }
   .alert > .day { grid-area: day; align-self: start; } .alert > .day .spark { margin-top: 0; } .alert > .actions { grid-area: actions; justify-content: end; margin: 0; }
   .brief .about { display: flex; gap: 0 1rem; } .brief .about > .message { flex: 0 1 auto; min-width: 0; } .brief .about > p { flex: none; }

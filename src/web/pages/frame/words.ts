@@ -188,7 +188,7 @@ export const ENGLISH = {
     marks: (publishes: number, isBlind: boolean): string =>
       `${publishes > 0 ? `; ${howMany(publishes, 'publish', 'publishes')}` : ''}${isBlind ? '; not all could be read (shaded)' : ''}`,
     day: 'Last 24 hours',
-    ofNest: 'Its Nest in 24 h',
+    ofNests: (count: number) => (count === 1 ? 'Its Nest in 24 h' : 'Its Nests in 24 h'),
     quarter: 'Last 90 days',
   },
 
