@@ -36,7 +36,7 @@ export interface RegionSnapshot extends RegionProgress {
   readonly include: readonly string[];
   /** By how much the service's clock is ahead of the clock that dates everything here. */
   readonly clockAheadUs: number;
-  /** When this process began to read the region. */
+  /** When this process, or the replica that shows it, began to read the region; 0 if none has. */
   readonly beganUs: number;
   /** The progress of the first reading of all streams since the start; undefined when it is done. */
   readonly firstPass: FirstPass | undefined;

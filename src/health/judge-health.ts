@@ -325,7 +325,7 @@ function firstPass(
       { sort: 'first_pass', facts: { region, progress } },
       // The first reading of a large region takes an hour, which should wake nobody. Until the region was listed,
       // though, the watch is worth nothing.
-      { reason: 'first_pass', region, severity: 'info', sinceUs: beganUs, stopsHeartbeat: !started },
+      { reason: 'first_pass', region, severity: 'info', sinceUs: beganUs || nowUs, stopsHeartbeat: !started },
     ),
   ];
 }

@@ -279,6 +279,12 @@ describe('the health answer', () => {
     }
   });
 
+  test('dates the first reading of a region that no replica has shown yet from now on, and not from 1970', () => {
+    const firstPass = { streams: 0, read: 0 };
+    const [found] = judgeHealth(inRegion({ started: false, beganUs: 0, firstPass }));
+    expect(found).toMatchObject({ reason: 'first_pass', sinceUs: NOW_US });
+  });
+
   test('names the gravest first', () => {
     const all = judgeHealth({
       ...aWell(),
