@@ -11,9 +11,9 @@ export const NOW_US = {
   postgres: '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint',
 };
 
-/** A list is sent as one parameter: `= ANY($1::text[])`. */
-export type Parameter = Value | readonly Value[];
 export type Row = readonly Value[];
+/** A list is sent as one parameter: `= ANY($1::text[])`. On SQLite it may consist of rows, for `json_each($1)`. */
+export type Parameter = Value | readonly Value[] | readonly Row[];
 
 /** A statement that reads or writes many rows, which its text finds in the table `given`. */
 export interface RowStatement {

@@ -125,9 +125,11 @@ function withoutCopies(sql: string): string {
   return sql.replace(/\bINSERT INTO\b/, 'INSERT OR FAIL INTO');
 }
 
-/** A list of texts as one parameter for `json_each`. */
-function textList(texts: readonly string[]): string {
-  return JSON.stringify(texts.map(encodeText));
+/** A list as one parameter for `json_each`, with its texts as they are stored. */
+function listText(list: readonly (SqlRow | Value)[]): string {
+  // Most lists are numbers, of which there may be thousands.
+  if (typeof list[0] === 'number') return JSON.stringify(list);
+  return JSON.stringify(list, (_, part) => (typeof part === 'string' ? encodeText(part) : part));
 }
 
 /** A text as it is stored; also for texts in a JSON list. */
@@ -294,8 +296,7 @@ function rewritten(sql: string): string {
 
 function bound(value: Parameter): Value {
   if (typeof value === 'boolean') return value ? 1 : 0;
-  if (!Array.isArray(value)) return value as Value;
-  return typeof value[0] === 'string' ? textList(value as string[]) : JSON.stringify(value);
+  return Array.isArray(value) ? listText(value) : (value as Value);
 }
 
 /** Rows per statement. With powers of two, any number of rows takes few statements, and each is prepared once. */

@@ -232,6 +232,17 @@ export function describeAlerts(run: Run): void {
       await run.alerts.linkEvents([]);
     });
 
+    test('are found also if the id of their alert is a text that a store keeps in another form', async () => {
+      const ids = ['"quoted"', 'half \ud800'];
+      await run(async (tx) => {
+        await insert(tx, events);
+        await tx.alerts.put(ids.map((id) => alert(id)));
+        await tx.alerts.linkEvents(ids.map((alertId, at) => ({ alertId, seq: 1, event: events[at]! })));
+      });
+      const spans = ids.map((alertId) => ({ alertId, afterSeq: 0, lastSeq: 9 }));
+      expect(await run.alerts.eventsOf(spans, 9)).toEqual(new Map(ids.map((id, at) => [id, [events[at]]])));
+    });
+
     test('are the right ones even if a call named some twice', async () => {
       const [first, second] = events;
       await run(async (tx) => {

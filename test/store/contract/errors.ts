@@ -117,6 +117,23 @@ export function describeErrors(run: Run): void {
       });
     });
 
+    test('Birds that fail with one error are found also if the error is a text that a store keeps in another form', async () => {
+      const errors = ['"unended', 'half \ud800'].map((error) => ({ region: 'eu', error }));
+      await run.alerts.put(
+        errors.flatMap(({ region, error }) =>
+          ['1', '2'].map((bird) =>
+            alert(`${bird} ${error}`, {
+              alertname: flightFailed.name,
+              scope: `${region}/bird/${bird}`,
+              labels: { alertname: flightFailed.name, region, bird_id: bird, error },
+            }),
+          ),
+        ),
+      );
+      expect(await run.alerts.shared(errors, 2)).toEqual(errors);
+      expect(await run.alerts.failingWith(['eu'], errors[0]!.error, 9)).toMatchObject({ birds: 2 });
+    });
+
     test('alerts that have events of another one are found, with their own last of these', async () => {
       const found = await run(async (tx) => {
         const events = ['e1', 'e2', 'e3'].map((id) => event(id));

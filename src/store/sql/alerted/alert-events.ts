@@ -132,7 +132,7 @@ export class AlertEvents {
       LINKED_OF_SPANS[this.#sql.engine],
       limit,
       ...(this.#sql.engine === 'sqlite'
-        ? [JSON.stringify(given)]
+        ? [given]
         : [given.map(([id]) => id), given.map(([, after]) => after), given.map(([, , last]) => last)]),
     );
     const events = await this.#events.fromRows(rows);

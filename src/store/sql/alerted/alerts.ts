@@ -258,8 +258,8 @@ export function createAlerts(
       least: number,
     ): Promise<T[]> {
       const [regions, texts] = [errors.map(({ region }) => region), errors.map(({ error }) => error)];
-      const pairs = regions.map((region, index) => [region, texts[index]]);
-      const given = sql.engine === 'sqlite' ? [JSON.stringify(pairs)] : [regions, texts];
+      const pairs = errors.map(({ region, error }) => [region, error]);
+      const given = sql.engine === 'sqlite' ? [pairs] : [regions, texts];
       const rows = await sql.rows<{ at: number }>(OF_MANY[sql.engine], least, ...given);
       return rows.map(({ at }) => errors[at - 1]!);
     },
