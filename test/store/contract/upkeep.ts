@@ -3,7 +3,17 @@ import type { Alert } from '../../../src/domain/alert/alert.ts';
 import type { Delivery } from '../../../src/store/outbox-store.ts';
 import type { Run } from '../test-store.ts';
 import { describePrune } from './prune.ts';
-import { alert, delivery, event, group, insert, NOW_US, notification, SECOND_US } from './sample-records.ts';
+import {
+  alert,
+  delivery,
+  event,
+  group,
+  insert,
+  NOW_US,
+  notification,
+  SECOND_US,
+  settlement,
+} from './sample-records.ts';
 
 export function describeUpkeep(run: Run): void {
   const queue = (...deliveries: readonly Delivery[]) => run.outbox.enqueue(notification('n'), deliveries);
@@ -51,6 +61,38 @@ export function describeUpkeep(run: Run): void {
         ['due', 1],
         ['soon', NOW_US + 3],
       ]);
+    });
+
+    test('an integration goes on to fail, and what it asked to wait waits as long as it should', async () => {
+      const minuteUs = 60 * SECOND_US;
+      const asked = {
+        nextAttemptAtUs: laterUs + 5 * minuteUs,
+        notBeforeUs: laterUs + 5 * minuteUs,
+        failed: true,
+      };
+      await queue(delivery('asked'), delivery('probe'));
+      await run.outbox.claim('ops', 0, laterUs, 2);
+      await run.outbox.settle([settlement('asked', 'retry', asked)], laterUs);
+      await rollBack();
+      expect(await run.outbox.failingIntegrations()).toMatchObject([{ sinceUs: NOW_US }]);
+      await run.outbox.settle([settlement('probe', 'delivered')], NOW_US + minuteUs);
+      const due = await run.outbox.claim('ops', 0, NOW_US + 5 * minuteUs, 2);
+      expect(due.map((one) => one.delivery.id)).toEqual(['asked']);
+    });
+
+    test('what was given up counts as given up when it was', async () => {
+      await queue(delivery('dead', { state: 'dead', settledAtUs: laterUs }));
+      await rollBack();
+      const { dead } = await run.troubles.read({ deadAfterUs: 0, quarantinedFromUs: 0, nowUs: NOW_US });
+      expect(dead).toEqual([{ receiver: 'ops', count: 1 }]);
+    });
+
+    test('what was set aside is tried again as soon as it should be', async () => {
+      const faults = [{ sort: 'receiver', name: 'lake', reason: 'why' } as const];
+      await run.faults.note(faults, laterUs, laterUs + 5);
+      await rollBack();
+      expect(await run.faults.names('receiver', NOW_US + 5)).toEqual(['lake']);
+      expect(await run.faults.list(NOW_US, 1)).toMatchObject([{ sinceUs: NOW_US }]);
     });
 
     test('a group is reminded as long after its last notification as it should be', async () => {

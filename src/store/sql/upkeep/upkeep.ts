@@ -28,11 +28,12 @@ export function createUpkeep(sql: Sql, counts: DeliveryCounts) {
       return row!.at_us;
     },
     /**
-     * Moves instants after `nowUs` that alerts, groups and unsettled deliveries wait for `byUs` earlier, or later if it
-     * is negative. Calls `pause` between steps; many alerts need many.
+     * Moves instants after `nowUs` that alerts, groups, unsettled deliveries and faults wait for `byUs` earlier, or later
+     * if it is negative, and likewise when integrations failed and deliveries were given up. Calls `pause` between steps;
+     * many alerts need many.
      */
     async rollBackClock(byUs: number, nowUs: number, pause: () => Promise<void>): Promise<void> {
-      for (const text of DELIVERIES) await sql.run(text, byUs, nowUs);
+      for (const text of WITHOUT_BODY) await sql.run(text, byUs, nowUs);
       await move(sql, ALERTS, (alert) => rolledBackAlert(alert, byUs, nowUs), pause);
       await move(sql, GROUPS, (group) => rolledBackGroup(group, byUs, nowUs), pause);
     },
@@ -53,11 +54,19 @@ export function createUpkeep(sql: Sql, counts: DeliveryCounts) {
 /** Rows read and written before other work gets its turn. */
 const STEP = 500;
 
-/** Moves instants after `$2` that deliveries wait for `$1` earlier. */
-const DELIVERIES = [
-  `UPDATE delivery SET next_attempt_us = next_attempt_us - $1
-   WHERE state IN ('pending', 'leased', 'retry', 'ambiguous') AND next_attempt_us > $2`,
+const movedBack = (column: string) =>
+  `${column} = CASE WHEN ${column} > $2 THEN ${column} - $1 ELSE ${column} END`;
+
+/** Move instants after `$2` that no body repeats `$1` earlier. */
+const WITHOUT_BODY = [
+  `UPDATE delivery SET ${movedBack('next_attempt_us')}, ${movedBack('not_before_us')}
+   WHERE state IN ('pending', 'leased', 'retry', 'ambiguous') AND greatest(next_attempt_us, not_before_us) > $2`,
   'UPDATE delivery SET fallback_us = fallback_us - $1 WHERE fallback_us > $2',
+  `UPDATE delivery /* INDEXED BY delivery_undelivered */ SET settled_us = settled_us - $1
+   WHERE state <> 'delivered' AND state = 'dead' AND settled_us > $2`,
+  'UPDATE failing_integration SET since_us = since_us - $1 WHERE since_us > $2',
+  `UPDATE fault SET ${movedBack('since_us')}, ${movedBack('seen_us')}, ${movedBack('again_us')}
+   WHERE greatest(since_us, seen_us, again_us) > $2`,
 ];
 
 interface Row {
