@@ -5,8 +5,10 @@ import type { Run } from '../test-store.ts';
 import { describePrune } from './prune.ts';
 import {
   alert,
+  bird,
   delivery,
   event,
+  flight,
   group,
   insert,
   NOW_US,
@@ -78,6 +80,23 @@ export function describeUpkeep(run: Run): void {
       await run.outbox.settle([settlement('probe', 'delivered')], NOW_US + minuteUs);
       const due = await run.outbox.claim('ops', 0, NOW_US + 5 * minuteUs, 2);
       expect(due.map((one) => one.delivery.id)).toEqual(['asked']);
+    });
+
+    test('Flights and Birds are judged, and logs are read, as soon as they should be', async () => {
+      const judged = { nextUs: laterUs + 5, deadlineUs: 0, countedUs: 0 };
+      await run(async (tx) => {
+        const { stream } = await tx.streams.open('eu', 'flight', '1');
+        await tx.inventory.putBirds([bird('1')]);
+        await tx.flights.put([flight('a', { stream })]);
+        const times = { nextUs: laterUs + 5, logDueUs: laterUs + 7 };
+        await tx.overdue.judgeFlights([{ stream, startedAtUs: NOW_US, flightId: 'a', ...times }]);
+        await tx.overdue.judgeBirds([{ region: 'eu', birdId: '1', ...judged }]);
+      });
+      await rollBack();
+      expect(await run.overdue.nextUs(0)).toBe(NOW_US + 5);
+      expect(await run.overdue.birds(NOW_US + 5, 9)).toHaveLength(1);
+      expect(await run.overdue.flights(NOW_US, NOW_US + 5, 9)).toHaveLength(1);
+      expect(await run.overdue.logsDue('eu', NOW_US + 7, 9, 9)).toHaveLength(1);
     });
 
     test('what was given up counts as given up when it was', async () => {

@@ -29,8 +29,8 @@ export function createUpkeep(sql: Sql, counts: DeliveryCounts) {
     },
     /**
      * Moves instants after `nowUs` that alerts, groups, unsettled deliveries and faults wait for `byUs` earlier, or later
-     * if it is negative, and likewise when integrations failed and deliveries were given up. Calls `pause` between steps;
-     * many alerts need many.
+     * if it is negative; likewise when integrations failed, deliveries were given up, and Flights and Birds are judged.
+     * Calls `pause` between steps; many alerts need many.
      */
     async rollBackClock(byUs: number, nowUs: number, pause: () => Promise<void>): Promise<void> {
       for (const text of WITHOUT_BODY) await sql.run(text, byUs, nowUs);
@@ -67,6 +67,9 @@ const WITHOUT_BODY = [
   'UPDATE failing_integration SET since_us = since_us - $1 WHERE since_us > $2',
   `UPDATE fault SET ${movedBack('since_us')}, ${movedBack('seen_us')}, ${movedBack('again_us')}
    WHERE greatest(since_us, seen_us, again_us) > $2`,
+  `UPDATE flight SET ${movedBack('judge_us')}, ${movedBack('log_due_us')}
+   WHERE open = 1 AND greatest(judge_us, log_due_us) > $2`,
+  'UPDATE bird SET judge_us = judge_us - $1 WHERE judge_us > $2',
 ];
 
 interface Row {
