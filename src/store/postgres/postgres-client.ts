@@ -7,6 +7,7 @@ import type { Secret } from '../../secret.ts';
 import type { Clock } from '../../time/clock.ts';
 import { VERSION } from '../../version.ts';
 import type { Parameter, Value } from '../sql/sql.ts';
+import { decodeText, encodeText } from '../sql/stored-text.ts';
 import { failureOfAll, type HostFailure, standby } from './postgres-failure.ts';
 
 /** For all hosts together. */
@@ -159,22 +160,4 @@ export function written(parameter: Parameter): unknown {
 function writtenValue(value: Value): unknown {
   if (typeof value === 'string') return encodeText(value);
   return value instanceof Uint8Array ? Buffer.from(value) : value;
-}
-
-// Encodes texts so that they are kept exactly. PostgreSQL stores UTF-8 without NUL, which can hold neither that
-// character nor half of a surrogate pair. Such text is stored as JSON, which begins with a quotation mark; so is text
-// that itself begins with one.
-
-function encodeText(text: string): string {
-  return text.startsWith('"') || text.includes('\0') || !text.isWellFormed() ? JSON.stringify(text) : text;
-}
-
-function decodeText(text: string): string {
-  if (!text.startsWith('"')) return text;
-  try {
-    return String(JSON.parse(text));
-  } catch {
-    // Another program wrote it; it is returned as it is.
-    return text;
-  }
 }

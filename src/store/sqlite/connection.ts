@@ -1,8 +1,7 @@
 /**
  * Opens an SQLite connection with the properties that the rest of this folder relies on:
  *
- * - Text is kept exactly. SQLite stores UTF-8, which cannot hold half of a surrogate pair. Such text is stored as
- *   JSON, which begins with a quotation mark; so is text that itself begins with one.
+ * - Text is kept exactly (`../sql/stored-text.ts`).
  * - Failures are translated once, here.
  * - A transaction in which a statement failed is over: SQLite may already have rolled it back, and later statements
  *   would be committed on their own. So every later statement of it throws the same failure. Therefore no single
@@ -23,6 +22,7 @@ import {
   type Sql,
   type Row as SqlRow,
 } from '../sql/sql.ts';
+import { decodeText, encodeText } from '../sql/stored-text.ts';
 import { makePrivateFile } from './private-files.ts';
 
 export type Value = string | number | null | Uint8Array;
@@ -130,21 +130,6 @@ function listText(list: readonly (SqlRow | Value)[]): string {
   // Most lists are numbers, of which there may be thousands.
   if (typeof list[0] === 'number') return JSON.stringify(list);
   return JSON.stringify(list, (_, part) => (typeof part === 'string' ? encodeText(part) : part));
-}
-
-/** A text as it is stored; also for texts in a JSON list. */
-export function encodeText(text: string): string {
-  return text.startsWith('"') || !text.isWellFormed() ? JSON.stringify(text) : text;
-}
-
-function decodeText(text: string): string {
-  if (!text.startsWith('"')) return text;
-  try {
-    return String(JSON.parse(text));
-  } catch {
-    // Another program wrote it; it is returned as it is.
-    return text;
-  }
 }
 
 function inputs(values: Value[]): SQLInputValue[] {

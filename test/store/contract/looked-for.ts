@@ -20,6 +20,7 @@ export function describeLookedFor(run: Run): void {
       ['', 'x'],
       ['"Blog" failed: ', 'x'],
       ['\ud83d half of a pair ', 'x'],
+      ['a\u0000b ', 'x'],
       ['', '😀'],
     ])('is shown by its unchanged beginning: %j with %j', async (begins, letter) => {
       const message = `${begins}${letter.repeat(20_000)}`;

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { StorePlace } from '../../../src/store/copy/copy-store.ts';
 import { allTables } from '../../../src/store/copy/table-rows.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
-import { encodeText } from '../../../src/store/sqlite/connection.ts';
+import { encodeText } from '../../../src/store/sql/stored-text.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { OWN_AFFAIRS } from '../../../src/store/versions/tables.ts';
