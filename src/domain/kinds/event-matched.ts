@@ -4,7 +4,7 @@
  */
 import { durationWords, howMany } from '../../text/instant-words.ts';
 import { plainText } from '../../text/plain-text.ts';
-import { fire, remember, waitingEvent } from '../alert/alert.ts';
+import { boundedKey, fire, remember, waitingEvent } from '../alert/alert.ts';
 import { type Event, isOwnFeed } from '../alert/event.ts';
 import { birdOf, birdScope, type FactOf } from '../alert/fact.ts';
 import {
@@ -138,7 +138,7 @@ export function scopeOfMatch(event: Event, forEach: ForEach): string {
   const { region } = event;
   const birdId = birdOf(event);
   if (forEach === 'bird' && birdId) return birdScope(region, birdId);
-  return forEach === 'region' ? region : `${region}/${subjectOf(event, forEach)}`;
+  return forEach === 'region' ? region : boundedKey(`${region}/${subjectOf(event, forEach)}`);
 }
 
 function subjectOf(event: Event, forEach: ForEach): string {

@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { Alert } from '../../../src/domain/alert/alert.ts';
+import { scopeOfMatch } from '../../../src/domain/kinds/event-matched.ts';
 import type { Run } from '../test-store.ts';
 import { alert, event, group, HOSTILE_TEXTS, insert, links, NOW_US, SECOND_US } from './sample-records.ts';
 
@@ -28,6 +30,23 @@ export function describeAlerts(run: Run): void {
       expect(await run.alerts.ofKinds([stored[0]!.alertname, 'other'], 'eu')).toEqual(stored);
       expect(await run.alerts.ofKinds(['other'], 'eu')).toEqual([]);
       expect(await run.alerts.ofKinds([stored[0]!.alertname], 'us')).toEqual([]);
+    });
+
+    test('are kept also if what they are about has the longest names, in any script', async () => {
+      // As long as `LIMITS` lets names be, and such that no server compresses them well.
+      const name = (length: number) =>
+        Array.from({ length }, (_, at) => {
+          const chance = createHash('sha256').update(`${length} ${at}`).digest().readUInt16LE();
+          return String.fromCharCode(0x4e00 + (chance % 20_902));
+        }).join('');
+      const [type, entity, initiator] = [200, 500, 500].map(name);
+      const attributes = { entity_type: type!, entity_name: entity!, initiator: initiator! };
+      const about = event('a', { birdId: '', attributes });
+      const stored = (['bird', 'initiator'] as const).map((forEach) =>
+        alert(forEach, { scope: scopeOfMatch(about, forEach) }),
+      );
+      await run.alerts.put(stored);
+      for (const one of stored) expect(await run.alerts.ofScopes([one.scope])).toEqual([one]);
     });
 
     test('keep every text exactly and distinct', async () => {
