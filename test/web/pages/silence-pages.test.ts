@@ -487,6 +487,14 @@ describe('the page for a silence', () => {
     },
   );
 
+  test('that would end after all instants that a store can read is refused, and stops no alerting', async () => {
+    const { submit, silences } = await withAlert();
+    const { status, body } = await submit('/silence', { ...FIELDS, start: '2200-01-01', duration: '100y' });
+    expect(await silences()).toEqual([]);
+    expect(status).toBe(400);
+    expect(read(body)).toContain('For how long: ');
+  });
+
   test('keeps hostile text as text', async () => {
     const { ask, submit } = await withAlert();
     const comment = '"><script>alert(1)</script>\u202E';

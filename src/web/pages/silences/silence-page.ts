@@ -241,9 +241,12 @@ function timesOf(
   const startsAtUs = start === '' ? nowUs : (parseWallTime(start, zone) ?? parseInstant(start)?.us);
   if (startsAtUs === undefined) throw refuse(mistakes.start(zone));
   const chosenUs = untilUs(form.until, zone, startsAtUs, nowUs);
+  const endsAtUs = chosenUs ?? startsAtUs + durationOf(form.duration, mistakes.duration) * 1000;
+  // No store could read it again, so nobody would be notified of anything.
+  if (!Number.isSafeInteger(endsAtUs)) throw refuse(mistakes.duration);
   return {
     startsAtUs,
-    endsAtUs: chosenUs ?? startsAtUs + durationOf(form.duration, mistakes.duration) * 1000,
+    endsAtUs,
     recurrence:
       form.cron === ''
         ? null
