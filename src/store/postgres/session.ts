@@ -235,6 +235,8 @@ export class Session implements Statements {
       if (!this.#isPrepared) await this.#prepare(client);
       else await this.#returnTo(client);
       await this.#follow(client);
+      // Nobody would end a connection that `close` did not find.
+      if (this.#isClosed) throw this.#lost();
       this.#client = client;
       connected?.();
     } catch (error) {

@@ -136,6 +136,19 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
     expect(await b.alerts.find('y')).toBeDefined();
   });
 
+  test('one that ends while its second connection is being made leaves none behind', async () => {
+    const { store, sharing } = await each.open(true);
+    const asked = sharing!.turns.shown().catch(() => undefined);
+    await store.close();
+    await asked;
+    const admin = await each.connect();
+    const left = () =>
+      admin.query(`SELECT count(*)::int AS count FROM pg_stat_activity
+        WHERE application_name LIKE 'nestwatch %' AND datname = current_database()`);
+    // Those of `a` and `b`: of each, one to the store and one that listens.
+    await expect.poll(async () => (await left()).rows, { timeout: 5_000 }).toEqual([{ count: 4 }]);
+  });
+
   describe('what is read and then written', () => {
     test('an alert that changes while its earlier state is being routed is routed again [long]', async () => {
       await a.alerts.put([alert('x')]);
