@@ -243,6 +243,20 @@ export function describeOutboxEvents(subject: () => Subject, run: Run): void {
       ]);
     });
 
+    test('include the batch in which it was forwarded also after the first of that batch was deleted', async () => {
+      await run(async (tx) => {
+        await keep(tx);
+        await queue(tx, forwarded('f1', 'lake', events.slice(0, 3)));
+        await queue(tx, forwarded('f2', 'lake', events.slice(3)));
+        await queue(tx, forwarded('g1', 'siem', events));
+      });
+      expect(await run.upkeep.prune(NOW_US + 2, 9)).toBe(2);
+      expect(await notificationsOfAll()).toEqual([[], [], ['f1', 'g1'], ['f2', 'g1'], ['f2', 'g1']]);
+      expect(await run.upkeep.prune(NOW_US + 4, 9)).toBe(2);
+      expect(await notificationsOfAll()).toEqual([[], [], [], [], ['f2', 'g1']]);
+      expect(await run.upkeep.prune(NOW_US + 5, 9)).toBe(1);
+    });
+
     test('include the batch in which it was forwarded to each receiver', async () => {
       await run(async (tx) => {
         await keep(tx);

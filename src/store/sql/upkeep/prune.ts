@@ -68,13 +68,21 @@ const LAST_LOOKED_AT = `SELECT event, stream, occurred_us AS us FROM event /* IN
   WHERE occurred_us < $1 AND (occurred_us, stream, event) > ($2::bigint, $3::bigint, $4::bigint)
   ORDER BY occurred_us, stream, event LIMIT 1 OFFSET ${MAX_LOOKED_AT - 1}`;
 
-/** What refers to events, then the events themselves. */
+const FOLLOWING_EVENT =
+  '(SELECT event FROM event WHERE event > forwarded_batch.first_event ORDER BY event LIMIT 1)';
+const FOLLOWING_BATCH = `(SELECT first_event FROM forwarded_batch AS later
+  WHERE later.receiver = forwarded_batch.receiver AND later.first_event > forwarded_batch.first_event
+  ORDER BY first_event LIMIT 1)`;
+
+/** What refers to events, and the events themselves; of a batch that still has some, its row then names the first left. */
 const OF_EVENTS = [
   'DELETE FROM alert_event WHERE event = ANY($1::bigint[])',
   'DELETE FROM suppressed_event WHERE event = ANY($1::bigint[])',
   'DELETE FROM notified_event WHERE event = ANY($1::bigint[])',
-  'DELETE FROM forwarded_batch WHERE first_event = ANY($1::bigint[])',
   'DELETE FROM event WHERE event = ANY($1::bigint[])',
+  `UPDATE forwarded_batch SET first_event = ${FOLLOWING_EVENT} WHERE first_event = ANY($1::bigint[])
+     AND ${FOLLOWING_EVENT} < coalesce(${FOLLOWING_BATCH}, ${Number.MAX_SAFE_INTEGER})`,
+  'DELETE FROM forwarded_batch WHERE first_event = ANY($1::bigint[])',
 ];
 
 /**
