@@ -26,7 +26,7 @@ export interface HttpRequest {
 
 export interface HttpResponse {
   readonly status: number;
-  /** Names in lower case; repeated headers are joined with `, `. */
+  /** Names in lower case; repeated headers that are lists are joined with `, `. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   /** Call this once the body was read; present if the transport limits the bytes it holds. */
@@ -135,10 +135,15 @@ const isAscii = (text: string) => !/[^\0-\x7f]/.test(text);
 
 const utf8 = (text: string) => Buffer.from(text, 'utf8').toString('latin1');
 
+/** Headers that have one value. If a gateway repeats one, the first counts, as for Node's own client. */
+const SINGLE = new Set(['content-type', 'date', 'location', 'retry-after']);
+
 function joined(headers: IncomingHttpHeaders): Record<string, string> {
+  const text = (name: string, value: string | readonly string[]) =>
+    typeof value === 'string' ? value : SINGLE.has(name) ? value[0]! : value.join(', ');
   return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, typeof value === 'string' ? value : value.join(', ')]],
+      value === undefined ? [] : [[name, text(name, value)]],
     ),
   );
 }

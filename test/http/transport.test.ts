@@ -3,6 +3,7 @@ import { createServer as createTcpServer } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { ErrorCode } from '../../src/errors.ts';
+import { retryAfterMs, serverTimeUs } from '../../src/http/server-time.ts';
 import { type HttpRequest, openTransport, type Transport } from '../../src/http/transport.ts';
 import { freePort, listenInTest } from './servers.ts';
 
@@ -37,6 +38,17 @@ describe('an exchange', () => {
       { method: 'PUT', url: '/api-rest/x?y=%20z', token: 'a#b$[c', body: '{"userId":"7"}' },
     ]);
     expect(answer).toMatchObject({ status: 201, body: 'grüß', headers: { 'x-twice': 'a, b' } });
+  });
+
+  test('waits as a server asks, and reads its clock, also if a gateway repeats these headers', async () => {
+    const date = 'Thu, 02 Jul 2026 15:00:00 GMT';
+    const url = await serve((_, response) => {
+      response.sendDate = false;
+      response.writeHead(503, ['retry-after', '7', 'retry-after', '9', 'date', date, 'date', date]).end();
+    });
+    const answer = await open().send(get(url));
+    expect(retryAfterMs(answer, 0)).toBe(7_000);
+    expect(serverTimeUs(answer)).toBe(Date.parse(date) * 1000);
   });
 
   test('sends non-ASCII header text as its UTF-8 bytes', async () => {
