@@ -3,6 +3,7 @@ import type { Edge } from '../process-io.ts';
 import { exactTime, shortClock } from '../text/instant-words.ts';
 import { cap, manyLines, plainText } from '../text/plain-text.ts';
 import { parseInstant } from '../time/instant.ts';
+import { localTimezone } from '../time/zone-format.ts';
 
 const MAX_CELL = 120;
 /** Even thousands of mistakes in one configuration are all printed. */
@@ -72,7 +73,7 @@ const PIPE: Layout = { isColoured: false, clock: exactTime };
 /** The layout for a command's standard output. `--utc` is for terminals; in a pipe, instants are always in UTC. */
 export function layoutOf({ stdout, environment }: Edge, { utc }: { readonly utc?: boolean }): Layout {
   if (stdout.isTTY !== true) return PIPE;
-  const zone = utc ? 'UTC' : new Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const zone = (utc ? undefined : localTimezone()) ?? 'UTC';
   return { width: stdout.columns, isColoured: !environment.NO_COLOR, clock: shortClock(zone) };
 }
 

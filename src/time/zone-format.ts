@@ -86,9 +86,15 @@ export function isTimezone(name: string): boolean {
   }
 }
 
-/** The name of the machine's own time zone. */
-export function localTimezone(): string {
-  return new Intl.DateTimeFormat('en').resolvedOptions().timeZone;
+/** The name of the machine's own time zone; undefined if `TZ` is empty or names a file, from which ICU reads no zone. */
+export function localTimezone(): string | undefined {
+  try {
+    const { timeZone } = new Intl.DateTimeFormat('en').resolvedOptions();
+    clockOf(timeZone);
+    return timeZone;
+  } catch {
+    return undefined;
+  }
 }
 
 export type PeriodSort = '1h' | '1d';

@@ -1,5 +1,5 @@
-import { describe, expect, test } from 'vitest';
-import { factText, jsonText } from '../../src/cli/terminal-text.ts';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { factText, jsonText, layoutOf } from '../../src/cli/terminal-text.ts';
 import { nestwatch } from './test-io.ts';
 
 const STEERING = '\u001b[2J\u009b31m\u0085\u007f\u202efdp.exe\u2066\u200f\u061c';
@@ -36,4 +36,17 @@ describe('facts', () => {
   });
 
   test('are a line each for a program', () => expect(on(25, false)).toBe(`${LINES.join('\n')}\n`));
+});
+
+test.each([
+  ['Europe/Amsterdam', ' 2 Jul 14:00:00'],
+  ['', ' 2 Jul 12:00:00'],
+  [':/etc/localtime', ' 2 Jul 12:00:00'],
+])('instants on a terminal are in its time zone, and in UTC where TZ=%s names none', (zone, expected) => {
+  vi.stubEnv('TZ', zone);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const edge = { stdout: { isTTY: true, columns: 80 }, environment: {} } as unknown as Parameters<
+    typeof layoutOf
+  >[0];
+  expect(layoutOf(edge, {}).clock(Date.UTC(2026, 6, 2, 12) * 1000)).toBe(expected);
 });

@@ -2,7 +2,7 @@
  * `inhibit_rules`, `time_intervals` and the routes that use them: the message of every rule, and what valid ones
  * become.
  */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { BUILT_IN_INHIBITIONS } from '../../src/domain/muting/muting.ts';
 import { load, problemsBelowRegion, problemsIn, problemsOf, REGION, testProblems } from './load.ts';
 
@@ -194,4 +194,12 @@ mute_time_intervals:
       '4:38: route.routes[0].active_time_intervals[0]: no time interval has the name "weekend"; there is night',
     ],
   ]);
+
+  test.each(['', ':/etc/localtime'])('in local time, where TZ=%j names no zone', (zone) => {
+    vi.stubEnv('TZ', zone);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    expect(interval('location: Local')).toEqual([
+      'location: is not known of this machine, where TZ names no zone: write one such as Europe/Amsterdam',
+    ]);
+  });
 });

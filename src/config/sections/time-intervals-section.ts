@@ -59,6 +59,7 @@ const dayOfMonth = spans({
 
 /** Alertmanager's name for the machine's time zone. */
 const LOCAL = 'Local';
+const NO_LOCAL = 'is not known of this machine, where TZ names no zone: write one such as Europe/Amsterdam';
 
 const NOT_A_TIME = 'must be a time such as "06:00", up to "24:00"';
 const TIME = /^(?:(?:[01]\d|2[0-3]):[0-5]\d|24:00)$/;
@@ -95,7 +96,12 @@ const timeIntervalShape = z.strictObject({
     .refine((name) => name === LOCAL || isTimezone(name), {
       error: 'is not a time zone such as Europe/Amsterdam or UTC',
     })
-    .transform((name) => (name === LOCAL ? localTimezone() : name))
+    .transform((name, context) => {
+      if (name !== LOCAL) return name;
+      const zone = localTimezone();
+      if (zone === undefined) context.addIssue({ code: 'custom', message: NO_LOCAL });
+      return zone ?? z.NEVER;
+    })
     .prefault('UTC')
     .describe("Time zone, such as Europe/Amsterdam; `Local` is this machine's."),
 });
