@@ -49,6 +49,7 @@ export interface Cluster {
 
 const PLACES = 12;
 const END_CODE_POINTS = 120;
+const CLAUSE_CODE_POINTS = 300;
 /** The most lines of one cluster. */
 const LINES = 5;
 /** More than there are alerts in any message. */
@@ -104,6 +105,7 @@ export function clustersOf(
       const isOfSeveral = !isOver && !hasOwnDescription(members[0]!.labels) && sayMore(events, cause);
       const place = places.length === 1;
       const step = stepOfAll(events);
+      const context = contextOf(members);
       return {
         tone: toneOf(members),
         alerts: members.length,
@@ -117,11 +119,11 @@ export function clustersOf(
           ...eventsOf(members),
           step,
           ...(isOver ? [] : placeIds(place ? common : shared, shared)),
-          ...sharedContext(members),
+          ...context.shared,
         ]
           .filter((part) => part !== '')
           .join(' · '),
-        ...linesOf(members, { message: cause, labels: isMany ? common : shared, place, step }),
+        ...linesOf(members, { message: cause, labels: isMany ? common : shared, place, step }, context),
       };
     });
 }
@@ -152,24 +154,55 @@ function beyond({ region, nest }: Labels, shared: Labels): Labels {
  * The lines of a cluster: one event of each alert before more of the same, so that as many Birds as possible have a
  * line.
  */
-function linesOf(members: readonly NotifiedAlert[], said: Said): Pick<Cluster, 'lines' | 'linesMore'> {
+function linesOf(
+  members: readonly NotifiedAlert[],
+  said: Said,
+  { ownOf }: SharedContext,
+): Pick<Cluster, 'lines' | 'linesMore'> {
   const each = members.map(({ events }) => events.toSorted(newestFirst));
   const first = each.flatMap((events) => events.slice(0, 1)).sort(newestFirst);
   const rest = each.flatMap((events) => events.slice(1)).sort(newestFirst);
-  const { lines, more } = eventLines([...first, ...rest], said, LINES);
+  const context = new Map(each.flatMap(([event], at) => (event ? [[event.key, ownOf(members[at]!)]] : [])));
+  const { lines, more } = eventLines([...first, ...rest], { ...said, context }, LINES);
   const omitted = members.reduce((count, { eventsOmitted }) => count + eventsOmitted, 0);
   return { lines, linesMore: lines.length > 0 ? more + omitted : 0 };
 }
 
-/** What all say about why they fire now and who can act. Which others fail with the same error, the cluster shows itself. */
-function sharedContext(members: readonly NotifiedAlert[]): string[] {
-  const [first, ...others] = members;
-  if (!first || first.status === 'resolved') return [];
-  return CONTEXT_ANNOTATIONS.flatMap((name) => {
-    const said = labelOf(first.annotations, name) ?? [];
-    const isShared = others.every(({ annotations }) => labelOf(annotations, name) === said);
-    return isShared && !(others.length > 0 && name === ANNOTATION_OF.also_failing) ? said : [];
-  });
+/** Why they fire now and who can act. */
+interface SharedContext {
+  /** What can be said once, of all of them. */
+  readonly shared: readonly string[];
+  /** What only one of them says, such as who published its Bird. */
+  readonly ownOf: (alert: NotifiedAlert) => string;
+}
+
+function contextOf(members: readonly NotifiedAlert[]): SharedContext {
+  if (members[0]?.status !== 'firing') return { shared: [], ownOf: () => '' };
+  const isOneError = new Set(members.map(({ labels }) => labels.error)).size === 1;
+  const saidBy = (name: string) => {
+    const said = new Set(members.map((alert) => clauseOf(alert, name)));
+    // That an error is new is said of its first failure alone, and true of them all.
+    if (isOneError && name === ANNOTATION_OF.novelty) said.delete('');
+    return [...said];
+  };
+  // Which others fail with the same error, the cluster shows itself.
+  const names = CONTEXT_ANNOTATIONS.filter(
+    (name) => members.length === 1 || name !== ANNOTATION_OF.also_failing,
+  );
+  const shared = names.filter((name) => saidBy(name).length <= 1);
+  const own = names.filter((name) => !shared.includes(name));
+  return {
+    shared: shared.map((name) => saidBy(name)[0] ?? ''),
+    ownOf: (alert) =>
+      own
+        .map((name) => clauseOf(alert, name))
+        .filter((part) => part !== '')
+        .join(' · '),
+  };
+}
+
+function clauseOf({ annotations }: NotifiedAlert, name: string): string {
+  return plainText(labelOf(annotations, name) ?? '', CLAUSE_CODE_POINTS);
 }
 
 function beginningOf(alerts: readonly NotifiedAlert[]): string {

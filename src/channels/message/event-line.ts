@@ -35,6 +35,8 @@ export interface Said {
   readonly place: boolean;
   /** The step of all Flights, or empty. */
   readonly step: string;
+  /** What is said beside the message of an event, by its key. */
+  readonly context?: ReadonlyMap<string, string>;
 }
 
 export const LINE_CODE_POINTS = 200;
@@ -75,13 +77,14 @@ export function newestFirst(a: Event, b: Event): number {
   return b.occurredAtUs - a.occurredAtUs;
 }
 
-function lineOf(event: Event, events: number, { message, labels, place, step }: Said): EventLine {
+function lineOf(event: Event, events: number, { message, labels, place, step, context }: Said): EventLine {
   const own = stepOf(event);
+  const said = [ownMessage(event, message), context?.get(event.key) ?? ''];
   return {
     where: place ? '' : whereOf(event, labels),
     when: isFlight(event) ? flightTimes(event).join(' ') : counted(event, events),
     step: own === step ? '' : own,
-    message: ownMessage(event, message),
+    message: said.filter((part) => part !== '').join(' · '),
     ids: idsOf(event),
     events,
   };

@@ -358,3 +358,27 @@ test('alerts of no region have a link to all of them that the page takes', () =>
   };
   expect(emailText(mailView(notification, URL))).toContain(`${URL}/alerts?name=DeliveryFailing\n`);
 });
+
+describe('why several Birds with one error fail now', () => {
+  const published = (minutes: number) =>
+    `published by editor@example.com ${minutes} min before the first failed Flight started; the last Flight before that succeeded`;
+  const isNew = 'new: no Bird of EU had this error in the 94 days that nestwatch has watched';
+  const WHO = 'to act: somebody who edits the Bird (configuration error)';
+  const both = (...annotations: Record<string, string>[]) =>
+    [ALPHA, BETA].map((bird, at) => ({
+      ...failing({ ...bird, error: 'TMS said no' }, [refused(at + 1, 7)]),
+      annotations: { who_acts: WHO, ...annotations[at] },
+    }));
+
+  test('is said once if it is the same, and of an error that is new of all with it', () => {
+    const said = text(both({ seen_before: isNew }, {}));
+    expect(said).toContain(`${isNew} · ${WHO}`);
+    expect(said.match(/to act/g)).toHaveLength(1);
+  });
+
+  test('is said with each Bird if it is about that Bird', () => {
+    const said = text(both({ changed_before: published(12) }, { changed_before: published(11) }));
+    expect(said).toMatch(/- Alpha · .*\n {4}published by editor@example.com 12 min before/);
+    expect(said).toMatch(/- Beta · .*\n {4}published by editor@example.com 11 min before/);
+  });
+});
