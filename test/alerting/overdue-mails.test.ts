@@ -28,9 +28,10 @@ beforeEach(async () => {
 const missed = (change: Partial<FactOf<'deadline_missed'>> = {}) => deadlineMissed(0, change);
 const happens = (fact: ReturnType<typeof deadlineMissed>) =>
   desk.store.transaction((tx) => applyFacts(tx, [fact], [RULE], desk.clock.nowUs()));
+const lastView = () => mailView(desk.mails.at(-1)!.notification, 'http://watch.example.com');
 /** The headline of the last mail, and its sentences. */
 function lastMail() {
-  const { headline, lead } = mailView(desk.mails.at(-1)!.notification, 'http://watch.example.com');
+  const { headline, lead } = lastView();
   return [headline, ...lead];
 }
 
@@ -112,7 +113,7 @@ test('the failed Flight is listed under the deadline that was missed because of 
     'Overdue: Translate blog',
     'Not landed by 14:00 (Amsterdam). It failed at 13:31: boom.',
   ]);
-  const view = mailView(desk.mails.at(-1)!.notification, 'http://watch.example.com');
+  const view = lastView();
   expect(view.clusters).toEqual([]);
   expect(view.context).toContain('since 2 Jul 2026, 12:00 UTC');
   expect(view.details).toContainEqual(['Flight', 'f--60']);
@@ -126,4 +127,28 @@ test('the failed Flight is listed under the deadline that was missed because of 
   );
   await desk.pass(10);
   expect(lastMail()).toEqual(['Landed: Translate blog', 'Landed at 14:24, 24 min late.']);
+});
+
+test('a Flight that failed after the deadline was missed is told with its error and who can act', async () => {
+  await happens(missed());
+  await desk.pass(2);
+  const { event } = flight('failed', { started: 10, at: 20, message: 'boom' });
+  const failed = { ...event, attributes: { ...event.attributes, error_type: 'PluginMisconfiguration' } };
+  await desk.store.transaction(async (tx) => {
+    const { stream } = await tx.streams.open('eu', 'flight', event.birdId);
+    await tx.events.insert(stream, [failed]);
+    const fact = { fact: 'event', event: failed, historic: false } as const;
+    await applyFacts(tx, [fact], [RULE, ...DEFAULT_RULES], desk.clock.nowUs());
+  });
+  await desk.pass(20);
+  expect(lastMail()).toEqual([
+    'Still overdue: Translate blog',
+    expect.stringMatching(/^Still not landed, \d+ min late\.$/),
+    'Not landed by 14:00 (Amsterdam). It did not start.',
+    'To act: somebody who edits the Bird (configuration error).',
+  ]);
+  expect(lastView().message).toEqual(['boom']);
+  await desk.pass(150);
+  expect(lastMail()[0]).toBe('Reminder: Still overdue: Translate blog');
+  expect([lastView().messageTitle, ...lastView().message]).toEqual(['Last message', 'boom']);
 });

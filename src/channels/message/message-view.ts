@@ -139,10 +139,14 @@ export function mailView(notification: GroupNotification, externalUrl: string): 
   const only = isOne && !summary ? first : undefined;
   const milder = (only && counts[0]?.milder) ?? [];
   const clusters = only ? [] : clustersOf(alerts, notification, goesOn);
-  const message = only && !hasOwnDescription(only.labels) ? messageLines(messageOf(only)) : [];
+  const message = only ? messageLines(ownMessageOf(only)) : [];
   const { lines, more } = only && !listsEvents(only.labels) ? linesOf(only, message) : { lines: [], more: 0 };
   const page = linkable(`${externalUrl}/`);
-  const told = only ? sentenceOfOne(milder[0] ?? only, goesOn) : headlineOf(counted, clusters, goesOn);
+  // What is new may be only what is listed under it.
+  const isOld = only?.part !== undefined && only.status === 'firing' && !only.isNew;
+  const told = only
+    ? sentenceOfOne(milder[0] ?? only, goesOn || isOld)
+    : headlineOf(counted, clusters, goesOn);
   const headline = summary ? summaryTitle(summary) : reason === 'repeat' ? `Reminder: ${told}` : told;
   const tone = !only && isOnlyRecovery(counted) ? 'resolved' : toneOf(alerts);
   const shared = commonLabels(alerts.map(({ labels }) => labels));
@@ -180,6 +184,13 @@ export function mailView(notification: GroupNotification, externalUrl: string): 
 function messageTitleOf({ status, events }: NotifiedAlert, message: readonly string[], reason: FlushReason) {
   if (sayMore(events, message[0] ?? '')) return 'Several causes, the newest';
   return status === 'resolved' || reason === 'repeat' ? 'Last message' : 'Message';
+}
+
+/** The message of an alert, or of the one that is listed under it, unless its description says it. */
+function ownMessageOf(only: Whole): string {
+  if (!hasOwnDescription(only.labels)) return messageOf(only);
+  const message = only.part && only.status === 'firing' ? messageOf(only.part) : '';
+  return (only.annotations.description ?? '').includes(reasonLine(message)) ? '' : message;
 }
 
 /** The first lines of a message, after the one that says what went wrong. */
@@ -287,8 +298,7 @@ function leadOf(alert: NotifiedAlert, milder: readonly NotifiedAlert[]): string[
       ? [sentence(summary)]
       : []),
     ...(off === '' ? [] : [sentence(`switched off ${off}`)]),
-    ...contextOf(alert).map(sentence),
-    ...own.map(sentence),
+    ...(isWhole ? [...own, ...contextOf(alert)] : [...contextOf(alert), ...own]).map(sentence),
     ...milder.map((one) => `It was a ${severityOf(one)} since ${dayAndTime(one.startsAtUs)}.`),
     ...(flapping === '' ? [] : [sentence(flapping)]),
   ];
@@ -321,10 +331,15 @@ function sentence(text: string): string {
   return /[.!?…]$/.test(start) ? start : `${start}.`;
 }
 
+/** An alert with one that is listed under it. */
+interface Whole extends NotifiedAlert {
+  readonly part?: NotifiedAlert;
+}
+
 /** An alert as people count it. */
 interface Counted {
   /** With the messages and the start of the milder ones. */
-  readonly alert: NotifiedAlert;
+  readonly alert: Whole;
   /** Alerts of the same kind and subject that became this one. */
   readonly milder: readonly NotifiedAlert[];
 }
@@ -333,7 +348,7 @@ interface Counted {
  * Lists an alert under another one of the same Bird that contains it, if both fire or both are over: a failed Flight
  * under the deadline that was missed because of it.
  */
-function foldParts(alerts: readonly NotifiedAlert[]): readonly NotifiedAlert[] {
+function foldParts(alerts: readonly NotifiedAlert[]): readonly Whole[] {
   const wholes = alerts.filter(({ labels }) => kindOf(labels.alertname ?? '')?.contains !== undefined);
   const whole = (alert: NotifiedAlert) =>
     wholes.find((one) => {
@@ -343,15 +358,19 @@ function foldParts(alerts: readonly NotifiedAlert[]): readonly NotifiedAlert[] {
   if (wholes.length === 0) return alerts;
   const parts = Map.groupBy(alerts, whole);
   return (parts.get(undefined) ?? []).map((alert) =>
-    (parts.get(alert) ?? []).reduce(
-      (all, part) => ({ ...joined(all, part), startsAtUs: alert.startsAtUs }),
-      alert,
-    ),
+    (parts.get(alert) ?? []).reduce<Whole>((all, part) => {
+      const context = CONTEXT_ANNOTATIONS.flatMap((name) => {
+        const said = labelOf(part.annotations, name);
+        return said === undefined ? [] : [[name, said] as const];
+      });
+      const annotations = { ...Object.fromEntries(context), ...all.annotations };
+      return { ...joined(all, part), startsAtUs: alert.startsAtUs, annotations, part };
+    }, alert),
   );
 }
 
 /** Leaves out an alert that became worse if the same notification shows what it became. */
-function foldSuperseded(alerts: readonly NotifiedAlert[]): readonly Counted[] {
+function foldSuperseded(alerts: readonly Whole[]): readonly Counted[] {
   const ended = alerts.filter((alert) => alert.ending === 'superseded');
   if (ended.length === 0) return alerts.map((alert) => ({ alert, milder: [] }));
   const firing = alerts.filter((alert) => alert.status === 'firing');
@@ -368,7 +387,7 @@ function foldSuperseded(alerts: readonly NotifiedAlert[]): readonly Counted[] {
     });
 }
 
-function joined(alert: NotifiedAlert, milder: NotifiedAlert): NotifiedAlert {
+function joined<One extends NotifiedAlert>(alert: One, milder: NotifiedAlert): One {
   return {
     ...alert,
     startsAtUs: Math.min(alert.startsAtUs, milder.startsAtUs),
