@@ -6,7 +6,7 @@ import type { FactOf } from '../../src/domain/alert/fact.ts';
 import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
 import { applyFacts } from '../../src/store/change-alerts.ts';
 import { email } from '../channels/sample-notifications.ts';
-import { deadlineMissed, flight, minute, rule } from '../domain/world.ts';
+import { deadlineMissed, flight, MARKETING, minute, rule } from '../domain/world.ts';
 import { type Desk, MINUTE_MS, openDesk } from './desk.ts';
 
 const RULE = rule('FlightOverdue', {
@@ -151,4 +151,27 @@ test('a Flight that failed after the deadline was missed is told with its error 
   await desk.pass(150);
   expect(lastMail()[0]).toBe('Reminder: Still overdue: Translate blog');
   expect([lastView().messageTitle, ...lastView().message]).toEqual(['Last message', 'boom']);
+});
+
+test('of several that landed it says how late each was', async () => {
+  desk = await openDesk({
+    receivers: [{ name: 'ops', integrations: [email({ to: ['ops@example.com'] })] }],
+    route: { groupBy: ['nest'] },
+    rules: [RULE],
+  });
+  const other = { ...MARKETING, birdId: '148891', bird: 'Sync orders' };
+  await desk.store.transaction((tx) =>
+    applyFacts(tx, [missed(), missed({ place: other })], [RULE], desk.clock.nowUs()),
+  );
+  await desk.pass(2);
+  const [landed, later] = [
+    flight('succeeded', { started: 2, at: 24 }),
+    flight('succeeded', { started: 2, at: 26, place: other }),
+  ];
+  await desk.store.transaction((tx) => applyFacts(tx, [landed, later], [RULE], desk.clock.nowUs()));
+  await desk.pass(10);
+  expect(lastView().clusters.map(({ places, context }) => [...places, context])).toEqual([
+    ['Translate blog', expect.stringContaining('landed at 14:24, 24 min late')],
+    ['Sync orders', expect.stringContaining('landed at 14:26, 26 min late')],
+  ]);
 });

@@ -75,9 +75,9 @@ export function clustersOf(
   const isGoingOn = ({ status, isNew }: NotifiedAlert) =>
     goesOn || (status === 'firing' && isFollowUp(notification) && !isNew);
   const wordsOf = (alert: NotifiedAlert) => stateWords(alert, isGoingOn(alert));
-  // Those that recovered did so whatever the cause was.
+  // Those that recovered did so whatever the cause was; how late one landed is its own.
   const byCause = Map.groupBy(alerts, (alert) =>
-    JSON.stringify([wordsOf(alert), alert.status === 'firing' ? stableCauseOf(alert) : '']),
+    JSON.stringify([wordsOf(alert), alert.status === 'firing' ? stableCauseOf(alert) : ownEndOf(alert)]),
   );
   const placesOf = (members: readonly NotifiedAlert[], known = shared) => [
     ...new Set(members.map((alert) => placeWithin(alert, known))),
@@ -115,7 +115,7 @@ export function clustersOf(
         placesMore: Math.max(0, places.length - PLACES),
         context: [
           ...(beginningOf(members) === beginning ? [] : [sinceOf(members, createdAtUs)]),
-          ...(isOver && !isMany ? [endOf(members[0]!)] : []),
+          ...(isOver ? [isMany ? ownEndOf(members[0]!) : endOf(members[0]!)] : []),
           ...eventsOf(members),
           step,
           ...(isOver ? [] : placeIds(place ? common : shared, shared)),
@@ -140,6 +140,11 @@ export function isFollowUp({
 function endOf({ labels, annotations }: NotifiedAlert): string {
   const isClear = kindOf(labels.alertname ?? '')?.words.verbs !== undefined;
   return isClear ? '' : plainText(annotations.resolved_by ?? '', END_CODE_POINTS);
+}
+
+/** The same of a kind whose ends differ in what they say. */
+function ownEndOf(alert: NotifiedAlert): string {
+  return kindOf(alert.labels.alertname ?? '')?.words.hasWholeDescription ? endOf(alert) : '';
 }
 
 /** The region and Nest that a cluster shares, but not the whole message. */
