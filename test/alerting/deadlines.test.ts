@@ -391,6 +391,25 @@ test('`tell_late` tells of one that had landed by the first look, as over', asyn
   });
 });
 
+test('`tell_late` does not tell again of the one that ended the alert about the deadline before', async () => {
+  await world([]);
+  const tellLate = { ...NOON_THIRTY, tellLate: true };
+  const { pass, outcomes } = begin(tellLate);
+  await pass(90);
+  const fact = flight('succeeded', { started: 60, at: 90.05 });
+  const event = { ...fact.event, key: 'eu/flight/f0/succeeded' };
+  await world([landed(60, 90.05)]);
+  await store.transaction(async (tx) => {
+    await insert(tx, [event], '148890');
+    await applyFacts(tx, [{ ...fact, event }], [tellLate], at(90.05));
+  });
+  await pass(10);
+  expect(outcomes.slice(-2)).toEqual(['missed', 'late']);
+  expect((await over()).map(({ annotations }) => annotations.resolved_by)).toEqual([
+    'landed at 13:30, 1 h late',
+  ]);
+});
+
 describe.each([
   ['Europe/Amsterdam', '30 2 * * *'],
   ['Europe/Amsterdam', '0 7 * * *'],
