@@ -9,7 +9,7 @@ import { plainText, regionName } from '../../text/plain-text.ts';
 
 export const NAME_CODE_POINTS = 80;
 
-/** What the alert is about: the Bird, entity, receiver, what impairs the watch, the error, the Nest or the region; and its step. */
+/** What the alert is about: the Bird, entity, receiver, what impairs the watch, the error, who did it, the Nest or the region; and its step. */
 export function subjectOf({ labels }: NotifiedAlert): string {
   const { alertname = '', step } = labels;
   const isOfStep = step && kindOf(alertname)?.labels.includes('step');
@@ -19,7 +19,7 @@ export function subjectOf({ labels }: NotifiedAlert): string {
 function nameOf(labels: Labels): string {
   const { bird, bird_id, entity_name, entity_type, entity_id, receiver, integration, region } = labels;
   const { nest, nest_id } = labels;
-  const { alertname = '', reason } = labels;
+  const { alertname = '', reason, initiator } = labels;
   // Rules may add a label of this name to other alerts.
   const isOfReason = kindOf(alertname)?.labels.includes('reason');
   const name =
@@ -30,6 +30,7 @@ function nameOf(labels: Labels): string {
     (receiver && integration && `${receiver} (${integration})`) ||
     (isOfReason && reason?.replaceAll('_', ' ')) ||
     (kindOf(alertname)?.labels.includes('error') && signatureWords(labels.error ?? '')) ||
+    (kindOf(alertname)?.labels.includes('initiator') && initiator) ||
     nest ||
     (nest_id && `Nest ${nest_id}`) ||
     (region && regionName(region)) ||

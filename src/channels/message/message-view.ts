@@ -5,7 +5,7 @@
  */
 import { type Labels, labelOf } from '../../domain/alert/alert.ts';
 import { type Event, shortId } from '../../domain/alert/event.ts';
-import { commonLabels } from '../../domain/alert/labels.ts';
+import { commonLabels, EVENT_LABELS } from '../../domain/alert/labels.ts';
 import { CONTEXT_ANNOTATIONS, FLOWN_AGAIN } from '../../domain/context/findings.ts';
 import {
   type FlushReason,
@@ -186,8 +186,9 @@ function messageTitleOf({ status, events }: NotifiedAlert, message: readonly str
   return status === 'resolved' || reason === 'repeat' ? 'Last message' : 'Message';
 }
 
-/** The message of an alert, or of the one that is listed under it, unless its description says it. */
+/** The message of an alert, or of the one that is listed under it, unless its own words say it. */
 function ownMessageOf(only: Whole): string {
+  if (isInOwnWords(only)) return '';
   if (!hasOwnDescription(only.labels)) return messageOf(only);
   const message = only.part && only.status === 'firing' ? messageOf(only.part) : '';
   return (only.annotations.description ?? '').includes(reasonLine(message)) ? '' : message;
@@ -221,6 +222,12 @@ function linesOf(only: NotifiedAlert, message: readonly string[]): ReturnType<ty
   return { lines, more: lines.length > 0 ? more + only.eventsOmitted : 0 };
 }
 
+/** Whether its summary begins with what the event says: nestwatch itself noticed that, and has no more to say. */
+function isInOwnWords(alert: NotifiedAlert): boolean {
+  const said = messageOf(alert).slice(0, LINE_CODE_POINTS);
+  return isMoment(alert) && said !== '' && (alert.annotations.summary ?? '').startsWith(said);
+}
+
 /** A moment may be about what happened in several places of a Nest or region. */
 function isOfOnePlace(alert: NotifiedAlert): boolean {
   const { bird_id, entity_id } = alert.labels;
@@ -234,8 +241,11 @@ function detailsOf(alert: NotifiedAlert): [string, string][] {
   const newest = newestEventOf(alert);
   const explained = newest ?? (listsEvents(labels) ? undefined : alert.lastEvent);
   const [verb, times] = newest && isFlight(newest) ? flightTimes(newest) : ['started', ''];
+  // The labels of a moment are those of its first event; this may be a later one.
+  const isOfFirst = (name: string) => isMoment(alert) && EVENT_LABELS.some((one) => one === name);
+  const isRuleWithoutName = (name: string, value: string) => name === 'rule' && RULE_WITHOUT_NAME.test(value);
   const others = Object.entries(labels).filter(
-    ([name, value]) => !OWN_LABELS.has(name) && !(name === 'rule' && RULE_WITHOUT_NAME.test(value)),
+    ([name, value]) => !OWN_LABELS.has(name) && !isOfFirst(name) && !isRuleWithoutName(name, value),
   );
   return clean([
     ...placeDetails(labels),
@@ -295,7 +305,7 @@ function leadOf(alert: NotifiedAlert, milder: readonly NotifiedAlert[]): string[
   const own = isOurs ? description.split('\n').filter((line) => line !== '') : [];
   return [
     ...(!isWhole && saysMore(summary, alert) && !own.some((line) => line.startsWith(summary))
-      ? [sentence(summary)]
+      ? [isInOwnWords(alert) ? withStop(plainText(summary, SENTENCE_CODE_POINTS)) : sentence(summary)]
       : []),
     ...(off === '' ? [] : [sentence(`switched off ${off}`)]),
     ...(isWhole ? [...own, ...contextOf(alert)] : [...contextOf(alert), ...own]).map(sentence),
@@ -327,8 +337,11 @@ function wordsOf(text: string): string[] {
 
 function sentence(text: string): string {
   const clean = plainText(text, SENTENCE_CODE_POINTS);
-  const start = clean.slice(0, 1).toUpperCase() + clean.slice(1);
-  return /[.!?…]$/.test(start) ? start : `${start}.`;
+  return withStop(clean.slice(0, 1).toUpperCase() + clean.slice(1));
+}
+
+function withStop(text: string): string {
+  return /[.!?…]$/.test(text) ? text : `${text}.`;
 }
 
 /** An alert with one that is listed under it. */

@@ -10,7 +10,7 @@ import { kindOf } from '../../../domain/kinds/kinds.ts';
 import { howMany } from '../../../text/instant-words.ts';
 import { plainText, regionName } from '../../../text/plain-text.ts';
 import { type Cluster, isFollowUp, type Tone } from '../alert-clusters.ts';
-import { isNoRecovery, stateSentence, subjectOf } from '../alert-subject.ts';
+import { isMoment, isNoRecovery, stateSentence, subjectOf } from '../alert-subject.ts';
 
 type Counted = Pick<
   GroupNotification,
@@ -34,7 +34,8 @@ export function headlineOf(counted: Counted, clusters: readonly Cluster[], goesO
   const open = alerts.filter((alert) => alert.status === 'firing');
   if (isOfChanges(counted)) return changesOf(counted);
   const counting = open.length > 0 ? open : alerts;
-  const causes = clusters.filter(({ tone }) => tone !== 'resolved' && tone !== 'neutral').length;
+  const lasting = clusters.filter(({ tone }) => tone !== 'resolved' && tone !== 'neutral');
+  const causes = open.every(isMoment) ? 0 : lasting.length;
   const counts = [
     sentenceOf(counting, open.length > 0 ? firingTotal : resolvedTotal, goesOn),
     ...(open.length > 0 && causes > 1 && counted.truncatedAlerts === 0 ? [`${causes} causes`] : []),
@@ -62,9 +63,10 @@ function isOfChanges({ firingTotal, reason, ...counted }: Counted): boolean {
 
 function changesOf(counted: Counted): string {
   const { alerts, firingTotal, resolvedTotal } = counted;
-  const fresh = alerts.filter(({ isNew }) => isNew);
+  const again = alerts.filter((one) => isMoment(one) && one.status === 'firing' && !one.isNew);
+  const fresh = alerts.filter((one) => one.isNew || again.includes(one));
   const over = alerts.filter(({ status }) => status === 'resolved');
-  const freshTotal = newOf(counted);
+  const freshTotal = newOf(counted) + again.length;
   const stillTotal = firingTotal - freshTotal;
   const still = stillTotal > 0 ? [`${stillTotal} ${stillWords(alerts)}`] : [];
   const ended = resolvedTotal > 0 ? [`${resolvedTotal} ${overWords(over)}`] : [];
@@ -126,7 +128,8 @@ function sentenceOf(
   if (only && states.size > 1 && alerts.length === total) {
     const most = [...states.values()].reduce((a, b) => (b.length > a.length ? b : a));
     const named = sentenceOf(most, most.length, goesOn, isMore);
-    return `${named}, ${total - most.length} more ${only.status === 'firing' ? 'open' : 'over'}`;
+    const state = alerts.every(isMoment) ? '' : only.status === 'firing' ? ' open' : ' over';
+    return `${named}, ${total - most.length} more${state}`;
   }
   const birds = new Set(alerts.flatMap(({ labels }) => labels.bird_id || labels.bird || []));
   const noun = birds.size === alerts.length ? 'Bird' : 'alert';
