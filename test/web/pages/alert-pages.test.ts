@@ -345,6 +345,9 @@ describe('the page of an alert', () => {
     expect(await shown('/alerts/FlightFailed')).toContain('Flight failed: Translate blog');
     expect(await shown('/alerts')).toContain('Changed &lt;b&gt;in&lt;/b&gt; production');
     expect((await ask('/alerts')).body).not.toContain('<b>in</b>');
+    // It happened, and does not last.
+    expect(await shown('/alerts/EventMatched')).toMatch(/EU · Happened \S+ \S+ ago\./);
+    expect(await shown('/alerts/FlightFailed')).toMatch(/EU · Active for /);
   });
 
   test('has its subject, its events, and who was notified', async () => {

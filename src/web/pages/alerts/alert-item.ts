@@ -4,6 +4,7 @@ import { type Alert, fingerprint } from '../../../domain/alert/alert.ts';
 import type { Event } from '../../../domain/alert/event.ts';
 import { errorTypeOf, whoActs } from '../../../domain/context/findings.ts';
 import { isEndedByProbe, isResolvable } from '../../../domain/evaluate/decide.ts';
+import { isMoment } from '../../../domain/grouping/group.ts';
 import type { Silence } from '../../../domain/muting/silence.ts';
 import { alertPath } from '../../../http/page-path.ts';
 import type { ShownAlert } from '../../../operator/read-alerts.ts';
@@ -39,7 +40,7 @@ export function alertItem(page: Page, shown: ShownAlert, day: Html | string): Ht
     title: alertTitle(words, labels.alertname ?? '', alert.annotations),
     path: alertPath(alert.id),
     pills: mutePills(page, shown),
-    stamp: isOver ? ended(page, alert) : lasting(page, alert.startsAtUs),
+    stamp: isOver ? ended(page, alert) : standing(page, alert, lastEvent),
     places: [
       html`<li>${where(page, labels.region ?? '', alertPlace(labels))} <span class="small soft">${eventCount(page, alert, lastEvent)}</span></li>`,
     ],
@@ -143,6 +144,12 @@ export function lasting(page: Page, startsAtUs: number): Html {
   const { words, nowUs } = page;
   const lasted = words.time.soFar((nowUs - startsAtUs) / 1000);
   return html`${words.time.for} ${timed(page, startsAtUs, lasted)}`;
+}
+
+function standing(page: Page, { alertname, startsAtUs }: Alert, lastEvent: Event | undefined): Html {
+  return isMoment({ alertname })
+    ? when(page, lastEvent?.occurredAtUs ?? startsAtUs)
+    : lasting(page, startsAtUs);
 }
 
 /** What ended an alert, as a clause; empty if it is not known. */

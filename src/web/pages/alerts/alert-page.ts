@@ -8,6 +8,7 @@ import { mayFly } from '../../../config/sections/regions-section.ts';
 import { type Alert, fingerprint, type Labels, MAX_NOTE_LENGTH } from '../../../domain/alert/alert.ts';
 import { signatureWords } from '../../../domain/alert/error-signature.ts';
 import { type Event, wireText } from '../../../domain/alert/event.ts';
+import { isMoment } from '../../../domain/grouping/group.ts';
 import { flightFailed } from '../../../domain/kinds/failures/flight-failed.ts';
 import { alertPath, birdPath, eventPath, flightPath, idOfPath } from '../../../http/page-path.ts';
 import type { WrittenNote } from '../../../operator/act-on-alerts.ts';
@@ -163,7 +164,7 @@ function renderAlertPage(
     ...{ section: 'alerts', tone, isLive: note.problem === '', problem: note.problem },
     tab: `${title}${place ? `, ${place}` : ''}`,
     title: place ? html`${title}: ${placeLinks(page, labels)}` : title,
-    lead: html`${regionWord(words, labels.region ?? '')} · ${standing(page, record)} ${flightLink(page, last)}`,
+    lead: html`${regionWord(words, labels.region ?? '')} · ${standing(page, record, last)} ${flightLink(page, last)}`,
     json: `api/v1/alerts/${encodeURIComponent(alert.id)}`,
     main: html`<p class="pills"><span class="pill ${tone}">${severityWord(words, labels.severity ?? '')}</span> ${mutePills(page, shown)}</p>
 ${silencedBy.map((silence) => html`<p class="small soft"><bdi>${silenceWords(words, silence)}</bdi></p>`)}
@@ -196,9 +197,11 @@ function placeLinks(page: Page, labels: Labels): Html {
   return html`${parts.map((part, index) => html`${index > 0 ? ' / ' : ''}${part}`)}`;
 }
 
-function standing(page: Page, { alert, isKept }: AlertRecord): Html {
+function standing(page: Page, { alert, isKept }: AlertRecord, last: Event | undefined): Html {
   const { words } = page;
   const { startsAtUs, endsAtUs, state } = alert;
+  if (isMoment(alert) && startsAtUs > 0)
+    return html`${words.alert.happened} ${when(page, last?.occurredAtUs ?? startsAtUs)}.`;
   if (state === 'firing') return html`${words.alert.isFiring} ${lasting(page, startsAtUs)}.`;
   if (state === 'pending' && startsAtUs === 0) return html`${words.alert.isPending}.`;
   const lasted = words.alerts.lasted(words.time.lasting((endsAtUs - startsAtUs) / 1000));

@@ -770,6 +770,7 @@ export const ENGLISH = {
     unknown: 'This alert is not known',
     unknownLead: 'There is no such id, or its last episode ended before the history that the store keeps.',
     isFiring: 'Active',
+    happened: 'Happened',
     isOver: 'Over',
     isPending: 'Not yet firing',
     began: 'began',
