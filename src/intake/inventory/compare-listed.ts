@@ -13,6 +13,7 @@ import {
 } from '../../store/sql/watched/nests-and-birds.ts';
 import type { Store } from '../../store/store.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
+import { plainText } from '../../text/plain-text.ts';
 import { formatInstant } from '../../time/instant.ts';
 import type { IntakeParts } from '../parts.ts';
 import type { SeenBird } from './inventory-reading.ts';
@@ -195,11 +196,16 @@ export function createNotice(region: string, nowUs: () => number): Notice {
   };
 }
 
+/** A name as long as this leaves room for what happened. */
+const NAME_CODE_POINTS = 80;
+
 function messageOf(noticed: Noticed): string {
-  const { change, nestId, birdId, before, after, isBack, atUs, sinceUs } = noticed;
-  const nest = noticed.nest || `Nest ${nestId}`;
-  const bird = noticed.bird || `Bird ${birdId}`;
-  const who = noticed.person ? noticed.person.email || nameOf(noticed.person) || noticed.person.id : '';
+  const { change, nestId, birdId, person, isBack, atUs, sinceUs } = noticed;
+  const short = (name = '') => plainText(name, NAME_CODE_POINTS);
+  const [before, after] = [short(noticed.before), short(noticed.after)];
+  const nest = short(noticed.nest) || `Nest ${nestId}`;
+  const bird = short(noticed.bird) || `Bird ${birdId}`;
+  const who = person ? short(person.email) || short(nameOf(person)) || person.id : '';
   const [since, at] = [dayAndTime(sinceUs), dayAndTime(atUs)];
   const when = sinceUs === 0 ? '' : since === at ? ` at ${at}` : ` between ${since} and ${at}`;
   switch (change) {
