@@ -266,14 +266,32 @@ function findUnknownTypes(check: Check, { rules }: Config): void {
   for (const [index, rule] of rules.entries()) {
     const types = isRuleOf(rule, eventMatched) ? rule.match.filter(({ name }) => name === 'type') : [];
     for (const { op, value } of types) {
-      const isFitting = createMatcher('type', op.includes('~') ? '=~' : '=', value);
-      if (known.some((type) => isFitting.matches({ type }))) continue;
-      const meant = nearest(value, known);
-      const hint = meant ? `did you mean ${meant}?` : `known: ${known.join(', ')}`;
-      check.problem(['rules', index, 'match'], `no type of events is known that fits ${value}; ${hint}`);
+      const isPattern = op.includes('~');
+      const fits = (one: string) => {
+        const isFitting = createMatcher('type', isPattern ? '=~' : '=', one);
+        return known.some((type) => isFitting.matches({ type }));
+      };
+      const wrong = isPattern && fits(value) ? alternatives(value) : [value];
+      for (const one of wrong.filter((each) => !fits(each))) {
+        // Beside types that are known, one that resembles none of them may be new.
+        if (one !== value && nearest(afterFeed(one), known.map(afterFeed)) === undefined) continue;
+        const meant = nearest(one, known);
+        const hint = meant ? `did you mean ${meant}?` : `known: ${known.join(', ')}`;
+        check.problem(['rules', index, 'match'], `no type of events is known that fits ${one}; ${hint}`);
+      }
     }
   }
 }
+
+/** `bird_log.Published` and `bird_log.Saved` of `bird_log.(Published|Saved)`; a pattern of another form as it is. */
+function alternatives(pattern: string): string[] {
+  const [, before, among, after] =
+    /^([^()|]*)\(([^()?]+)\)([^()|]*)$/.exec(pattern.replace('(?:', '(')) ?? [];
+  if (among !== undefined) return among.split('|').map((one) => `${before}${one}${after}`);
+  return pattern.includes('(') ? [pattern] : pattern.split('|');
+}
+
+const afterFeed = (type: string) => type.slice(type.indexOf('.') + 1);
 
 /** The region of alerts that belong to none. */
 const EVERYWHERE = 'all';

@@ -148,9 +148,16 @@ test('a type of events that is not known', () => {
   const text = `${REGION}rules:
   - { kind: EventMatched, match: ['type="bird_log.Publishd"'] }
   - { kind: EventMatched, match: ['type=~"bird_log.(Published|New)"', 'message=~".*x.*"'] }
+  - { kind: EventMatched, match: ['type=~"bird_log.(?:Published|Suspnded)"'] }
+  - { kind: EventMatched, match: ['type=~"inventory.member_aded|inventory.(member|user)_.*"'] }
+  - { kind: EventMatched, match: ['type=~"flight.failed|inventory.member_aded"'] }
+  - { kind: EventMatched, match: ['type!~"bird_log.(Publishd|Saved)"'] }
 `;
   expect(warningsOf(text).filter((one) => one.includes('rules['))).toEqual([
     '3:34: rules[0].match: no type of events is known that fits bird_log.Publishd; did you mean bird_log.Published?',
+    '5:34: rules[2].match: no type of events is known that fits bird_log.Suspnded; did you mean bird_log.Suspended?',
+    '7:34: rules[4].match: no type of events is known that fits inventory.member_aded; did you mean inventory.member_added?',
+    '8:34: rules[5].match: no type of events is known that fits bird_log.Publishd; did you mean bird_log.Published?',
   ]);
 });
 
