@@ -211,8 +211,10 @@ function newestEventOf({ events, labels }: NotifiedAlert): Event | undefined {
 function linesOf(only: NotifiedAlert, message: readonly string[]): ReturnType<typeof eventLines> {
   const newest = newestEventOf(only);
   const [said = ''] = message;
-  const others = only.events.filter((event) =>
-    isFlight(event) || isMoment(only) ? event !== newest : said === '' || reasonLine(event.message) !== said,
+  const others = only.events.filter(
+    (event) =>
+      event !== newest &&
+      (isFlight(event) || isMoment(only) || said === '' || reasonLine(event.message) !== said),
   );
   const { lines, more } = eventLines(
     others.toSorted(newestFirst),

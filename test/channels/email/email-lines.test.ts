@@ -76,6 +76,31 @@ test.each([
   expect(new Map(viewOf([labelled({ rule })]).details).get('Labels')).toBe(shown);
 });
 
+test('an event without a message is not listed before itself', () => {
+  const suspended = failedFlight(4, {
+    ...{ feed: 'bird_log', type: 'bird_log.Suspended', message: '' },
+    attributes: { initiator: 'ann@example.com' },
+  });
+  const earlier = {
+    ...suspended,
+    key: 'eu/bird_log/earlier',
+    occurredAtUs: suspended.occurredAtUs - MINUTE_US,
+  };
+  const listed = (events: Event[]) => viewOf([labelled({ alertname: 'BirdDeactivated' }, { events })]).events;
+  expect(listed([suspended])).toEqual([]);
+  expect(listed([suspended, earlier])).toMatchObject([
+    { message: 'Suspended, by ann@example.com', events: 1 },
+  ]);
+});
+
+test.each([
+  ['BirdNotAsDeclared', 'Its name is Draft.'],
+  ['NestWithoutOwner', 'Customer 4 has no active member of @example.com.'],
+])('what differs is said once: %s', (alertname, description) => {
+  const annotations = { summary: 'Translate blog is not as it must be in Marketing (EU)', description };
+  expect(viewOf([labelled({ alertname }, { annotations, events: [] })]).lead).toEqual([description]);
+});
+
 describe('a mail about several alerts', () => {
   test('says of every failure when its Flight started, its step and its ids, the newest first', () => {
     const withStep = failedFlight(4, {

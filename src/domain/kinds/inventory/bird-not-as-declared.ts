@@ -46,6 +46,7 @@ export const birdNotAsDeclared = defineKind({
     over: 'As declared',
     superseded: 'Deactivated',
     hasOwnDescription: true,
+    hasWholeDescription: true,
   },
   runbook: {
     look: "who changed it, in the Bird's log; `nestwatch birds check` lists all differences at once.",
