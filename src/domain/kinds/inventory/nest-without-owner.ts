@@ -44,6 +44,7 @@ export const nestWithoutOwner = defineKind({
     still: 'Nest still without owner',
     over: 'Nest has an owner',
     hasOwnDescription: true,
+    hasWholeDescription: true,
   },
   runbook: {
     look: 'who left, or was deactivated, and who is in charge of the Nest now.',
@@ -128,5 +129,6 @@ function toldOf(
   const gone = fitting(membersBefore, rule).filter((member) => !active.includes(member));
   if (gone.length === 0 || readBeforeUs === undefined) return `${has}.`;
   const who = active.length + gone.length === 1 ? `the last, ${gone[0]},` : gone.join(', ');
-  return `${has}; ${who} left or was deactivated between ${dayAndTime(readBeforeUs)} and ${dayAndTime(readAtUs)}.`;
+  const [since, at] = [dayAndTime(readBeforeUs), dayAndTime(readAtUs)];
+  return `${has}; ${who} left or was deactivated ${since === at ? `at ${at}` : `between ${since} and ${at}`}.`;
 }
