@@ -263,8 +263,11 @@ function waitInBody(body: string, retryAfter: RetryAfter): number | undefined {
   }
 }
 
-/** Error codes of connections that broke after the request may have been sent. */
-const BROKEN = new Set(['UND_ERR_SOCKET', 'UND_ERR_DESTROYED', 'ECONNRESET', 'EPIPE']);
+/** What connections break with, and answers that cannot be read, after the request may have been sent. */
+const BROKEN = new Set([
+  ...['UND_ERR_SOCKET', 'UND_ERR_DESTROYED', 'ECONNRESET', 'EPIPE'],
+  ...['UND_ERR_HEADERS_OVERFLOW', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'HTTPParserError'],
+]);
 
 /**
  * The outcome without a complete answer. If a status arrived, it decides; otherwise, whether the request can have
@@ -287,8 +290,10 @@ function unanswered(error: NestwatchError, isJudged: boolean, nowUs: number): Ou
   return { kind: 'unknown', reason, error: text };
 }
 
+/** The error's code, or its name, as undici's parser gives it no code. */
 function codeOfCause(cause: unknown): string {
-  return cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
+  if (!(cause instanceof Error)) return '';
+  return 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.name;
 }
 
 // Shows people the host of an address that an integration posts to, and tries whether it can be reached.

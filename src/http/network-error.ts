@@ -4,6 +4,7 @@ const NO_ROUTE = 'no way through the network leads to it';
 const BROKEN = 'the connection broke';
 const CLOSED = 'it closed the connection';
 const LATE = 'it did not accept the connection in time';
+const NO_HTTP = 'its answer is no HTTP';
 const UNTRUSTED = 'nobody who is trusted here signed its certificate';
 
 /** Each is a clause about the other side. */
@@ -28,6 +29,10 @@ const WORDS: ReadonlyMap<string, string> = new Map([
   ['UND_ERR_CONNECT_TIMEOUT', LATE],
   ['UND_ERR_SOCKET', CLOSED],
   ['UND_ERR_DESTROYED', BROKEN],
+  ['UND_ERR_HEADERS_OVERFLOW', 'the headers of its answer are too long'],
+  ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', NO_HTTP],
+  // undici gives this one no code.
+  ['HTTPParserError', NO_HTTP],
 ]);
 
 /** A message of OpenSSL, with the place in its source. */
@@ -55,7 +60,5 @@ export function inNetworkWords(text: string): string {
 
 /** A clause about the other side; for a code without words one that contains the code. */
 export function networkErrorWords(code: string): string {
-  return (
-    WORDS.get(code) ?? (code.startsWith('HPE_') ? 'its answer is no HTTP' : `the connection failed (${code})`)
-  );
+  return WORDS.get(code) ?? (code.startsWith('HPE_') ? NO_HTTP : `the connection failed (${code})`);
 }

@@ -5,6 +5,7 @@ test.each([
   ['UND_ERR_SOCKET', 'it closed the connection'],
   ['CERT_HAS_EXPIRED', 'its certificate has expired'],
   ['HPE_INVALID_CONSTANT', 'its answer is no HTTP'],
+  ['HTTPParserError', 'its answer is no HTTP'],
   ['ENEW', 'the connection failed (ENEW)'],
 ])('%s in words', (code, words) => {
   expect(networkErrorWords(code)).toBe(words);

@@ -277,6 +277,12 @@ describe('what no answer means', () => {
     [new NestwatchError('timeout', 'no'), 'unknown', 'timeout'],
     [new NestwatchError('unreachable', 'no', caused('UND_ERR_SOCKET')), 'unknown', 'ambiguous'],
     [new NestwatchError('unreachable', 'no', caused('ECONNRESET')), 'unknown', 'ambiguous'],
+    [new NestwatchError('unreachable', 'no', caused('UND_ERR_HEADERS_OVERFLOW')), 'unknown', 'ambiguous'],
+    [
+      new NestwatchError('unreachable', 'no', caused('UND_ERR_RES_CONTENT_LENGTH_MISMATCH')),
+      'unknown',
+      'ambiguous',
+    ],
     [new NestwatchError('not_json', 'cut'), 'unknown', 'ambiguous'],
     [new NestwatchError('too_large', 'long', { facts: { status: 200 } }), 'accepted', undefined],
     [new NestwatchError('not_json', 'cut', { facts: { status: 500 } }), 'failed', 'unavailable'],
@@ -297,7 +303,7 @@ describe('what no answer means', () => {
 });
 
 describe('over a real connection', () => {
-  test('an answer, a connection that breaks before it, and a port where nobody listens are distinguished', async () => {
+  test('an answer, none that can be read, and a port where nobody listens are distinguished', async () => {
     const bodies: string[] = [];
     const server = createServer((request, response) => {
       request.setEncoding('utf8');
@@ -308,6 +314,7 @@ describe('over a real connection', () => {
       request.on('end', () => {
         bodies.push(body);
         if (request.url === '/broken') request.socket.destroy();
+        else if (request.url === '/garbled') request.socket.end('accepted\r\n\r\n');
         else response.writeHead(204).end();
       });
     });
@@ -319,7 +326,9 @@ describe('over a real connection', () => {
     try {
       expect(await send('/hook')).toEqual({ kind: 'accepted' });
       expect(await send('/broken')).toMatchObject({ kind: 'unknown', reason: 'ambiguous' });
-      expect(bodies).toHaveLength(2);
+      const error = expect.stringMatching(/its answer is no HTTP$/);
+      expect(await send('/garbled')).toMatchObject({ kind: 'unknown', reason: 'ambiguous', error });
+      expect(bodies).toHaveLength(3);
       await new Promise((resolve) => server.close(resolve));
       expect(await send('/hook')).toMatchObject({ kind: 'failed', reason: 'unreachable' });
     } finally {
