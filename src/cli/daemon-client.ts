@@ -132,23 +132,10 @@ export async function daemonJson<Answer>(
   request: DaemonRequest,
   sign?: string,
 ): Promise<Answer> {
-  const { status, body } = await askDaemon(edge, options, request, TIMEOUT_MS);
-  if (status === 401) {
-    throw new DaemonError(
-      'unauthorized',
-      // The token of a configuration is not sent to a `--url`.
-      `the daemon asks for its token: give --token-file${options.url === undefined ? ' or --config.file' : ''}`,
-    );
-  }
+  const answer = await askDaemon(edge, options, request, TIMEOUT_MS);
+  const { status, body } = answer;
   const isOther = status === request.alsoAnswers;
-  const isAnswer = status === 200 || status === 202 || isOther;
-  if (!isAnswer && (status === 400 || status === 403 || status === 404)) {
-    throw new NestwatchError('usage', refusalOf(jsonOf(body)) || 'the daemon does not accept this');
-  }
-  if (!isAnswer) {
-    const words = refusalOf(readJson(body));
-    throw new DaemonError('unavailable', `the daemon answered ${status}${words && `: ${words}`}`);
-  }
+  if (status !== 200 && status !== 202 && !isOther) throw refusalIn(answer, options);
   const json = body === '' ? undefined : jsonOf(body);
   const key = isOther ? 'error' : sign;
   const isOurs =
@@ -157,6 +144,20 @@ export async function daemonJson<Answer>(
       : json === undefined && key === undefined;
   if (isOurs) return json as Answer;
   throw new DaemonError('unexpected_shape', 'this is not the answer of a nestwatch daemon');
+}
+
+/** Why the daemon, or what stands in front of it, did not do as it was asked. */
+export function refusalIn({ status, body }: HttpResponse, { url }: DaemonOptions): NestwatchError {
+  if (status === 401) {
+    // The token of a configuration is not sent to a `--url`.
+    const how = `give --token-file${url === undefined ? ' or --config.file' : ''}`;
+    return new DaemonError('unauthorized', `the daemon asks for its token: ${how}`);
+  }
+  if (status === 400 || status === 403 || status === 404) {
+    return new NestwatchError('usage', refusalOf(jsonOf(body)) || 'the daemon does not accept this');
+  }
+  const words = refusalOf(readJson(body));
+  return new DaemonError('unavailable', `the daemon answered ${status}${words && `: ${words}`}`);
 }
 
 function jsonOf(body: string): unknown {

@@ -1,4 +1,6 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { secret } from '../../src/secret.ts';
+import { serveHttp } from '../http/servers.ts';
 import { NOW_US } from '../web/sample.ts';
 import { MINUTE_US, putBirds, putFlights } from '../web/sample-birds.ts';
 import { serve } from '../web/served.ts';
@@ -122,6 +124,22 @@ test.each([
   expect([exit, stderr]).toEqual(
     path === '' ? [2, expect.stringContaining('nothing is known under Translate blog')] : [0, ''],
   );
+});
+
+describe('open does not take a refusal for an id that nobody knows', () => {
+  test('by the daemon', async () => {
+    const { web } = await serve({ web: { bearerToken: secret('the-token') } });
+    const { exit, stdout, stderr } = await nestwatch(['open', '148890', '--url', web.url]);
+    expect([exit, stdout]).toEqual([1, '']);
+    expect(stderr).toContain('the daemon asks for its token: give --token-file');
+  });
+
+  test('by a proxy in front of it', async () => {
+    const { url, close } = await serveHttp(() => ({ status: 502, body: 'Bad Gateway' }));
+    onTestFinished(close);
+    const { exit, stderr } = await nestwatch(['open', '148890', '--url', url]);
+    expect([exit, stderr]).toEqual([1, containing('the daemon answered 502: Bad Gateway')]);
+  });
 });
 
 describe('on a terminal of 80 characters', () => {

@@ -6,7 +6,7 @@ import type { Edge } from '../../process-io.ts';
 import { durationWords } from '../../text/instant-words.ts';
 import type { explanationJson } from '../../web/api/alert-json.ts';
 import type { Answer } from '../command-rows.ts';
-import { askDaemon, daemonJson, daemonUrl, type PrintOptions } from '../daemon-client.ts';
+import { askDaemon, daemonJson, daemonUrl, type PrintOptions, refusalIn } from '../daemon-client.ts';
 import { factText, shown, shownSentence, shownTime } from '../terminal-text.ts';
 import {
   alertsShow,
@@ -100,7 +100,11 @@ const OPEN_TIMEOUT_MS = 30_000;
 /** Prints the address of the page about an id, a name or a link, and opens it if somebody sits at a terminal. */
 export async function open(edge: Edge, id: string, options: PrintOptions): Promise<Answer> {
   const path = `/search?${new URLSearchParams({ text: id })}`;
-  const { status, headers } = await askDaemon(edge, options, { path }, OPEN_TIMEOUT_MS);
+  const answer = await askDaemon(edge, options, { path }, OPEN_TIMEOUT_MS);
+  const { status, headers } = answer;
+  // Where pages are, a refusal is text.
+  if (status !== 200 && status !== 303)
+    throw refusalIn({ ...answer, body: JSON.stringify(answer.body) }, options);
   const found = status === 303 ? String(headers.location ?? '') : '';
   if (found === '')
     throw new NestwatchError(
