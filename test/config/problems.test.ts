@@ -65,8 +65,8 @@ describe('the file', () => {
     // Context that is not known.
     [
       'context: { show: [changes, 5], back_after: 0 }',
-      '2:19: context.show[0]: "changes" is not known; did you mean change?',
-      '2:28: context.show[1]: 5 is not known; there are change, novelty, who_acts, also_failing, connection',
+      '2:19: context.show[0]: "changes" is not known; did you mean "change"? Known: change, novelty, who_acts, also_failing, connection',
+      '2:28: context.show[1]: 5 is not known; known: change, novelty, who_acts, also_failing, connection',
       '2:44: context.back_after: must be at least 1s',
     ],
     [

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { type Check, readList } from '../../document/check.ts';
 import { duration } from '../../document/value-shape.ts';
 import { FINDING_SORTS, type FindingSort } from '../../domain/context/findings.ts';
-import { meantOr } from '../../text/mistake-words.ts';
+import { nearest } from '../../text/mistake-words.ts';
 import { formatDuration } from '../../time/duration.ts';
 
 const BACK_AFTER_MS = 7 * 86_400_000;
@@ -29,7 +29,9 @@ export function readContext(check: Check): ContextConfig | undefined {
   for (const at of readList(check, path)) {
     const name = check.raw(at);
     if (FINDING_SORTS.includes(name as FindingSort)) continue;
-    check.problem(at, `${JSON.stringify(name)} is not known; ${meantOr(name, FINDING_SORTS)}`);
+    const meant = nearest(String(name), FINDING_SORTS);
+    const known = meant === undefined ? 'known' : `did you mean ${JSON.stringify(meant)}? Known`;
+    check.problem(at, `${JSON.stringify(name)} is not known; ${known}: ${FINDING_SORTS.join(', ')}`);
   }
   const context = check.read(contextShape.prefault({}), ['context']);
   return context && { show: context.show, backAfterMs: context.back_after };
