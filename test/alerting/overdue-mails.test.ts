@@ -62,6 +62,14 @@ test('says how it stood at the deadline, how late it is by now, and when it land
   expect(lastMail()).toEqual(['Landed: Translate blog', 'Landed at 18:24, 2 h 24 min late.']);
 });
 
+test('what was judged late says so in a sentence of its own', async () => {
+  await happens(missed({ readAtUs: minute(41), wasUnread: true }));
+  await desk.pass(2);
+  expect(lastMail()[1]).toBe(
+    'Not landed by 14:00 (Amsterdam). It did not start. (Judged at 14:41, EU could not be read before.)',
+  );
+});
+
 test('a warning ahead of the deadline is not called overdue, and becomes so', async () => {
   await happens(missed({ outcome: 'near', missed: 0, readAtUs: minute(-30) }));
   await desk.pass(2);

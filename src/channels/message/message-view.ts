@@ -343,7 +343,7 @@ function sentence(text: string): string {
 }
 
 function withStop(text: string): string {
-  return /[.!?…]$/.test(text) ? text : `${text}.`;
+  return /[.!?…]\)?$/.test(text) ? text : `${text}.`;
 }
 
 /** An alert with one that is listed under it. */
