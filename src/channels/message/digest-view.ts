@@ -377,7 +377,8 @@ function rowOf({ labels, text = '', figures }: ReportRow): Row {
   const [[first = '', value] = [], ...others] = Object.entries(figures);
   const note = others.map(([name, one]) => `${figureName(name).toLowerCase()} ${figureText(name, one)}`);
   const about = [labels ? placeOf(labels, undefined) : '', plainText(text, TEXT_CODE_POINTS)];
-  const words = [figureText(first, value), figureName(first).toLowerCase()];
+  const one = value === 1 && first !== 'objective' ? first.replace(/s$/, '') : first;
+  const words = [figureText(first, value), figureName(one).toLowerCase()];
   return {
     // A number stands before its name (`12 failed`), a word behind it (`objective met`).
     lead: (first === 'objective' ? words.toReversed() : words).join(' '),

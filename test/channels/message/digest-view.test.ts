@@ -30,6 +30,22 @@ const NOTHING = {
   ...{ deadlines: [], suppressed: [], dead: 0, regions: [{ region: 'eu', verifiedUntilUs: 0 }] },
 };
 
+test('a report counts one as one', () => {
+  const labels = { region: 'eu', nest: 'Customer 4' };
+  const rows = [2, 1].map((times) => ({ labels, figures: { times, failing_for: 60e6 } }));
+  const tables = { worst_birds: rows, how_alerts_ended: [{ text: 'over', figures: { alerts: 1 } }] };
+  const report = { month: '2026-07', nest: {}, tables };
+  const { sections } = digestView(
+    { ...digestNotification(), digest: { name: 'monthly', fromUs: 0, toUs: 1, report } },
+    URL,
+  );
+  expect(sections!.flatMap((section) => section.rows.map(({ lead }) => lead))).toEqual([
+    '2 times',
+    '1 time',
+    '1 alert',
+  ]);
+});
+
 describe('a digest', () => {
   test('counts recoveries that were seen, and how long the watch was impaired', () => {
     const { recovered, watch, connectionsLostTotal } = digest();
