@@ -28,6 +28,7 @@ import {
 } from '../domain/digest/report-figures.ts';
 import { memberRecipients } from '../domain/grouping/member-recipients.ts';
 import type { DigestNotification } from '../domain/grouping/notification.ts';
+import { isMoment } from '../domain/kinds/kinds.ts';
 import { createMuting } from '../domain/muting/muting.ts';
 import { createRecurrences } from '../domain/muting/silence.ts';
 import type { Report } from '../report.ts';
@@ -260,7 +261,7 @@ class DigestLoop {
       ...(await this.#firingNow(tx)),
       endedSilenced: await tx.digests.endedSilenced(fromUs, toUs, MAX_ALERTS),
       firingTotal: (await tx.alerts.count())
-        .filter(({ state }) => state === 'firing')
+        .filter((one) => one.state === 'firing' && !isMoment(one))
         .reduce((sum, { count }) => sum + count, 0),
       acted: await this.#acted(tx, fromUs, toUs, (event) => event > firstNew && event <= newest),
       suppressed: await tx.digests.countSuppressed(receiver, fromUs, toUs),

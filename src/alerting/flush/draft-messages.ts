@@ -17,10 +17,10 @@ import {
   type NotifyingFlush,
   partsOf,
 } from '../../domain/grouping/flush.ts';
-import { isMoment } from '../../domain/grouping/group.ts';
 import { leftOutWords, memberRecipients } from '../../domain/grouping/member-recipients.ts';
 import { type LeftOut, MAX_EVENTS } from '../../domain/grouping/notification.ts';
 import { leftToSummary, SORTS, summaryOf } from '../../domain/grouping/sorts.ts';
+import { isMoment } from '../../domain/kinds/kinds.ts';
 import type { Transaction } from '../../store/store.ts';
 import {
   besideMembers,

@@ -7,7 +7,7 @@ import type { Period } from '../../time/zone-format.ts';
 import type { Guard } from '../action/action.ts';
 import type { Alert, Ending, Labels } from '../alert/alert.ts';
 import { flightWaiting, waitsOf } from '../kinds/flight-waiting.ts';
-import { kindOf } from '../kinds/kinds.ts';
+import { isMoment, kindOf } from '../kinds/kinds.ts';
 import type { Outcomes } from '../statistics/deadlines.ts';
 import type { FlightTally, Place } from './flight-tally.ts';
 
@@ -122,12 +122,13 @@ export type Digest = ReturnType<typeof digestOf>;
 export function digestOf(material: DigestMaterial) {
   const { name, fromUs, toUs, firing, episodes, acted } = material;
   const flights = material.tally.result(DIGEST_LIST);
-  const open = firing.toSorted(byUrgency).map((alert) => {
+  const lasting = firing.filter((alert) => !isMoment(alert));
+  const open = lasting.toSorted(byUrgency).map((alert) => {
     const hidden = material.hidden.get(alert.id);
     return { ...shown(alert), id: alert.id, ...(hidden !== undefined && { hidden }) };
   });
   const silenced = silencedOf(material);
-  const recoveries = episodes.filter(isRecovery);
+  const recoveries = episodes.filter((one) => isRecovery(one) && !isMoment(one));
   const isNew = ({ startsAtUs }: OpenAlert) => startsAtUs >= fromUs || material.lateUs.has(startsAtUs);
   const began = [...firing, ...episodes].filter(isNew).sort(byStart);
   const of = (alertname: string) => distinct(began.filter((one) => one.alertname === alertname).map(shown));

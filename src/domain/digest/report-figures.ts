@@ -4,7 +4,8 @@ import { plainText } from '../../text/plain-text.ts';
 import type { Period } from '../../time/zone-format.ts';
 import type { Labels } from '../alert/alert.ts';
 import { flightFailed } from '../kinds/failures/flight-failed.ts';
-import { kindOf } from '../kinds/kinds.ts';
+import { isMoment, kindOf } from '../kinds/kinds.ts';
+import { objectiveBurning } from '../kinds/objectives/objective-burning.ts';
 import { type Matcher, matchesAll } from '../matchers/matcher.ts';
 import { successRatio } from '../statistics/flight-statistics.ts';
 import { allowedFailures } from '../statistics/objective.ts';
@@ -110,15 +111,18 @@ export function reportCsv(tables: ReportTables): string {
 // Computes what a report of a month says of alerts: how long they fired, what failed and why, and how it ended.
 
 /**
- * `episodes` may begin or end outside the month; what fires ends when the month does, or later. Alerts about the watch
- * itself count only as what impaired it. Durations, in microseconds, are how long at least one of the alerts fired within
+ * `episodes` may begin or end outside the month; what fires ends when the month does, or later. Moments do not count, and
+ * alerts about the watch itself only as what impaired it. Durations, in microseconds, are how long at least one of the alerts fired within
  * the month, but a time to recover is how long an alert about failed Flights fired until its end was observed or somebody
  * resolved it; not finite if there was none. The Birds that failed longest come first, and the most frequent causes.
  */
 export function alertsOfMonth(episodes: readonly Episode[], month: Period) {
   const within = episodes.filter((one) => one.startsAtUs < month.untilUs && one.endsAtUs >= month.fromUs);
-  const served = within.filter((one) => !impairsWatch(one));
-  const critical = served.filter(({ labels }) => labels.severity === 'critical');
+  const served = within.filter((one) => !impairsWatch(one) && !isMoment(one));
+  // One about an objective goes on for days after the last failure.
+  const isDown = ({ alertname, labels }: Episode) =>
+    labels.severity === 'critical' && alertname !== objectiveBurning.name;
+  const critical = served.filter(isDown);
   const ended = served.filter(({ endsAtUs }) => endsAtUs < month.untilUs);
   const failures = served.filter(isOfFailures);
   const recovered = ended.filter((one) => isOfFailures(one) && isRecovery(one));

@@ -1,7 +1,7 @@
 /** Decides what a due group's mutes leave, and whether it notifies, of what, and why. */
 import { type Alert, fingerprint, hash64, type Labels, severityRank } from '../alert/alert.ts';
 import type { Event } from '../alert/event.ts';
-import { kindOf } from '../kinds/kinds.ts';
+import { isMoment, kindOf } from '../kinds/kinds.ts';
 import type { Mute } from '../muting/muting.ts';
 import type { Suppression } from '../muting/suppression.ts';
 import type { Route } from '../routing/route.ts';
@@ -11,7 +11,6 @@ import {
   type GroupMember,
   HAS_LEFT,
   hasNews,
-  isMoment,
   isNews,
   type View,
   viewOf,

@@ -16,7 +16,7 @@
  * `group_wait` and opens a new thread, as in a new group. A group is deleted when a flush finds it empty.
  */
 import { type Alert, isForgettable, type Labels, severityRank } from '../alert/alert.ts';
-import { kindOf } from '../kinds/kinds.ts';
+import { isMoment } from '../kinds/kinds.ts';
 import { groupKey, groupLabels, type Route, routeOfGroup, routesFor } from '../routing/route.ts';
 
 /**
@@ -143,11 +143,6 @@ export function viewOf({ member, alert }: AlertInGroup): View {
   // What happened at an instant is told as such, even if it counts as over by now.
   const firing = isHere && (alert.state === 'firing' || (newEvents > 0 && isMoment(alert)));
   return { member, alert, firing, newEvents };
-}
-
-/** Whether it says what happened at an instant, and goes on for no time. */
-export function isMoment({ alertname }: Pick<Alert, 'alertname'>): boolean {
-  return kindOf(alertname)?.words.isMoment === true;
 }
 
 export function hasNews({ member, firing, newEvents }: View): boolean {

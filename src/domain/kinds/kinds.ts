@@ -61,6 +61,11 @@ export function kindOf(name: string): Kind<AlertKind> | undefined {
   return BY_NAME.get(name);
 }
 
+/** Whether it says what happened at an instant, and goes on for no time. */
+export function isMoment({ alertname }: { readonly alertname: string }): boolean {
+  return kindOf(alertname)?.words.isMoment === true;
+}
+
 /** A rule of the kind with this name, with its parameters. */
 export type RuleNamed<Name extends string> = Name extends AlertKind
   ? RuleOf<Extract<(typeof ALL)[number], { readonly name: Name }>['parameters']>

@@ -92,6 +92,16 @@ describe('a digest', () => {
     expect(isEmpty(digest())).toBe(false);
   });
 
+  test('says nothing of a moment as if it lasted', () => {
+    const moment = { alertname: 'EventMatched', labels: { bird: 'a' }, startsAtUs: 0 };
+    const { open, recovered } = digestOf({
+      ...NOTHING,
+      firing: [{ id: 'a', ...moment } as unknown as Alert],
+      episodes: [{ alertId: 'a', ...moment, endsAtUs: 9, events: 1, ending: 'by_hand' }],
+    });
+    expect([open, recovered.alerts]).toEqual([[], 0]);
+  });
+
   test('marks what nobody is notified of now, and lists what a silence muted, the most frequent first', () => {
     const alert = (id: string) =>
       ({ id, alertname: 'A', labels: { bird: id }, startsAtUs: 0 }) as unknown as Alert;

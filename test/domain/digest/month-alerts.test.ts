@@ -47,6 +47,15 @@ describe('a month of alerts', () => {
     expect([endings.size, causes.length]).toEqual([0, 0]);
   });
 
+  test('has no downtime by what happened at an instant, or by an objective that failed before', () => {
+    const { figures, endings } = of(
+      episode(1_000, 1_030, { ...critical, alertname: 'EventMatched', ending: 'quiet' }),
+      episode(1_020, 1_040, { ...critical, alertname: 'ObjectiveBurning' }),
+    );
+    expect(figures.critical_downtime).toBe(0);
+    expect([...endings.keys()]).toEqual(['over']);
+  });
+
   test('says how long failures lasted that were mended within the month, with the time before it', () => {
     const { figures, endings } = of(
       episode(900, 999),

@@ -4,7 +4,7 @@ import { type Alert, fingerprint } from '../../../domain/alert/alert.ts';
 import type { Event } from '../../../domain/alert/event.ts';
 import { errorTypeOf, whoActs } from '../../../domain/context/findings.ts';
 import { isEndedByProbe, isResolvable } from '../../../domain/evaluate/decide.ts';
-import { isMoment } from '../../../domain/grouping/group.ts';
+import { isMoment } from '../../../domain/kinds/kinds.ts';
 import type { Silence } from '../../../domain/muting/silence.ts';
 import { alertPath } from '../../../http/page-path.ts';
 import type { ShownAlert } from '../../../operator/read-alerts.ts';

@@ -8,8 +8,8 @@ import { mayFly } from '../../../config/sections/regions-section.ts';
 import { type Alert, fingerprint, type Labels, MAX_NOTE_LENGTH } from '../../../domain/alert/alert.ts';
 import { signatureWords } from '../../../domain/alert/error-signature.ts';
 import { type Event, wireText } from '../../../domain/alert/event.ts';
-import { isMoment } from '../../../domain/grouping/group.ts';
 import { flightFailed } from '../../../domain/kinds/failures/flight-failed.ts';
+import { isMoment } from '../../../domain/kinds/kinds.ts';
 import { alertPath, birdPath, eventPath, flightPath, idOfPath } from '../../../http/page-path.ts';
 import type { WrittenNote } from '../../../operator/act-on-alerts.ts';
 import {
