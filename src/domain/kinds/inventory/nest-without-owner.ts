@@ -128,7 +128,8 @@ function toldOf(
   const has = `${place.nest || place.nestId} has ${active.length === 0 ? `no active member${of}` : few}`;
   const gone = fitting(membersBefore, rule).filter((member) => !active.includes(member));
   if (gone.length === 0 || readBeforeUs === undefined) return `${has}.`;
-  const who = active.length + gone.length === 1 ? `the last, ${gone[0]},` : gone.join(', ');
+  const last = active.length + gone.length === 1;
+  const left = `${last ? `the last, ${gone[0]},` : gone.join(', ')} left or ${gone.length === 1 ? 'was' : 'were'} deactivated`;
   const [since, at] = [dayAndTime(readBeforeUs), dayAndTime(readAtUs)];
-  return `${has}; ${who} left or was deactivated ${since === at ? `at ${at}` : `between ${since} and ${at}`}.`;
+  return `${has}; ${left} ${since === at ? `at ${at}` : `between ${since} and ${at}`}.`;
 }

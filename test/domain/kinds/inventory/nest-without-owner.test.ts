@@ -45,6 +45,15 @@ test.each([
     ],
   ],
   [
+    'several left',
+    [],
+    ['a@x.com', 'b@x.com'],
+    {},
+    [
+      'Customer 4 has no active member; a@x.com, b@x.com left or were deactivated between 2 Jul 2026, 12:00 UTC and 2 Jul 2026, 12:05 UTC.',
+    ],
+  ],
+  [
     'several are asked for',
     ['a@x.com'],
     undefined,
