@@ -3,7 +3,7 @@
  * a moment and no state, so nobody is told when it is over.
  */
 import { durationWords, howMany } from '../../text/instant-words.ts';
-import { plainText } from '../../text/plain-text.ts';
+import { plainText, regionName } from '../../text/plain-text.ts';
 import { boundedKey, fire, remember, waitingEvent } from '../alert/alert.ts';
 import { type Event, isOwnFeed } from '../alert/event.ts';
 import { birdOf, birdScope, type FactOf } from '../alert/fact.ts';
@@ -182,7 +182,7 @@ function summary(event: Event, forEach: ForEach, what: string, { threshold, wind
     const where = {
       bird: `of ${birdName(place)} ${whereabouts(place)}`,
       nest: whereabouts(place),
-      region: whereabouts({ ...place, nestId: '', nest: '' }),
+      region: `in ${regionName(place.region)}`,
       initiator: by.slice(2),
     };
     return `${threshold} or more events ${where[forEach]} within ${durationWords(windowMs, 'exact')}, the last: ${what}`;

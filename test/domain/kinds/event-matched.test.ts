@@ -95,6 +95,17 @@ describe('EventMatched', () => {
   });
 });
 
+test('what happens in a region is counted there', () => {
+  const many = rule('EventMatched', { id: 'many', forEach: 'region', threshold: 2 });
+  const cancelled = (at: number) =>
+    eventMatched('flight.cancelled', at, { forEach: 'region', rule: many.id });
+  const story = watch([many]);
+  story.tell(2, cancelled(1), cancelled(2));
+  expect(story.the('EventMatched').annotations.summary).toBe(
+    '2 or more events in EU within 10 min, the last: Flight cancelled',
+  );
+});
+
 describe('rules on events', () => {
   const found = (match: string, event: ReturnType<typeof birdLog>) =>
     rulesOnEvents([rule('EventMatched', { match: parseMatchers(match) })])!(event.event).length;
