@@ -39,7 +39,7 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   let best: string | undefined;
   let bestDistance = limit + 1;
   for (const candidate of candidates) {
-    if (Math.abs(candidate.length - word.length) >= bestDistance) continue;
+    if (candidate === '' || Math.abs(candidate.length - word.length) >= bestDistance) continue;
     const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
     if (distance < bestDistance) {
       best = candidate;

@@ -254,3 +254,8 @@ describe('a secret that is given without a value', () => {
     expect(problem).toContain(`${path}: is empty: give it a value, or leave the key out`);
   });
 });
+
+test('no empty name is proposed', () => {
+  const text = 'receivers: [{ name: "", webhook_configs: [{ url: "https://x" }] }]\nroute: { receiver: a }\n';
+  expect(problemsOf(`${REGION}${text}`).join('\n')).not.toContain('did you mean ?');
+});
