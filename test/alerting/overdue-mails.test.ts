@@ -161,13 +161,38 @@ test('a Flight that failed after the deadline was missed is told with its error 
   expect([lastView().messageTitle, ...lastView().message]).toEqual(['Last message', 'boom']);
 });
 
-test('of several that landed it says how late each was', async () => {
+/** A desk that tells of all Birds of a Nest in one message; returns another Bird of it. */
+async function openNest() {
   desk = await openDesk({
     receivers: [{ name: 'ops', integrations: [email({ to: ['ops@example.com'] })] }],
     route: { groupBy: ['nest'] },
     rules: [RULE],
   });
-  const other = { ...MARKETING, birdId: '148891', bird: 'Sync orders' };
+  return { ...MARKETING, birdId: '148891', bird: 'Sync orders' };
+}
+
+test('of several deadlines it says that each was missed, and once why', async () => {
+  const other = await openNest();
+  const { event } = flight('failed', { started: -60, at: -29, message: 'boom' });
+  await desk.store.transaction(async (tx) => {
+    const { stream } = await tx.streams.open('eu', 'flight', event.birdId);
+    await tx.events.insert(stream, [event]);
+    const failed = { fact: 'event', event, historic: false } as const;
+    const how = { what: 'failed', atUs: minute(-29), message: 'boom' } as const;
+    const facts = [failed, missed({ how }), missed({ place: other })];
+    await applyFacts(tx, facts, [RULE, ...DEFAULT_RULES], desk.clock.nowUs());
+  });
+  await desk.pass(2);
+  expect(
+    lastView().clusters.map(({ cause, lines }) => [cause, ...lines.map((line) => line.message)]),
+  ).toEqual([
+    ['Not landed by 14:00 (Amsterdam). It failed at 13:31: boom', ''],
+    ['Not landed by 14:00 (Amsterdam). It did not start.'],
+  ]);
+});
+
+test('of several that landed it says how late each was', async () => {
+  const other = await openNest();
   await desk.store.transaction((tx) =>
     applyFacts(tx, [missed(), missed({ place: other })], [RULE], desk.clock.nowUs()),
   );

@@ -244,7 +244,10 @@ function stableCauseOf(alert: NotifiedAlert): string {
  * The first line of the last message. A description of our own is taken whole, since its last sentence says what to do.
  */
 function causeOf(alert: NotifiedAlert): string {
-  const said = messageOf(alert) || alert.annotations.summary || '';
+  const { summary = '', description = '' } = alert.annotations;
+  // Its events are those of an alert that is listed under it.
+  const isWhole = kindOf(alert.labels.alertname ?? '')?.words.hasWholeDescription;
+  const said = (isWhole && description) || messageOf(alert) || summary;
   return reasonLine(hasOwnDescription(alert.labels) ? said.replaceAll('\n', ' ') : said);
 }
 

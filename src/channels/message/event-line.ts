@@ -140,7 +140,7 @@ function counted({ occurredAtUs }: Event, events: number): string {
  */
 function ownMessage(event: Event, said: string): string {
   const message = reasonLine(event.message);
-  if (message !== '') return message === said ? '' : message;
+  if (message !== '') return message === said || said.endsWith(`: ${message}`) ? '' : message;
   if (!isFlight(event)) {
     const { initiator = '' } = event.attributes;
     const by = initiator === '' ? '' : `, by ${initiator}`;
