@@ -62,6 +62,15 @@ test('says how it stood at the deadline, how late it is by now, and when it land
   expect(lastMail()).toEqual(['Landed: Translate blog', 'Landed at 18:24, 2 h 24 min late.']);
 });
 
+test('of a failure with a long trace it says the line that tells what went wrong', async () => {
+  const trace = `Traceback (most recent call last):\n${'  File "/app/step.py", line 7, in run\n'.repeat(80)}ValueError: boom`;
+  await happens(missed({ how: { what: 'failed', atUs: minute(-29), message: trace } }));
+  await desk.pass(2);
+  expect(lastMail().slice(1)).toEqual([
+    'Not landed by 14:00 (Amsterdam). It failed at 13:31: ValueError: boom.',
+  ]);
+});
+
 test('what was judged late says so in a sentence of its own', async () => {
   await happens(missed({ readAtUs: minute(41), wasUnread: true }));
   await desk.pass(2);

@@ -8,6 +8,7 @@ import { clockIn, durationWords } from '../../text/instant-words.ts';
 import { regionName } from '../../text/plain-text.ts';
 import { createCron, cronProblem } from '../../time/cron.ts';
 import { fire, type Labels, resolve } from '../alert/alert.ts';
+import { reasonOf } from '../alert/error-signature.ts';
 import type { FactOf } from '../alert/fact.ts';
 import { annotate, birdName, whereabouts } from '../alert/labels.ts';
 import type { Parameters, RuleOf } from '../alert/rule.ts';
@@ -330,8 +331,10 @@ function sentenceOf(how: Missed['how'], when: (us: number) => string): string {
       .replace(/^\d\d:/, 'at $&')
       .replace(/^\d+ /, 'on $&');
   switch (how.what) {
-    case 'failed':
-      return `It failed ${at(how.atUs)}${how.message === '' ? '.' : `: ${how.message}`}`;
+    case 'failed': {
+      const reason = reasonOf(how.message);
+      return `It failed ${at(how.atUs)}${reason === '' ? '.' : `: ${reason}`}`;
+    }
     case 'ended':
       return `It was ${how.status} ${at(how.atUs)}.`;
     case 'in_air':
