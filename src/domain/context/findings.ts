@@ -358,7 +358,8 @@ export function noveltyOf(
   if (atUs - sinceUs < LEARNED_US) return undefined;
   if (seen) {
     if (atUs - seen.lastUs <= backAfterMs * 1000) return { label: 'known', words: '' };
-    const words = `back: last seen ${ago(seen.lastUs, atUs)}, in Flight ${seen.flightId} of ${seen.bird}`;
+    const [flight, bird] = [seen.flightId, seen.bird].map((name) => plainText(name, NAME_CODE_POINTS));
+    const words = `back: last seen ${ago(seen.lastUs, atUs)}, in Flight ${flight} of ${bird}`;
     return { label: 'back', words };
   }
   const knownUs = Math.min(atUs - sinceUs, ERRORS_KEPT_US);

@@ -50,6 +50,15 @@ async function endsUnder(rules: readonly Rule[], ...flights: readonly End[]) {
   return alerts.map(({ labels, annotations }) => [labels.novelty, annotations.seen_before]);
 }
 
+test('a Bird with a hostile name is named on one line, and shortly', () => {
+  const seen = { lastUs: 0, flightId: 'f-1', bird: `Sync\u202e\n${'x'.repeat(3000)}` };
+  const failed = { region: 'eu', atUs: 12 * DAY_US };
+  const remembered = { sinceUs: 0, forgottenBeforeUs: undefined };
+  const { words } = noveltyOf(failed, seen, remembered, BACK_AFTER_MS)!;
+  expect(words).toMatch(/^back: last seen 12 days ago, in Flight f-1 of Sync x{110,}…$/);
+  expect(words.length).toBeLessThan(200);
+});
+
 test('nothing is claimed in the first week', async () => {
   expect(await ends([6.9, 'failed'])).toEqual([[undefined, undefined]]);
 });
