@@ -62,8 +62,8 @@ test('a digest says how each Bird met the deadlines of its period, the worst fir
     title: 'Deadlines',
     more: 0,
     rows: [
-      { lead: '1 of 3 met', what: 'EU · Prod / Missing', note: '1 met, 2 missed' },
-      { lead: '2 of 3 met', what: 'EU · Prod / Late', note: '2 met, 1 late (24 min)' },
+      { lead: '1 of 3 met', what: 'EU · Prod / Missing', note: '2 missed' },
+      { lead: '2 of 3 met', what: 'EU · Prod / Late', note: '1 late (24 min)' },
       { lead: '3 of 3 met', what: 'EU · Prod / Punctual', note: '' },
     ],
   });

@@ -11,7 +11,7 @@ import {
   type SentReport,
 } from '../../domain/digest/report-figures.ts';
 import type { DigestNotification, GroupNotification } from '../../domain/grouping/notification.ts';
-import { outcomeWords } from '../../domain/statistics/deadlines.ts';
+import { unmetWords } from '../../domain/statistics/deadlines.ts';
 import { alertPath, birdPath } from '../../http/page-path.ts';
 import { dayAndTime, durationWords, exactZoneTime, howMany, instantsIn } from '../../text/instant-words.ts';
 import { plainText, regionName } from '../../text/plain-text.ts';
@@ -107,7 +107,7 @@ function sectionsOf(digest: Digest, externalUrl: string): Section[] {
       rows: deadlines.map(({ met, late, missed, latestUs, ...place }) => ({
         lead: `${met} of ${met + late + missed} met`,
         what: wherePlain(place),
-        note: late + missed > 0 ? outcomeWords({ met, late, missed, latestUs }) : '',
+        note: unmetWords({ met, late, missed, latestUs }).join(', '),
       })),
       more: deadlinesTotal - deadlines.length,
     },

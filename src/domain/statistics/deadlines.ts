@@ -169,12 +169,16 @@ export function countOutcomes(deadlines: readonly Deadline[]): Outcomes {
 }
 
 /** `12 met, 1 late (24 min), 1 missed` */
-export function outcomeWords({ met, late, missed, latestUs }: Outcomes): string {
+export function outcomeWords(outcomes: Outcomes): string {
+  return [`${outcomes.met} met`, ...unmetWords(outcomes)].join(', ');
+}
+
+/** `1 late (24 min)`, `1 missed`; without those that did not happen. */
+export function unmetWords({ late, missed, latestUs }: Outcomes): string[] {
   return [
-    `${met} met`,
     ...(late > 0 ? [`${late} late (${durationWords(latestUs / 1000, 'two units')})`] : []),
     ...(missed > 0 ? [`${missed} missed`] : []),
-  ].join(', ');
+  ];
 }
 
 /** `today, 07:00 (Amsterdam), missed`, or `…, late (24 min)`. */
