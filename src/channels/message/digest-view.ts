@@ -4,6 +4,7 @@ import { type Digest, digestTitle, type OpenAlert, type Watch } from '../../doma
 import type { Failures, Place } from '../../domain/digest/flight-tally.ts';
 import {
   alertsSince,
+  ENDING_WORDS,
   figureName,
   figureText,
   monthName,
@@ -348,7 +349,11 @@ function reportView(notification: DigestNotification, sent: SentReport, external
     { title: 'In short', rows: figuresOf(tables.month?.[0]), more: 0 },
     ...lists.map(([table, rows]) => {
       const shown = rows.slice(0, table === 'causes' ? SHOWN_CAUSES : SHOWN_ROWS);
-      return { title: figureName(table), rows: shown.map(rowOf), more: rows.length - shown.length };
+      return {
+        title: figureName(table),
+        rows: shown.map((row) => rowOf(table, row)),
+        more: rows.length - shown.length,
+      };
     }),
   ];
   return {
@@ -373,10 +378,11 @@ function figuresOf(row: ReportRow | undefined): Row[] {
   });
 }
 
-function rowOf({ labels, text = '', figures }: ReportRow): Row {
+function rowOf(table: string, { labels, text = '', figures }: ReportRow): Row {
   const [[first = '', value] = [], ...others] = Object.entries(figures);
   const note = others.map(([name, one]) => `${figureName(name).toLowerCase()} ${figureText(name, one)}`);
-  const about = [labels ? placeOf(labels, undefined) : '', plainText(text, TEXT_CODE_POINTS)];
+  const said = table === 'how_alerts_ended' ? (ENDING_WORDS.get(text) ?? text) : text;
+  const about = [labels ? placeOf(labels, undefined) : '', plainText(said, TEXT_CODE_POINTS)];
   const one = value === 1 && first !== 'objective' ? first.replace(/s$/, '') : first;
   const words = [figureText(first, value), figureName(one).toLowerCase()];
   return {

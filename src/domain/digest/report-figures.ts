@@ -45,6 +45,16 @@ const MESSAGE_LENGTH = 300;
 /** Tables with texts of errors, or names of people. */
 const NOT_COUNTS = new Set(['causes', 'acknowledged_by']);
 
+/** How an alert ended, as a clause. */
+export const ENDING_WORDS: ReadonlyMap<string, string> = new Map([
+  ['over', 'its end was observed'],
+  ['quiet', 'nothing new was reported'],
+  ['superseded', 'it became worse, which another alert reports'],
+  ['moved', 'it continues under other labels or another route'],
+  ['gone', 'its subject no longer exists'],
+  ['by_hand', 'resolved by hand'],
+]);
+
 /** Only the names. */
 export function withoutIds(labels: Labels): Labels {
   const named = Object.entries(labels).filter(([name]) => ['region', 'nest', 'bird'].includes(name));

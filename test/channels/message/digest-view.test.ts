@@ -30,19 +30,19 @@ const NOTHING = {
   ...{ deadlines: [], suppressed: [], dead: 0, regions: [{ region: 'eu', verifiedUntilUs: 0 }] },
 };
 
-test('a report counts one as one', () => {
+test('a report counts one as one, and says how alerts ended', () => {
   const labels = { region: 'eu', nest: 'Customer 4' };
   const rows = [2, 1].map((times) => ({ labels, figures: { times, failing_for: 60e6 } }));
-  const tables = { worst_birds: rows, how_alerts_ended: [{ text: 'over', figures: { alerts: 1 } }] };
+  const tables = { worst_birds: rows, how_alerts_ended: [{ text: 'by_hand', figures: { alerts: 1 } }] };
   const report = { month: '2026-07', nest: {}, tables };
   const { sections } = digestView(
     { ...digestNotification(), digest: { name: 'monthly', fromUs: 0, toUs: 1, report } },
     URL,
   );
-  expect(sections!.flatMap((section) => section.rows.map(({ lead }) => lead))).toEqual([
-    '2 times',
-    '1 time',
-    '1 alert',
+  expect(sections!.flatMap((section) => section.rows.map(({ lead, what }) => [lead, what]))).toEqual([
+    ['2 times', 'EU · Customer 4'],
+    ['1 time', 'EU · Customer 4'],
+    ['1 alert', 'resolved by hand'],
   ]);
 });
 

@@ -1,6 +1,12 @@
 /** The words of the pages, all in one catalogue: pages take every sentence from it. */
 import { eventTitle } from '../../../domain/alert/labels.ts';
-import { alertsSince, figureName, figureText, monthName } from '../../../domain/digest/report-figures.ts';
+import {
+  alertsSince,
+  ENDING_WORDS,
+  figureName,
+  figureText,
+  monthName,
+} from '../../../domain/digest/report-figures.ts';
 import { kindOf } from '../../../domain/kinds/kinds.ts';
 import { isSuppressionReason, type SuppressionReason } from '../../../domain/muting/suppression.ts';
 import { ENGLISH_FINDINGS } from '../../../health/finding.ts';
@@ -23,15 +29,6 @@ const REASONS = new Map([
   ['new_events', 'new events'],
   ['resolved', 'resolved'],
   ['repeat', 'reminder'],
-]);
-
-const ENDINGS = new Map([
-  ['over', 'its end was observed'],
-  ['quiet', 'nothing new was reported'],
-  ['superseded', 'it became worse, which another alert reports'],
-  ['moved', 'it continues under other labels or another route'],
-  ['gone', 'its subject no longer exists'],
-  ['by_hand', 'resolved by hand'],
 ]);
 
 /** A success ends them. */
@@ -799,7 +796,9 @@ export const ENGLISH = {
     receiver: 'Notified',
     why: (reason: string): string => REASONS.get(reason) ?? reason,
     ended: (ending: string, alertname: string): string =>
-      ending === 'over' && FLIGHT_ALERTS.has(alertname) ? 'a Flight landed' : (ENDINGS.get(ending) ?? ''),
+      ending === 'over' && FLIGHT_ALERTS.has(alertname)
+        ? 'a Flight landed'
+        : (ENDING_WORDS.get(ending) ?? ''),
   },
 
   /** For pages and badges that everybody may see. */
