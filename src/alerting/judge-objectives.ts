@@ -63,8 +63,13 @@ export async function judgeObjectives(
       await tx.pause();
     }
   }
-  for (const alert of [...firing.values()].flat())
-    facts.push(putRight(alert, 'no objective is about it any more', 'gone'));
+  for (const alert of [...firing.values()].flat()) {
+    const isLeft = objectives.some(({ name }) => name === alert.labels.objective);
+    const why = isLeft
+      ? 'the Nest is gone, or the objective no longer about it'
+      : 'the objective was removed';
+    facts.push(putRight(alert, why, 'gone'));
+  }
   if (facts.length === 0) return NOTHING;
   const { happenings } = await applyFacts(tx, facts, rules, nowUs);
   return { done: 0, queued: 0, happenings };

@@ -45,14 +45,16 @@ export const objectiveBurning = defineKind({
     if (!burning) return undefined;
     const where = fact.nest || (fact.nestId && `Nest ${fact.nestId}`) || regionName(fact.region);
     const failed = `${burning.failed} of the last ${howMany(burning.flights, 'Flight')} of ${where} failed`;
-    const missed = burning.missed > 0 ? ` and it missed ${howMany(burning.missed, 'deadline')}` : '';
+    const missed = `missed ${howMany(burning.missed, 'deadline')}`;
+    const both = burning.missed > 0 ? `${failed} and it ${missed}` : failed;
+    const said = burning.failed === 0 ? `${where} ${missed}` : both;
     const what = countsDeadlines ? 'failure' : 'failed Flight';
     const allowance = `allowance of ${howMany(allowed, what)} in ${durationWords(fact.overMs, 'exact')}`;
     const description =
       used >= allowed
         ? `${where} has used up its ${allowance}: ${used} ${countsDeadlines ? 'are used' : 'failed'}.`
         : `At this pace ${where} uses up its ${allowance} by ${dayAndTime(usedUpAtUs)}; ${used} are used.`;
-    const summary = `${failed}${missed} within ${durationWords(burning.windowUs / 1000, 'exact')}`;
+    const summary = `${said} within ${durationWords(burning.windowUs / 1000, 'exact')}`;
     return fireMeasured(alert, { startsAtUs: atUs, summary, description, memory: null }, context);
   },
 
