@@ -4,7 +4,7 @@ import type { Ending, Labels } from '../alert/alert.ts';
 import type { Event } from '../alert/event.ts';
 import type { Digest } from '../digest/digest.ts';
 import type { SentReport } from '../digest/report-figures.ts';
-import { kindOf } from '../kinds/kinds.ts';
+import { isMoment, kindOf } from '../kinds/kinds.ts';
 import type { GroupSort } from './group.ts';
 
 /** Why a group notifies now. */
@@ -157,9 +157,16 @@ export interface KindCount {
 }
 
 /** `Caught up: 312 events of 240 alerts, 12 still open`: the summary in one line. */
-export function summaryTitle({ events, alerts, firing }: Summary): string {
-  const open = firing === 0 ? 'all over' : `${firing} still open`;
-  return `Caught up: ${howMany(events, 'event')} of ${howMany(alerts, 'alert')}, ${open}`;
+export function summaryTitle({ events, alerts, kinds }: Summary): string {
+  return `Caught up: ${howMany(events, 'event')} of ${howMany(alerts, 'alert')}${openOf(kinds)}`;
+}
+
+/** How many still fire; nothing of moments, which are over at once. */
+function openOf(kinds: readonly KindCount[]): string {
+  const lasting = kinds.filter((kind) => !isMoment(kind));
+  const firing = lasting.reduce((sum, kind) => sum + kind.firing, 0);
+  if (lasting.length === 0) return '';
+  return firing === 0 ? ', all over' : `, ${firing} still open`;
 }
 
 /** The summary in sentences, for formats that have no layout of their own for it. */
@@ -175,7 +182,7 @@ export function summaryWords({ fromUs, toUs, events, kinds }: Summary): string[]
     `${howMany(events, 'event')} ${when} could be read only much later. ${that}.`,
     ...kinds.map(
       (kind) =>
-        `${kindOf(kind.alertname)?.words.firing ?? kind.alertname}: ${howMany(kind.events, 'event')} of ${howMany(kind.alerts, 'alert')}, ${kind.firing === 0 ? 'all over' : `${kind.firing} still open`}.`,
+        `${kindOf(kind.alertname)?.words.firing ?? kind.alertname}: ${howMany(kind.events, 'event')} of ${howMany(kind.alerts, 'alert')}${openOf([kind])}.`,
     ),
   ];
 }

@@ -177,6 +177,15 @@ describe('the summary', () => {
     );
   });
 
+  test('says nothing of moments as if they lasted', () => {
+    const moment = standing('few', { alertname: 'EventMatched' });
+    const one = summarize(waiting, [moment], counts, NOW_US).summary!;
+    expect(summaryTitle(one)).toBe('Caught up: 2 events of 1 alert');
+    expect(summaryWords(one)[1]).toBe('Event: 2 events of 1 alert.');
+    const both = summarize(waiting, [moment, standing('many')], counts, NOW_US).summary!;
+    expect(summaryTitle(both)).toBe('Caught up: 9 events of 2 alerts, 1 still open');
+  });
+
   test('is not sent if nothing is counted', () => {
     expect(summarize(waiting, inGroup, new Map(), NOW_US).reason).toBeNull();
   });
