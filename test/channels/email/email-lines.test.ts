@@ -407,3 +407,14 @@ describe('why several Birds with one error fail now', () => {
     expect(said).toMatch(/- Beta · .*\n {4}published by editor@example.com 11 min before/);
   });
 });
+
+test('the reason of a mail names the matchers of its route, also beside routes with the same ones', () => {
+  const labels = '{alertname="FlightFailed", nest="Marketing", region="eu"}';
+  const reason = (route: string) => mailView(group({ groupKey: `${route}:${labels}` }), URL).footer;
+  const any =
+    'You get this because receiver ops of nestwatch gets the alerts that no more specific route matches.';
+  expect(['{}', '{}/{}#ops', '{}/{}#ops#2'].map(reason)).toEqual([any, any, any]);
+  expect(['{}/{severity="critical"}', '{}/{severity="critical"}#ops'].map(reason)).toEqual(
+    Array(2).fill('You get this because alerts with severity="critical" go to receiver ops of nestwatch.'),
+  );
+});

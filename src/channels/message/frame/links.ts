@@ -198,9 +198,10 @@ function routeMatchers({ groupSort, groupKey, groupLabels }: GroupNotification):
     .map(([name, value]) => `${name}=${goQuote(value)}`);
   const labels = `:{${pairs.join(', ')}}`;
   if (groupSort !== 'route' || !groupKey.startsWith('{') || !groupKey.endsWith(labels)) return undefined;
-  const route = groupKey.slice(0, -labels.length).replace(/#\d+$/, '');
+  const route = groupKey.slice(0, -labels.length);
+  // Behind the matchers may stand what distinguishes it from routes with the same ones.
   return route
-    .slice(1, -1)
+    .slice(1, route.lastIndexOf('}'))
     .split('}/{')
     .filter((part) => part !== '')
     .join(', ');
