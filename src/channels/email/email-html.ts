@@ -26,7 +26,7 @@ export function emailHtml(whole: MailView): string {
     `<style>${STYLE}</style></head>`,
     `<body class="page" style="margin:0;padding:0;background:#f2f4f7;color:#101828;font:15px/1.5 ${SANS}">`,
     '<div style="max-width:640px;margin:0 auto;padding:16px 12px">',
-    `<div class="card" style="background:#ffffff;border:1px solid #e4e7ec;border-left:6px solid ${COLOURS[view.tone]};border-radius:8px;padding:20px">`,
+    `<div class="card" style="background:#ffffff;border:1px solid #e4e7ec;border-left:6px solid ${COLOURS[view.tone]};border-radius:8px;padding:20px;${WRAPS}">`,
     `<h1 class="${view.tone}" style="margin:0;font-size:20px;line-height:1.3;color:${COLOURS[view.tone]}">${escapeHtml(view.headline)}</h1>`,
     `<p class="quiet" style="margin:6px 0 0;color:#475467">${escapeHtml(view.context)}</p>`,
     ...[...view.notices, ...view.lead].map((one) => `<p style="margin:12px 0 0">${escapeHtml(one)}</p>`),
@@ -71,6 +71,7 @@ export function emailHtml(whole: MailView): string {
 
 const SANS = "-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
 const MONO = 'ui-monospace,Menlo,Consolas,monospace';
+/** Inherited by all of the card: whatever is said in it may be one long word. */
 const WRAPS = 'overflow-wrap:anywhere;word-break:break-word';
 const NO_BREAK = '\u00A0';
 const TABLE = 'cellpadding="0" cellspacing="0" style="border-collapse:collapse;width:100%"';
@@ -96,7 +97,7 @@ function messageHtml({ message, messageTitle }: MailView): string[] {
   const text = message.map(saidHtml).join('\n');
   return [
     titleHtml(messageTitle),
-    `<pre class="code" style="margin:0;padding:10px 12px;background:#f2f4f7;color:#101828;border-radius:6px;font:13px/1.5 ${MONO};white-space:pre-wrap;overflow-wrap:anywhere;word-break:break-word">${text}</pre>`,
+    `<pre class="code" style="margin:0;padding:10px 12px;background:#f2f4f7;color:#101828;border-radius:6px;font:13px/1.5 ${MONO};white-space:pre-wrap">${text}</pre>`,
   ];
 }
 
@@ -132,7 +133,7 @@ function detailsHtml({ details }: MailView): string[] {
   const rows = details.map(
     ([name, value]) =>
       `<tr><td class="quiet" style="padding:2px 14px 2px 0;color:#475467;vertical-align:top;white-space:nowrap">${escapeHtml(name)}</td>` +
-      `<td style="padding:2px 0;width:100%;overflow-wrap:anywhere;word-break:break-word">${escapeHtml(value)}</td></tr>`,
+      `<td style="padding:2px 0;width:100%">${escapeHtml(value)}</td></tr>`,
   );
   return [titleHtml('Details'), `<table role="presentation" ${TABLE}>`, ...rows, '</table>'];
 }
@@ -175,7 +176,7 @@ function clusterHtml({ tone, title: what, cause, places, placesMore, context }: 
   const where = escapeHtml(places.join(', ')) + (placesMore > 0 ? ` and ${placesMore} more` : '');
   return [
     `<strong class="${tone}" style="color:${COLOURS[tone]}">${escapeHtml(what)}</strong> · ${where}`,
-    ...(cause ? [`<div style="font:13px/1.5 ${MONO};${WRAPS}">${saidHtml(cause)}</div>`] : []),
+    ...(cause ? [`<div style="font:13px/1.5 ${MONO}">${saidHtml(cause)}</div>`] : []),
     ...(context
       ? [`<div class="quiet" style="font-size:13px;color:#475467">${escapeHtml(context)}</div>`]
       : []),
@@ -184,7 +185,7 @@ function clusterHtml({ tone, title: what, cause, places, placesMore, context }: 
 
 function listHtml(lines: readonly string[]): string[] {
   if (lines.length === 0) return [];
-  return [`<ul style="margin:6px 0;padding:0 0 0 18px;font-size:13px;${WRAPS}">`, ...lines, '</ul>'];
+  return [`<ul style="margin:6px 0;padding:0 0 0 18px;font-size:13px">`, ...lines, '</ul>'];
 }
 
 function eventHtml({ where, when, step, message, ids }: EventLine): string {
