@@ -151,7 +151,7 @@ function withPresets(file: GivenFile | null | undefined): GivenFile {
 
 function withInherited(route: GivenRoute, inherited: Readonly<Record<string, unknown>>): GivenRoute {
   const own = { ...inherited, ...route };
-  const handedOn = Object.fromEntries(INHERITED_KEYS.flatMap((key) => (key in own ? [[key, own[key]]] : [])));
+  const handedOn = Object.fromEntries(Object.entries(own).filter(([key]) => INHERITED_KEYS.has(key)));
   return { ...own, ...(route.routes && { routes: route.routes.map((one) => withInherited(one, handedOn)) }) };
 }
 

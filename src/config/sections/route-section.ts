@@ -113,14 +113,14 @@ const routeShape = z.strictObject({
 });
 
 /** What a route takes from the one above it unless it says otherwise; its labels and its escalation apart. */
-export const INHERITED_KEYS = [
+export const INHERITED_KEYS: ReadonlySet<string> = new Set([
   'receiver',
   'group_by',
   'group_wait',
   'group_interval',
   'repeat_interval',
   'repeat_backoff',
-] as const satisfies readonly (keyof typeof routeShape.shape)[];
+] satisfies readonly (keyof typeof routeShape.shape)[]);
 
 /** A route with its children, for the JSON schema; the checks read each route by itself. */
 export const wholeRouteShape = routeShape.extend({
