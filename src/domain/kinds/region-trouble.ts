@@ -30,6 +30,8 @@ interface TroubleState {
   readonly state: 'lasts' | 'hidden' | 'over';
   readonly sinceUs: number;
   readonly reason: string;
+  /** What is not well although it is over, after a comma; empty for nothing. */
+  readonly still?: string;
 }
 
 type Health = FactOf<'region_health'>['health'];
@@ -38,7 +40,8 @@ type Health = FactOf<'region_health'>['health'];
 function ofHealth(health: Health, endedBy: readonly Health[]) {
   return ({ health: now, region, sinceUs, reason }: FactOf<'region_health'>): TroubleState => {
     const ended = endedBy.includes(now) ? 'over' : 'hidden';
-    return { region, state: now === health ? 'lasts' : ended, sinceUs, reason };
+    const still = now === 'unauthorized' ? ', but refuses the token' : '';
+    return { region, state: now === health ? 'lasts' : ended, sinceUs, reason, still };
   };
 }
 
@@ -75,9 +78,9 @@ function regionTrouble<Name extends FactName>({ read, summary, action, over }: R
     },
 
     observe(alert, fact, { nowUs }) {
-      const { state, sinceUs } = read(fact);
+      const { state, sinceUs, still = '' } = read(fact);
       if (alert.state === 'firing') {
-        return state === 'over' ? resolve(alert, sinceUs, over, nowUs) : undefined;
+        return state === 'over' ? resolve(alert, sinceUs, `${over}${still}`, nowUs) : undefined;
       }
       return alert.memory === null ? undefined : remember(alert, null, null, nowUs);
     },

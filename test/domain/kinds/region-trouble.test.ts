@@ -47,11 +47,14 @@ describe('RegionDown', () => {
     expect(story.tell(8, regionHealth('down', 5, 'reset')).alerts).toEqual([]);
   });
 
-  test.each(['up', 'unauthorized'] as const)('resolves when the region is %s', (health) => {
+  test.each([
+    ['up', 'the region answers again'],
+    ['unauthorized', 'the region answers again, but refuses the token'],
+  ] as const)('resolves when the region is %s', (health, by) => {
     const story = storyOf([9, regionHealth('down', 5)], [12, regionHealth(health, 11)]);
     const alert = story.alerts().find((one) => one.alertname === 'RegionDown')!;
     expect(alert).toMatchObject({ state: 'resolved', endsAtUs: minute(11) });
-    expect(alert.annotations.resolved_by).toBe('the region answers again');
+    expect(alert.annotations.resolved_by).toBe(by);
   });
 
   test('waits again before it fires again', () => {
