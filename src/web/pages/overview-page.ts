@@ -121,9 +121,9 @@ function lastCheck(page: Page, regions: readonly RegionProgress[]): Html {
   return html`${words.health.allRead} ${when(page, Math.min(...regions.map(oldestReadUs)))}.`;
 }
 
-/** 0 if something was never read, or if there is nothing to read. */
+/** 0 if something was never read, or if there is nothing to read. The inventory, listed less often, is no part of it. */
 function oldestReadUs({ reads }: RegionProgress): number {
-  const polled = reads.filter(({ streams }) => streams > 0);
+  const polled = reads.filter(({ feed, streams }) => feed !== 'inventory' && streams > 0);
   return polled.length === 0 ? 0 : Math.min(...polled.map((one) => one.oldestReadUs));
 }
 
