@@ -114,7 +114,7 @@ const OWN_ANNOTATIONS = new Set([
 const OWN_LABELS = new Set([
   ...['alertname', 'severity', 'region', 'nest', 'nest_id', 'bird', 'bird_id', 'flight_id', 'type'],
   ...['entity_type', 'entity_id', 'entity_name', 'error', 'error_type', 'novelty'],
-  ...['reason', 'receiver', 'integration'],
+  ...['reason', 'receiver', 'integration', 'unusual'],
 ]);
 
 /** The id that a rule has until somebody names it: it tells people nothing. */

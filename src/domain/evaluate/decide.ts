@@ -142,7 +142,7 @@ function raiseFor(
   const base = boundedKey([kind.name, subjectPart(firstRule), topic.labels.region ?? '', subject].join('/'));
   const hasLevels = kind.severities.length > 1;
   const levels = hasLevels ? related.filter((alert) => alert.firstRule === firstRule && isTrue(alert)) : [];
-  const own = narrowed?.severity ?? rule.severity ?? topic.severity ?? kind.severities[0]!;
+  const own = narrowed?.severity ?? rule.severity ?? found.severity ?? kind.severities[0]!;
   const isCritical = levels.some((alert) => alert.id === `${base}/critical`);
   const severity = isCritical ? 'critical' : own;
   const id = hasLevels ? `${base}/${severity}` : base;

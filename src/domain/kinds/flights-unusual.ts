@@ -126,6 +126,7 @@ export const flightsUnusual = defineKind({
   },
   severities: ['warning', 'critical'],
   labels: PLACE_LABELS,
+  laterLabels: ['unusual'],
   supersededBy: 'BirdDeactivated',
   isResolvableByHand: () => false,
   remembers: { fromUs: 'number', isFewer: 'flag' },
@@ -159,6 +160,12 @@ export const flightsUnusual = defineKind({
   topic({ place, counted }) {
     if (counted.verdict !== 'fewer' && counted.verdict !== 'more') return undefined;
     return { ...birdTopic(place), severity: counted.isRunaway ? 'critical' : 'warning' };
+  },
+
+  // Too many after too few, or the other way round, is news: an alert that fires would only change its text.
+  narrow({ subject, labels }, { counted }) {
+    const { verdict: unusual } = counted;
+    return { subject: unusual === 'fewer' ? `${subject}/fewer` : subject, labels: { ...labels, unusual } };
   },
 
   raise(alert, { place, counted }, context) {
