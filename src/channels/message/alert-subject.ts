@@ -11,9 +11,13 @@ export const NAME_CODE_POINTS = 80;
 
 /** What the alert is about: the Bird, entity, receiver, what impairs the watch, the error, who did it, the Nest or the region; and its step. */
 export function subjectOf({ labels }: NotifiedAlert): string {
-  const { alertname = '', step } = labels;
-  const isOfStep = step && kindOf(alertname)?.labels.includes('step');
-  return isOfStep ? `${nameOf(labels)}, step ${plainText(step, NAME_CODE_POINTS)}` : nameOf(labels);
+  const name = nameOf(labels);
+  return isOfStep(labels) ? `${name}, step ${plainText(labels.step ?? '', NAME_CODE_POINTS)}` : name;
+}
+
+/** Whether it is about a step. Rules may add a label of this name to other alerts. */
+export function isOfStep({ alertname = '', step = '' }: Labels): boolean {
+  return step !== '' && kindOf(alertname)?.labels.includes('step') === true;
 }
 
 function nameOf(labels: Labels): string {

@@ -28,6 +28,7 @@ import {
 import {
   hasOwnDescription,
   isMoment,
+  isOfStep,
   listsEvents,
   NAME_CODE_POINTS,
   placeOf,
@@ -247,7 +248,11 @@ function detailsOf(alert: NotifiedAlert): [string, string][] {
   const isOfFirst = (name: string) => isMoment(alert) && EVENT_LABELS.some((one) => one === name);
   const isRuleWithoutName = (name: string, value: string) => name === 'rule' && RULE_WITHOUT_NAME.test(value);
   const others = Object.entries(labels).filter(
-    ([name, value]) => !OWN_LABELS.has(name) && !isOfFirst(name) && !isRuleWithoutName(name, value),
+    ([name, value]) =>
+      !OWN_LABELS.has(name) &&
+      !isOfFirst(name) &&
+      !isRuleWithoutName(name, value) &&
+      !(name === 'step' && isOfStep(labels)),
   );
   return clean([
     ...placeDetails(labels),

@@ -101,7 +101,23 @@ test.each([
   expect(viewOf([labelled({ alertname }, { annotations, events: [] })]).lead).toEqual([description]);
 });
 
+test('the step that a title names is no label as well', () => {
+  const waiting = labelled({ alertname: 'FlightWaiting', step: 'Review', team: 'ops' });
+  expect(new Map(viewOf([waiting]).details).get('Labels')).toBe('team=ops');
+  expect(new Map(viewOf([labelled({ step: '3' })]).details).get('Labels')).toBe('step=3');
+});
+
 describe('a mail about several alerts', () => {
+  test('counts causes only of what the service gives a reason for', () => {
+    const waiting = ['Alpha', 'Beta'].map((bird, at) =>
+      labelled(
+        { alertname: 'FlightWaiting', bird, bird_id: String(at), step: 'Review' },
+        { annotations: { description: `Flight of ${bird}.` }, events: [], eventsTotal: 0 },
+      ),
+    );
+    expect(text(waiting)).toMatch(/^Waiting: 2 Birds\n/);
+  });
+
   test('says of every failure when its Flight started, its step and its ids, the newest first', () => {
     const withStep = failedFlight(4, {
       message: 'Alpha reason',

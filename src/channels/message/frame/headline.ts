@@ -10,7 +10,7 @@ import { kindOf } from '../../../domain/kinds/kinds.ts';
 import { howMany } from '../../../text/instant-words.ts';
 import { plainText, regionName } from '../../../text/plain-text.ts';
 import { type Cluster, isFollowUp, type Tone } from '../alert-clusters.ts';
-import { isMoment, isNoRecovery, stateSentence, subjectOf } from '../alert-subject.ts';
+import { hasOwnDescription, isMoment, isNoRecovery, stateSentence, subjectOf } from '../alert-subject.ts';
 
 type Counted = Pick<
   GroupNotification,
@@ -35,7 +35,9 @@ export function headlineOf(counted: Counted, clusters: readonly Cluster[], goesO
   if (isOfChanges(counted)) return changesOf(counted);
   const counting = open.length > 0 ? open : alerts;
   const lasting = clusters.filter(({ tone }) => tone !== 'resolved' && tone !== 'neutral');
-  const causes = open.every(isMoment) ? 0 : lasting.length;
+  // What nestwatch says itself, such as since when something waits, is no cause; nor is a moment.
+  const causes =
+    open.some(({ labels }) => hasOwnDescription(labels)) || open.every(isMoment) ? 0 : lasting.length;
   const counts = [
     sentenceOf(counting, open.length > 0 ? firingTotal : resolvedTotal, goesOn),
     ...(open.length > 0 && causes > 1 && counted.truncatedAlerts === 0 ? [`${causes} causes`] : []),
