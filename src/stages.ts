@@ -193,6 +193,11 @@ function createDeciding(parts: StageParts, { config }: Setup, inForce: InForce, 
     alerting: createAlerting({
       ...stage,
       areLogsRead,
+      logsWanted(region) {
+        regions()
+          .find(({ name }) => name === region)
+          ?.lookForLogs();
+      },
       lookEveryMs: part.lookEveryMs,
       flightsReadUs: (region, birdId) =>
         regions()

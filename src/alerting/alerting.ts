@@ -68,6 +68,8 @@ interface AlertingOptions {
   readonly inventoryReads?: () => ReadonlyMap<string, InventoryRead>;
   /** Whether logs of Flights are read for kinds that want them (`judge.ts`). */
   readonly areLogsRead?: boolean;
+  /** Called after a commit by which logs of a region's Flights are to be read now. */
+  readonly logsWanted?: OverdueOptions['logsWanted'];
   /** How far the clock of a region's service is ahead of ours, microseconds; 0 if unknown. */
   readonly serviceAheadUs?: (region: string) => number;
   /** The facts of the last health answer: a new list after each answer. Absent if nothing judges the health. */
@@ -134,6 +136,7 @@ export function createAlerting(options: AlertingOptions) {
     timeIntervals,
     lookbackMs: poll.initialLookbackMs,
     areLogsRead: options.areLogsRead ?? false,
+    logsWanted: options.logsWanted,
   };
   const overdue = createOverdue(judging);
   const regions = createRegionJudging({

@@ -14,6 +14,7 @@ import { placeLabels } from '../domain/alert/labels.ts';
 import type { Rule } from '../domain/alert/rule.ts';
 import { rulesFor, wokenKinds } from '../domain/evaluate/choose-rule.ts';
 import { flightStuck } from '../domain/kinds/flight-stuck.ts';
+import { flightWaiting } from '../domain/kinds/flight-waiting.ts';
 import type { Judgement, Judges, Subjects } from '../domain/kinds/judge.ts';
 import { KINDS } from '../domain/kinds/kinds.ts';
 import { isStoreFailure } from '../errors.ts';
@@ -28,12 +29,14 @@ import { NOTHING, noteFaults, type Step } from './step-runner.ts';
 export interface OverdueOptions extends HistoryOptions {
   readonly rules: readonly Rule[];
   readonly clock: Clock;
+  /** Called once it is committed that logs of this region's Flights are to be read now. */
+  readonly logsWanted?: ((region: string) => void) | undefined;
 }
 
 /** The longest time between two looks at the store: nothing announces what has become due in it since the last one. */
 const LOOK_MS = 60_000;
-/** The same while a kind is judged as soon as a Flight starts or succeeds (`wokenKinds`). */
-const LOOK_FOR_WOKEN_MS = 5_000;
+/** The same while a kind is judged as soon as a Flight starts or succeeds (`wokenKinds`), or once its log is read. */
+const LOOK_SOON_MS = 5_000;
 /** The shortest time between them after a look that found nothing due. */
 const LEAST_MS = 1_000;
 
@@ -55,7 +58,8 @@ export function createOverdue(options: OverdueOptions) {
         : [],
     ),
   );
-  const lookMs = wokenKinds(rules).length > 0 ? LOOK_FOR_WOKEN_MS : LOOK_MS;
+  const isSoon = wokenKinds(rules).length > 0 || rules.some(({ kind }) => kind === flightWaiting.name);
+  const lookMs = isSoon ? LOOK_SOON_MS : LOOK_MS;
   const beganUs = clock.nowUs();
   let nextLookMs = Number.NEGATIVE_INFINITY;
   let isFirst = true;
@@ -132,11 +136,13 @@ export function createOverdue(options: OverdueOptions) {
     const birdsDue = await tx.overdue.birds(nowUs, BATCH);
     const flights = await judgeEach(tx, 'flight', flightsDue, nowUs);
     const birds = await judgeEach(tx, 'bird', birdsDue, nowUs);
-    await tx.overdue.judgeFlights(
-      flights.judged.map(({ subject, nextUs, logByUs }) => ({
-        ...{ ...subject, nextUs },
-        logDueUs: logByUs === undefined ? 0 : Math.min(subject.logDueUs || nowUs, logByUs),
-      })),
+    const judged = flights.judged.map(({ subject, nextUs, logByUs }) => ({
+      ...{ ...subject, nextUs },
+      logDueUs: logByUs === undefined ? 0 : Math.min(subject.logDueUs || nowUs, logByUs),
+    }));
+    await tx.overdue.judgeFlights(judged);
+    const wanting = new Set(
+      judged.flatMap(({ logDueUs, place }) => (logDueUs > 0 && logDueUs <= nowUs ? place.region : [])),
     );
     await tx.overdue.judgeBirds(birds.judged.map(({ subject, ...rest }) => ({ ...subject.place, ...rest })));
     const facts = [...flights.facts, ...birds.facts];
@@ -153,6 +159,7 @@ export function createOverdue(options: OverdueOptions) {
     const remember = () => {
       isFirst = false;
       nextLookMs = nextMs;
+      for (const region of wanting) options.logsWanted?.(region);
     };
     return {
       done,

@@ -58,6 +58,8 @@ export interface WatchedRegion {
   probe(): void;
   /** Reads the log of a Flight from the service, if the polls leave room for the request. */
   flightLog(place: FlightPlace): Promise<FlightLog>;
+  /** Looks at once whether logs of Flights in the air are to be read, as it does from time to time. */
+  lookForLogs(): void;
   /** When the last successful poll of a Bird's Flights began; undefined if there was none since the start. */
   flightsReadUs(birdId: string): number | undefined;
   /** The same for all Birds that have such a poll. */
@@ -183,6 +185,10 @@ class PolledRegion implements WatchedRegion {
   probe(): void {
     this.#client.probeNow();
     this.#polls.retryFailing();
+  }
+
+  lookForLogs(): void {
+    this.#scheduleLogs().catch((error) => this.#reportTrouble(error));
   }
 
   flightsReadUs(birdId: string): number | undefined {
@@ -402,7 +408,7 @@ class PolledRegion implements WatchedRegion {
         await this.#lag.report();
         await this.#reads.keep();
         await this.#rate.keep();
-        await this.#lookForLogs();
+        await this.#scheduleLogs();
       } catch (error) {
         this.#reportTrouble(error);
       }
@@ -410,7 +416,7 @@ class PolledRegion implements WatchedRegion {
   }
 
   /** Schedules the reading of logs if some are due. */
-  async #lookForLogs(): Promise<void> {
+  async #scheduleLogs(): Promise<void> {
     if (!(await this.#tails.isDue())) return;
     const nowMs = this.#options.clock.monotonicMs();
     // No requests are set aside for an interval.

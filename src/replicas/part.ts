@@ -308,6 +308,7 @@ export function createOwnedRegion(options: OwnedRegionOptions): WatchedRegion {
     runOnce: () => Promise.reject(new Error('a region that several replicas share is read by its owner')),
     probe: () => own?.probe(),
     flightLog: async (place) => (await own?.flightLog(place)) ?? { refused: whomToAsk() },
+    lookForLogs: () => own?.lookForLogs(),
     flightsReadUs(birdId) {
       if (own) return own.flightsReadUs(birdId);
       const reads = shown()?.flightsReadUs ?? {};

@@ -60,6 +60,19 @@ test('a Flight that waits for a person is told with its step, and when it goes o
   expect(resolved.annotations.resolved_by).toBe('went on at 3 Jul 2026, 12:04 UTC, after 23 h 3 min');
 });
 
+test('one that has waited for `after` when it is first seen is told within seconds [long]', async () => {
+  const soon = { poll: { intervalMs: 1_000, minIntervalMs: 500, auditIntervalMs: 86_400_000 } };
+  const afterAMinute = rule('FlightWaiting', { steps: ['*review*'], afterMs: 60_000 });
+  const { world, birdId } = await oneBird([afterAMinute], soon);
+  await stage.minutesPass(4);
+  const startedAtUs = world.nowUs() - 90_000_000;
+  const { id } = world.startFlight(birdId, { startedAtUs });
+  const fields = { message: 'done', eventType: 4, stepId: '9', scope: 'Wait for review' };
+  world.appendFlightLog(id, { createdAtUs: startedAtUs + 1_000_000, fields });
+  await stage.secondsPass(30);
+  expect(received()).toEqual(['FlightWaiting firing']);
+});
+
 test('a restart brings no second message, and the next reading comes when it would have [long]', async () => {
   const { world, birdId } = await oneBird([REVIEWS]);
   world.startFlight(birdId);
