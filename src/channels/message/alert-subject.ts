@@ -10,7 +10,7 @@ import { plainText, regionName } from '../../text/plain-text.ts';
 export const NAME_CODE_POINTS = 80;
 
 /** What the alert is about: the Bird, entity, receiver, what impairs the watch, the error, who did it, the Nest or the region; and its step. */
-export function subjectOf({ labels }: NotifiedAlert): string {
+export function subjectOf({ labels }: Pick<NotifiedAlert, 'labels'>): string {
   const name = nameOf(labels);
   return isOfStep(labels) ? `${name}, step ${plainText(labels.step ?? '', NAME_CODE_POINTS)}` : name;
 }

@@ -17,7 +17,7 @@ import { alertPath, birdPath } from '../../http/page-path.ts';
 import { dayAndTime, durationWords, exactZoneTime, howMany, instantsIn } from '../../text/instant-words.ts';
 import { plainText, regionName } from '../../text/plain-text.ts';
 import type { Tone } from './alert-clusters.ts';
-import { NAME_CODE_POINTS, placeOf, stateWords } from './alert-subject.ts';
+import { isOfStep, NAME_CODE_POINTS, placeOf, stateWords, subjectOf } from './alert-subject.ts';
 import { type EventLine, reasonLine } from './event-line.ts';
 import { linkableOf, whySent } from './frame/links.ts';
 import { type MailView, mailView } from './message-view.ts';
@@ -267,9 +267,11 @@ function alertPlace({ labels }: Pick<OpenAlert, 'labels'>): string {
   return [entityOf({ labels }), placeOf(rest, undefined)].filter((part) => part !== '').join(', ');
 }
 
+/** What it is about besides a place. */
 function entityOf({ labels }: Pick<OpenAlert, 'labels'>): string {
-  if (labels.bird) return '';
-  return name(labels.entity_name || labels.receiver || '');
+  if (isOfStep(labels)) return `step ${name(labels.step ?? '')}`;
+  const subject = subjectOf({ labels });
+  return placeOf(labels, undefined).endsWith(subject) ? '' : subject;
 }
 
 function wherePlain({ region, nest, bird }: Place): string {

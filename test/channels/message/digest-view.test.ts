@@ -82,6 +82,29 @@ describe('a digest', () => {
     ]);
   });
 
+  test.each([
+    [
+      { alertname: 'SharedCause', region: 'eu', error: 'Quota # exceeded' },
+      'One cause: EU: Quota … exceeded',
+    ],
+    [
+      { alertname: 'FlightWaiting', region: 'eu', nest: 'Docs', bird: 'Blog', step: 'Review' },
+      'Waiting: EU · Docs / Blog: step Review',
+    ],
+    [{ alertname: 'WatchImpaired', region: 'us', reason: 'clock_wrong' }, 'Watch impaired: US: clock wrong'],
+    [{ alertname: 'RegionDown', region: 'us' }, `${WORDS.RegionDown.firing}: US`],
+    [
+      { alertname: 'FlightFailed', region: 'eu', nest: 'Docs', bird_id: '7' },
+      'Flight failed: EU · Docs / Bird 7',
+    ],
+  ])('tells what is open from others of its kind: %j', (labels, words) => {
+    const firing = [{ alertname: labels.alertname, labels, startsAtUs: 0 }] as unknown as Alert[];
+    const own = digestOf({ ...NOTHING, firing, firingTotal: 1 });
+    const view = digestView({ ...digestNotification(), digest: own }, URL);
+    const { rows } = view.sections!.find(({ title }) => title === 'Still open')!;
+    expect(rows.map(({ what }) => what)).toEqual([words]);
+  });
+
   test('is empty only if nothing happened', () => {
     expect(isEmpty(digestOf(NOTHING))).toBe(true);
     expect(digestTitle(digestOf(NOTHING))).toBe('no Flight failed, nothing open');
