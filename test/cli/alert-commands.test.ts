@@ -51,6 +51,14 @@ describe('alerts', () => {
     expect((await run('alerts', 'query')).stdout).toBe(stdout);
   });
 
+  test('lists the severest first, also an error, which is between warning and critical', async () => {
+    const { run, store } = await daemon();
+    const labels = { alertname: 'Own', severity: 'error', region: 'us' };
+    await putAlert(store, { id: 'c', labels, annotations: { summary: 'Own rule' } });
+    const rows = (await run('alerts')).stdout.match(/^(?:critical|error|warning)/gm);
+    expect(rows).toEqual(['critical', 'error', 'warning']);
+  });
+
   test.each([
     [['FlightFailed'], ['FlightFailed']],
     [['bird=~"Post.*"'], ['BirdTriggerFailing']],

@@ -1,4 +1,5 @@
 /** Lists the alerts that fire, and goes on to tell which begin and end. */
+import { severityRank } from '../../domain/alert/alert.ts';
 import { DaemonError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { sleep } from '../../time/clock.ts';
@@ -71,8 +72,6 @@ export async function matchingAlerts(
   return daemonJson(edge, options, { path: `/api/v2/alerts?${filter}` }, 'length');
 }
 
-const SEVERITIES = ['info', 'warning', 'critical'];
-
 const ALERTS: PrintedList<GettableAlert> = {
   columns: {
     SEVERITY: ({ labels }) => shown(labels.severity ?? ''),
@@ -88,7 +87,7 @@ const ALERTS: PrintedList<GettableAlert> = {
 
 /** The severest first, and of these the latest. */
 export function alertTable(list: readonly GettableAlert[], layout: Layout): string {
-  const rank = ({ labels }: GettableAlert) => SEVERITIES.indexOf(labels.severity ?? '');
+  const rank = ({ labels }: GettableAlert) => severityRank(labels);
   const sorted = list.toSorted((a, b) => rank(b) - rank(a) || (a.startsAt < b.startsAt ? 1 : -1));
   return listText(ALERTS, sorted, layout);
 }
