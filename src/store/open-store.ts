@@ -66,7 +66,8 @@ export async function openStore(options: StoreOptions): Promise<OpenStore> {
 
 /** The file of a store's URL. Throws `config_invalid` if it has none, such as a store on a server. */
 export function storePath(url: string): string {
-  const [, scheme = '', path = ''] = /^([a-z]+):(.*)$/s.exec(url) ?? [];
+  // Two slashes more are as in `file:///`.
+  const [, scheme = '', path = ''] = /^([a-z]+):(?:\/\/(?=\/))?(.*)$/s.exec(url) ?? [];
   if (scheme === 'postgres' || scheme === 'postgresql') {
     throw new NestwatchError('config_invalid', 'store.url names a store on a server, which has no file.');
   }

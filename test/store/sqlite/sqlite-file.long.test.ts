@@ -17,7 +17,7 @@ import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Event } from '../../../src/domain/alert/event.ts';
-import { exposedFiles, openStore } from '../../../src/store/open-store.ts';
+import { exposedFiles, openStore, storePath } from '../../../src/store/open-store.ts';
 import { openConnection } from '../../../src/store/sqlite/connection.ts';
 import { prepareSchema } from '../../../src/store/sqlite/prepare-schema.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
@@ -496,4 +496,12 @@ test('a store reports its size and the free space', async () => {
   expect(again.space()!.used).toBeGreaterThan(before.used + 500_000);
   await again.close();
   expect((await openSqliteStore({ path: ':memory:', clock })).space()).toMatchObject({ whole: 0 });
+});
+
+test.each([
+  ['sqlite:data/n.db', 'data/n.db'],
+  ['sqlite:/var/n.db', '/var/n.db'],
+  ['sqlite:///var/n.db', '/var/n.db'],
+])('%s names the file %s', (url, path) => {
+  expect(storePath(url)).toBe(path);
 });
