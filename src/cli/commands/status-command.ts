@@ -81,7 +81,6 @@ function statusText(view: Status, clock: Clock, layout: Layout): string {
         STREAMS: ({ streams }) => String(streams),
         OVERDUE: ({ reads }) => String(reads?.overdue ?? '-'),
         'OLDEST READING': ({ reads }) => since(reads?.oldest_read ?? null),
-        'READ UP TO': ({ cursor }) => since(cursor),
         'COMPLETE TO': (one) => since(one.verified_until),
         'ACTIVE FLIGHTS': (one) => (one.feed === 'flight' ? String(one.open_flights) : '-'),
       },
