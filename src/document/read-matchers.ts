@@ -73,7 +73,9 @@ function oldMatchers(check: Check, path: Path, prefix: Prefix) {
     const at = [...path, `${prefix}${old}`];
     const map = check.raw(at);
     if (!isMap(map)) return [];
-    const matchers = Object.entries(map).map(([name, value]) => ({ name, op, value: String(value ?? '') }));
+    // A map could define its own conversion to text.
+    const textOf = (value: unknown) => (typeof value === 'object' ? '' : String(value));
+    const matchers = Object.entries(map).map(([name, value]) => ({ name, op, value: textOf(value) }));
     return [{ at, matchers }];
   });
 }

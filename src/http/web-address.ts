@@ -64,7 +64,7 @@ export function parseHostPort(text: string): HostPort | undefined {
 
 /** What is wrong with what `parseHostPort` does not read, or has the port 0 where there must be another. */
 export function mistakeInHostPort(text: unknown, example: string, leastPort = 0): string {
-  const port = /^[^\s/]*:(\d+)$/.exec(String(text))?.[1];
+  const port = typeof text === 'string' ? /^[^\s/]*:(\d+)$/.exec(text)?.[1] : undefined;
   const isPort = port === undefined || (Number(port) >= leastPort && Number(port) <= 65_535);
   return isPort ? `must be host:port, such as ${example}` : `the port must be from ${leastPort} to 65535`;
 }

@@ -259,3 +259,16 @@ test('no empty name is proposed', () => {
   const text = 'receivers: [{ name: "", webhook_configs: [{ url: "https://x" }] }]\nroute: { receiver: a }\n';
   expect(problemsOf(`${REGION}${text}`).join('\n')).not.toContain('did you mean ?');
 });
+
+test.each([
+  'web: { listen: { toString: x } }',
+  'context: { show: [{ toString: x }] }',
+  'poll: { interval: { toString: x }, page_size: { toString: x } }',
+  'global: { http_config: { proxy_from_environment: { toString: x }, proxy_url: "http://p:1" } }',
+  'route: { receiver: { toString: x }, routes: [{ match: { a: { toString: x } } }] }',
+  'time_intervals: [{ name: { toString: x }, time_intervals: [{ times: [{ start_time: { toString: x }, end_time: "1:00" }] }] }]',
+  'receivers: [{ name: a, email_configs: [{ to: a@b.c, smarthost: { toString: x } }] }]\nroute: { receiver: a }',
+  'rules: [{ kind: { toString: x }, match: [{ toString: x }], name: { toString: x } }]',
+])('a map that defines its own conversion to text is refused where a text belongs: %s', (text) => {
+  expect(problemsOf(`${REGION}${text}\n`)).not.toEqual([]);
+});

@@ -29,7 +29,7 @@ export function readContext(check: Check): ContextConfig | undefined {
   for (const at of readList(check, path)) {
     const name = check.raw(at);
     if (FINDING_SORTS.includes(name as FindingSort)) continue;
-    const meant = nearest(String(name), FINDING_SORTS);
+    const meant = typeof name === 'string' ? nearest(name, FINDING_SORTS) : undefined;
     const known = meant === undefined ? 'known' : `did you mean ${JSON.stringify(meant)}? Known`;
     check.problem(at, `${JSON.stringify(name)} is not known; ${known}: ${FINDING_SORTS.join(', ')}`);
   }
