@@ -41,6 +41,12 @@ describe('a search line', () => {
     expect((await ask('/api/v2/alerts?q=quota')).status).toBe(200);
   });
 
+  test('shows no control character in the name of an unknown parameter', async () => {
+    const { body } = await (await serve()).ask('/nests?a%00b=x');
+    expect(body).toContain('x');
+    expect(body).not.toContain('\0');
+  });
+
   test('works without a script, and leaves an address that others can be given', async () => {
     const { ask, store } = await serve();
     await putAlert(store, { id: 'a' });

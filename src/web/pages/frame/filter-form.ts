@@ -123,7 +123,7 @@ export function searchLine(page: Page, fields: readonly FilterField[], given: UR
       const field = fields.find((one) => one.name === name);
       const shown =
         field?.choices?.find((one) => one.value === value)?.text ?? plainText(value, MAX_VALUE_LENGTH);
-      const text = `${field?.label ?? name}: ${shown}`;
+      const text = `${field?.label ?? plainText(name, MAX_VALUE_LENGTH)}: ${shown}`;
       const others = new URLSearchParams(asked.filter(([other]) => other !== name));
       return html`<a class="chip" href="?${others}" aria-label="${words.list.without(text)}"><bdi>${text}</bdi> ✕</a>`;
     });
