@@ -224,6 +224,29 @@ describe('PagerDuty', () => {
     });
   });
 
+  test('says of each alert why it fires now and who can act', () => {
+    const annotations = {
+      changed_before: 'published 3 s before',
+      who_acts: 'to act: an editor',
+      team: 'ops',
+    };
+    const alerts = ['Sync 30', 'Sync 31'].map((bird) =>
+      alert({ labels: { ...alert().labels, bird }, annotations }),
+    );
+    const { custom_details: details } = pagerdutyEvent(group({ alerts }), URL, KEY).payload;
+    for (const line of details.alerts) expect(line).toMatch(/ · published 3 s before · to act: an editor$/);
+  });
+
+  test('gives the reason in the summary if there is no message', () => {
+    const description = 'Not landed by 07:00 (Amsterdam). It did not start.';
+    const labels = { ...alert().labels, alertname: 'FlightOverdue' };
+    const late = alert({ labels, annotations: { summary: 'Overdue', description }, events: [] });
+    const { summary } = pagerdutyEvent(group({ alerts: [late] }), URL, KEY).payload;
+    expect(summary).toBe(
+      `Overdue: Translate blog · ${description} · EU · Marketing · since 2 Jul 2026, 11:56 UTC, for 4 min`,
+    );
+  });
+
   test('resolves it under the same key', () => {
     const over = group({ alerts: [alert({ status: 'resolved', endsAtUs: NOW_US })] });
     const [first, last] = [pagerdutyEvent(group(), URL, KEY), pagerdutyEvent(over, URL, KEY)];

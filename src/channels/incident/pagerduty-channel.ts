@@ -16,7 +16,7 @@ import { placeWithin, stateWords } from '../message/alert-subject.ts';
 import { listWithin, within } from '../message/bounded.ts';
 import type { Readable } from '../message/digest-view.ts';
 import { isFlight } from '../message/event-line.ts';
-import { type MailView, mailView } from '../message/message-view.ts';
+import { contextOf, type MailView, mailView } from '../message/message-view.ts';
 import { renderTexts } from '../message/render-texts.ts';
 import { type PostIntegration, type PostRequest, postChannel } from '../post-channel.ts';
 import { postKeys, refuseCap, urlAt } from '../post-config.ts';
@@ -190,15 +190,16 @@ export function incidentOf(notification: GroupNotification, routingKey: string) 
 }
 
 /** What went wrong, by which people on call sort incidents. */
-function errorOf({ message, clusters }: MailView): string {
-  return plainText(message[0] ?? clusters[0]?.cause ?? '', MESSAGE_CODE_POINTS);
+function errorOf({ message, lead, clusters }: MailView): string {
+  return plainText(message[0] ?? lead[0] ?? clusters[0]?.cause ?? '', MESSAGE_CODE_POINTS);
 }
 
-/** One line about an alert, with its newest Flight in the notification. */
+/** One line about an alert, with its newest Flight in the notification, why it fires now and who can act. */
 function lineOf(alert: NotifiedAlert): string {
   const message = plainText(messageOf(alert) || alert.annotations.summary || '', MESSAGE_CODE_POINTS);
   const head = `${stateWords(alert, false)}: ${placeWithin(alert, {})}`;
   const flightId = alert.events.find(isFlight)?.attributes.flight_id;
   const flight = flightId ? ` · Flight ${plainText(String(flightId), FLIGHT_CODE_POINTS)}` : '';
-  return `${head}${message ? `: ${message}` : ''}${flight}`;
+  const context = contextOf(alert).map((one) => ` · ${plainText(one, MESSAGE_CODE_POINTS)}`);
+  return `${head}${message ? `: ${message}` : ''}${flight}${context.join('')}`;
 }

@@ -322,7 +322,7 @@ function leadOf(alert: NotifiedAlert, milder: readonly NotifiedAlert[]): string[
 }
 
 /** Why it fires now and who can act. */
-function contextOf({ annotations }: NotifiedAlert): string[] {
+export function contextOf({ annotations }: NotifiedAlert): string[] {
   return CONTEXT_ANNOTATIONS.flatMap((name) => labelOf(annotations, name) ?? []);
 }
 
