@@ -105,7 +105,7 @@ export function clustersOf(
       const isOfSeveral = !isOver && !hasOwnDescription(members[0]!.labels) && sayMore(events, cause);
       const place = places.length === 1;
       const step = stepOfAll(events);
-      const context = contextOf(members);
+      const context = contextOf(members, alerts);
       return {
         tone: toneOf(members),
         alerts: members.length,
@@ -181,7 +181,7 @@ interface SharedContext {
   readonly ownOf: (alert: NotifiedAlert) => string;
 }
 
-function contextOf(members: readonly NotifiedAlert[]): SharedContext {
+function contextOf(members: readonly NotifiedAlert[], all: readonly NotifiedAlert[]): SharedContext {
   if (members[0]?.status !== 'firing') return { shared: [], ownOf: () => '' };
   const isOneError = new Set(members.map(({ labels }) => labels.error)).size === 1;
   const saidBy = (name: string) => {
@@ -190,10 +190,12 @@ function contextOf(members: readonly NotifiedAlert[]): SharedContext {
     if (isOneError && name === ANNOTATION_OF.novelty) said.delete('');
     return [...said];
   };
-  // Which others fail with the same error, the cluster shows itself.
-  const names = CONTEXT_ANNOTATIONS.filter(
-    (name) => members.length === 1 || name !== ANNOTATION_OF.also_failing,
-  );
+  // Which others fail with the same error, the message shows itself if it is about them.
+  const { region, error } = members[0].labels;
+  const isSame = ({ status, labels }: NotifiedAlert) =>
+    status === 'firing' && labels.region === region && labels.error === error;
+  const showsOthers = members.length > 1 || all.some((one) => one !== members[0] && isSame(one));
+  const names = CONTEXT_ANNOTATIONS.filter((name) => !showsOthers || name !== ANNOTATION_OF.also_failing);
   const shared = names.filter((name) => saidBy(name).length <= 1);
   const own = names.filter((name) => !shared.includes(name));
   return {

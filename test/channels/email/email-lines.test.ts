@@ -422,6 +422,22 @@ describe('why several Birds with one error fail now', () => {
     expect(said).toMatch(/- Alpha · .*\n {4}published by editor@example.com 12 min before/);
     expect(said).toMatch(/- Beta · .*\n {4}published by editor@example.com 11 min before/);
   });
+
+  test.each([
+    ['does not name others that the mail shows as still failing', 'TMS said no', false],
+    ['names them if the mail is not about them', 'something else', true],
+  ])('%s', (_what, error, isNamed) => {
+    const others = 'also failing with this error: Beta';
+    const [first, second] = [
+      failing({ ...ALPHA, error: 'TMS said no' }, [refused(1, 7)]),
+      failing({ ...BETA, error }, []),
+    ];
+    const annotations = { also_failing: others };
+    const notification = { ...about({ ...first, annotations, isNew: true }, second), threadPosition: 1 };
+    const said = emailText(mailView(notification, URL));
+    expect(said).toContain(`${WORDS.FlightFailed.still}: Beta`);
+    expect(said.includes(others)).toBe(isNamed);
+  });
 });
 
 test('the reason of a mail names the matchers of its route, also beside routes with the same ones', () => {
