@@ -309,12 +309,13 @@ function leadOf(alert: NotifiedAlert, milder: readonly NotifiedAlert[]): string[
     const flown = alert.annotations[FLOWN_AGAIN] ?? '';
     return [...[by, flown].filter((one) => one !== '').map(sentence), ...(flapping === '' ? [] : [CALM])];
   }
+  const isWhoSaid = off.startsWith(`by ${summary.split(' by ').at(-1)}, `);
   const own = isOurs ? description.split('\n').filter((line) => line !== '') : [];
   return [
     ...(!isWhole && saysMore(summary, alert) && !own.some((line) => line.startsWith(summary))
       ? [isInOwnWords(alert) ? withStop(plainText(summary, SENTENCE_CODE_POINTS)) : sentence(summary)]
       : []),
-    ...(off === '' ? [] : [sentence(`switched off ${off}`)]),
+    ...(off === '' || isWhoSaid ? [] : [sentence(`switched off ${off}`)]),
     ...(isWhole ? [...own, ...contextOf(alert)] : [...contextOf(alert), ...own]).map(sentence),
     ...milder.map((one) => `It was a ${severityOf(one)} since ${dayAndTime(one.startsAtUs)}.`),
     ...(flapping === '' ? [] : [sentence(flapping)]),

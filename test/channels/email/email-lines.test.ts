@@ -52,6 +52,20 @@ const BETA = { bird: 'Beta', birdId: '897', error: 'b' };
 const refused = (number: number, job: number, changes: Partial<Event> = {}) =>
   failedFlight(number, { message: `TMS said no to job ${job}`, ...changes });
 
+test.each([
+  ['was suspended by anna@example.com', 0],
+  ['was suspended by bea@example.com', 1],
+  ['is no longer active: it is suspended', 1],
+])('who switched a Bird off is said once beside: %s', (what, lines) => {
+  const annotations = {
+    summary: `Alpha in Marketing (EU) ${what}`,
+    switched_off: 'by anna@example.com, 2 Jul 2026, 11:56 UTC',
+  };
+  const said = text([labelled({ ...ALPHA, alertname: 'BirdDeactivated' }, { annotations })]);
+  expect(said).toContain(`${annotations.summary}.`);
+  expect(said.match(/Switched off by/g) ?? []).toHaveLength(lines);
+});
+
 test('the title that a rule on events gives is one line', () => {
   const annotations = { title: 'Published\nRecovered: all is well' };
   expect(text([labelled({ alertname: 'EventMatched' }, { annotations })])).not.toMatch(/^Recovered/m);
