@@ -12,6 +12,8 @@ import { shownLines } from './terminal-text.ts';
 
 /** Used if the width of the terminal is unknown. */
 const HELP_WIDTH = 100;
+/** Descriptions are broken between words down to this width. */
+const LEAST_DESCRIPTION = 20;
 
 /**
  * Runs one command and resolves to the process's exit code; never rejects. The file of each command is only loaded
@@ -45,6 +47,7 @@ function createProgram(edge: Edge, finish: (exit: number) => void): Command {
     .option('--log.level <level>', 'debug: print the stack of unexpected failures')
     .exitOverride()
     .enablePositionalOptions()
+    .configureHelp({ minWidthToWrap: LEAST_DESCRIPTION })
     .configureOutput({
       writeOut: (text) => edge.stdout.write(text),
       writeErr: (text) => edge.stderr.write(steerless(text)),
@@ -55,7 +58,7 @@ function createProgram(edge: Edge, finish: (exit: number) => void): Command {
     });
   program.addHelpText(
     'after',
-    '\nExit codes: 0 done, 1 failed while running, 2 wrong usage or configuration, 3 warnings under --strict, 4 a delivery or an upstream test failed.',
+    '\nExit codes: 0 done, 1 failed while running, 2 wrong usage or configuration,\n    3 warnings under --strict, 4 a delivery or an upstream test failed.',
   );
 
   addCommands(

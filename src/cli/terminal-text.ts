@@ -81,14 +81,20 @@ export function layoutOf({ stdout, environment }: Edge, { utc }: { readonly utc?
 const FACT_AT = 11;
 
 /** Facts, a line each. On a terminal a long one goes on below its text, broken between words. */
-export function factText({ stdout }: Edge, lines: readonly string[]): string {
-  const width = (stdout.isTTY === true && stdout.columns) || Number.POSITIVE_INFINITY;
-  return lines.map((line) => `${wrapped(line, width)}\n`).join('');
+export function factText(edge: Edge, lines: readonly string[]): string {
+  const indentOf = (line: string) => (line.slice(FACT_AT - 2, FACT_AT) === '  ' ? FACT_AT : 4);
+  return lines.map((line) => `${wrapped(line, widthOf(edge), indentOf(line))}\n`).join('');
 }
 
-function wrapped(line: string, width: number): string {
+/** The characters in a line of the terminal, or any number in a pipe. */
+export function widthOf({ stdout }: Edge): number {
+  return (stdout.isTTY === true && stdout.columns) || Number.POSITIVE_INFINITY;
+}
+
+/** Breaks a line that is too long between words; what follows is indented by so many spaces. */
+export function wrapped(line: string, width: number, indentBy: number): string {
   if (line.length <= width) return line;
-  const indent = ' '.repeat(line.slice(FACT_AT - 2, FACT_AT) === '  ' ? FACT_AT : 4);
+  const indent = ' '.repeat(indentBy);
   const [first = '', ...words] = line.split(/(?<=\S) (?=\S)/);
   const lines = [first];
   for (const word of words) {

@@ -50,6 +50,10 @@ describe('status', () => {
       `    ${anImpairment().action}`,
     ]);
     expect((await nestwatch(['status', '--url', web.url, '--json'], { clock })).exit).toBe(1);
+    const narrow = await nestwatch(['status', '--url', web.url], { clock, columns: 80 });
+    expect(narrow.stdout).toContain(
+      '\n    The Flights of 2 of 12 Birds in EU were not read in time: the oldest reading\n    is 12 min old.\n',
+    );
   });
 
   test('says that all is quiet when it is, and exits 0', async () => {

@@ -38,6 +38,16 @@ describe('the command line', () => {
     expect(await nestwatch([command, '--help'])).toEqual(done(containing(`Usage: nestwatch ${command}`)));
   });
 
+  test.each(['', 'run', 'birds', 'test-receiver'])(
+    '%s --help breaks no word at 80 columns',
+    async (command) => {
+      const { stdout } = await nestwatch([...(command ? [command] : []), '--help'], { columns: 80 });
+      // Examples stay whole, to be copied.
+      const [help = ''] = stdout.split('\nExamples:\n');
+      expect(help.split('\n').filter((line) => line.length > 80)).toEqual([]);
+    },
+  );
+
   test('run --help gives the default as one would write it', async () => {
     expect((await nestwatch(['run', '--help'])).stdout).toContain('(default: 5s)');
   });

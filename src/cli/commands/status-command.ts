@@ -10,7 +10,7 @@ import type { healthJson } from '../../web/api/alert-json.ts';
 import type { configurationJson, regionJson, replicaJson } from '../../web/api/api-v1.ts';
 import { type Answer, EXIT } from '../command-rows.ts';
 import { askAnyDaemon, daemonJson, type PrintOptions } from '../daemon-client.ts';
-import { type Layout, layoutOf, shown, shownSentence, table } from '../terminal-text.ts';
+import { type Layout, layoutOf, shown, shownSentence, table, wrapped } from '../terminal-text.ts';
 
 interface Status {
   readonly version: string;
@@ -34,7 +34,11 @@ export async function status(edge: Edge, options: PrintOptions): Promise<Answer>
   return { json: view, text, exit: view.health.impairments.length > 0 ? EXIT.failed : 0 };
 }
 
-function healthText({ health }: Status, since: (text: string | null) => string): string {
+function healthText(
+  { health }: Status,
+  since: (text: string | null) => string,
+  width = Number.POSITIVE_INFINITY,
+): string {
   const known = health.alerts?.firing ?? 0;
   if (health.quiet) return known > 0 ? `${howMany(known, 'known alert')}.\n` : 'All quiet.\n';
   const waiting = health.alerts?.unacknowledged ?? 0;
@@ -44,8 +48,8 @@ function healthText({ health }: Status, since: (text: string | null) => string):
   const items = health.impairments.map((one) =>
     [
       `  ${shown(one.severity)} ${shown(one.reason)}, since ${since(one.since)}`,
-      `    ${shownSentence(one.summary)}`,
-      `    ${shownSentence(one.action)}`,
+      wrapped(`    ${shownSentence(one.summary)}`, width, 4),
+      wrapped(`    ${shownSentence(one.action)}`, width, 4),
     ].join('\n'),
   );
   return `${firing}The watch is impaired:\n${items.join('\n')}\n`;
@@ -59,7 +63,7 @@ function statusText(view: Status, clock: Clock, layout: Layout): string {
   const firing = view.alerts?.filter(({ state }) => state === 'firing') ?? [];
   const deliveries = Object.entries(view.deliveries ?? {});
   return [
-    `nestwatch ${shown(view.version)}, started ${since(view.started_at)}\n${healthText(view, since)}${configurationText(view, clock)}`,
+    `nestwatch ${shown(view.version)}, started ${since(view.started_at)}\n${healthText(view, since, layout.width)}${configurationText(view, clock)}`,
     table<Region>(
       {
         REGION: ({ region }) => shown(region),

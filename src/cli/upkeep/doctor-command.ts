@@ -16,7 +16,7 @@ import { EXIT } from '../command-rows.ts';
 import { CHECK_RECEIVER, checkOnline, type OnlineResult } from '../commands/check-online.ts';
 import type { ConfigOptions } from '../config-file.ts';
 import { configOf } from '../read-config.ts';
-import { jsonText, shownLines } from '../terminal-text.ts';
+import { jsonText, shownLines, widthOf, wrapped } from '../terminal-text.ts';
 import { bad, type Finding, fine, note } from './examine-finding.ts';
 import { examineRegion } from './examine-region.ts';
 
@@ -39,7 +39,7 @@ export async function doctor(edge: Edge, options: DoctorOptions): Promise<number
   const tell = (of: string, one: Finding) => {
     if (!options.json) {
       if (all.at(-1)?.of !== of) edge.stdout.write(`${shownLines(of)}\n`);
-      edge.stdout.write(linesOf(one));
+      edge.stdout.write(linesOf(one, widthOf(edge)));
     }
     all.push({ of, ...one });
   };
@@ -69,10 +69,11 @@ function examined({ what, receiver, failure, advice = CHECK_RECEIVER }: OnlineRe
   return bad(what, failure, assumed, `${advice} Then try it: nestwatch test-receiver ${receiver}`);
 }
 
-function linesOf({ state, about, found, assumed, advice }: Finding): string {
+function linesOf({ state, about, found, assumed, advice }: Finding, width: number): string {
   const rest = [...(assumed ? [`assumed: ${assumed}`] : []), ...(advice ? [`do: ${advice}`] : [])];
-  const first = `  ${MARKS[state].padEnd(4)}  ${shownLines(`${about}: ${found}`)}\n`;
-  return first + rest.map((line) => `        ${shownLines(line)}\n`).join('');
+  const first = `  ${MARKS[state].padEnd(4)}  ${shownLines(`${about}: ${found}`)}`;
+  const lines = [first, ...rest.map((line) => `        ${shownLines(line)}`)].join('\n').split('\n');
+  return lines.map((line) => `${wrapped(line, width, 10)}\n`).join('');
 }
 
 async function examineStore(edge: Edge, { url, postgres }: Config['store']): Promise<readonly Finding[]> {

@@ -4,9 +4,17 @@ import { expect, test } from 'vitest';
 import { openService, TOKEN } from '../service.ts';
 import { containing, done, nestwatch, refused, tempFile } from '../test-io.ts';
 
+interface DoctorTest {
+  readonly token?: string;
+  readonly base?: string;
+  readonly store?: string;
+  readonly more?: readonly string[];
+  readonly columns?: number;
+}
+
 async function doctor(
   receiver: string,
-  { token = TOKEN, base = '', store = ':memory:', more = [] as string[] } = {},
+  { token = TOKEN, base = '', store = ':memory:', more = [], ...terminal }: DoctorTest = {},
 ) {
   const { url } = await openService();
   const file = tempFile(
@@ -17,8 +25,15 @@ receivers: [{ name: ops, webhook_configs: [{ url: "${receiver}" }] }]
 route: { receiver: ops }
 `,
   );
-  return nestwatch(['doctor', '--watch', '1s', '--config.file', file, ...more]);
+  return nestwatch(['doctor', '--watch', '1s', '--config.file', file, ...more], terminal);
 }
+
+test('breaks what it says between words at 80 columns', async () => {
+  const { url } = await openService();
+  const { stdout } = await doctor(url, { columns: 80 });
+  expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
+  expect(stdout).toMatch(/^ {8}assumed: .*\n {10}\S/m);
+});
 
 test('says for each region, the store and the receivers what was found, what is assumed and what to do', async () => {
   const { url } = await openService();
