@@ -38,7 +38,7 @@ describe('the command line', () => {
     expect(await nestwatch([command, '--help'])).toEqual(done(containing(`Usage: nestwatch ${command}`)));
   });
 
-  test.each(['', 'run', 'birds', 'test-receiver'])(
+  test.each(['', 'run', 'birds', 'test-receiver', 'api'])(
     '%s --help breaks no word at 80 columns',
     async (command) => {
       const { stdout } = await nestwatch([...(command ? [command] : []), '--help'], { columns: 80 });

@@ -12,7 +12,7 @@ import { wrongUsage } from '../command-arguments.ts';
 import { EXIT } from '../command-rows.ts';
 import { type ConfigOptions, secretInFile } from '../config-file.ts';
 import { configOf } from '../read-config.ts';
-import { jsonText, shownLines } from '../terminal-text.ts';
+import { jsonText, shownLines, widthOf, wrapped } from '../terminal-text.ts';
 import { type CalledRegion, withClient } from '../with-client.ts';
 
 interface ApiOptions extends ConfigOptions {
@@ -32,7 +32,7 @@ const ALL_PAGE_SIZE = '100';
 export async function api(edge: Edge, command: Command, given: ApiOptions): Promise<number> {
   const { operation: id, parameters } = readOperation(command.args);
   if (given.help) {
-    edge.stdout.write(`${command.helpInformation()}\nOperations:\n${helpText(id)}`);
+    edge.stdout.write(`${command.helpInformation()}\nOperations:\n${helpText(id, widthOf(edge))}`);
     return 0;
   }
   if (id === undefined) throw wrongUsage(`name an operation: ${OPERATIONS.map((one) => one.id).join(', ')}`);
@@ -173,7 +173,7 @@ async function allPages(
   }
 }
 
-function helpText(id: string | undefined): string {
+function helpText(id: string | undefined, width: number): string {
   const one = OPERATIONS.filter((operation) => operation.id === id);
   const lines = (one.length > 0 ? one : OPERATIONS).map((operation) => {
     const parameters = operation.parameters.map(({ name, place, values }) => {
@@ -181,7 +181,8 @@ function helpText(id: string | undefined): string {
       return place === 'path' ? text : `[${text}]`;
     });
     const body = operation.hasBody ? ['--body JSON'] : [];
-    return `  ${operation.id}\n      ${operation.summary}\n      ${[...parameters, ...body].join(' ') || 'no parameters'}\n`;
+    const taken = wrapped(`      ${[...parameters, ...body].join(' ') || 'no parameters'}`, width, 6);
+    return `  ${operation.id}\n      ${operation.summary}\n${taken}\n`;
   });
   return lines.join('');
 }
