@@ -410,6 +410,27 @@ test('`tell_late` does not tell again of the one that ended the alert about the 
   ]);
 });
 
+test('`tell_late` does not tell again of the one that ended the warning of the same deadline', async () => {
+  await world([]);
+  const both = { ...WARNED, tellLate: true };
+  const { pass, outcomes } = begin(both);
+  await pass(20);
+  expect((await alerts()).map(({ labels }) => labels.severity)).toEqual(['warning']);
+  await pass(10);
+  const fact = flight('succeeded', { started: 20, at: 30.05 });
+  const event = { ...fact.event, key: 'eu/flight/f0/succeeded' };
+  await world([landed(20, 30.05)]);
+  await store.transaction(async (tx) => {
+    await insert(tx, [event], '148890');
+    await applyFacts(tx, [{ ...fact, event }], [both], at(30.05));
+  });
+  await pass(10);
+  expect(outcomes).toEqual(['late']);
+  expect((await over()).map(({ labels, annotations }) => [labels.severity, annotations.resolved_by])).toEqual(
+    [['warning', 'landed at 12:30, 3 s late']],
+  );
+});
+
 describe.each([
   ['Europe/Amsterdam', '30 2 * * *'],
   ['Europe/Amsterdam', '0 7 * * *'],

@@ -141,9 +141,10 @@ function raiseFor(
   const firstRule = firstRuleOf(kind, rule, related, rules);
   const base = boundedKey([kind.name, subjectPart(firstRule), topic.labels.region ?? '', subject].join('/'));
   const hasLevels = kind.severities.length > 1;
-  const levels = hasLevels ? related.filter((alert) => alert.firstRule === firstRule && isTrue(alert)) : [];
+  const levels = hasLevels ? related.filter((alert) => alert.firstRule === firstRule) : [];
+  const lasting = levels.filter(isTrue);
   const own = narrowed?.severity ?? rule.severity ?? found.severity ?? kind.severities[0]!;
-  const isCritical = levels.some((alert) => alert.id === `${base}/critical`);
+  const isCritical = lasting.some((alert) => alert.id === `${base}/critical`);
   const severity = isCritical ? 'critical' : own;
   const id = hasLevels ? `${base}/${severity}` : base;
   // Several rules may decide: receivers would take their alerts for one if they had the same labels.
@@ -151,12 +152,13 @@ function raiseFor(
   const labels = alertLabels(kind.name, topic.labels, added, severity);
   const stored = book.get(id) ?? { ...BLANK, id, scope, subject, firstRule, alertname: kind.name };
   const alert = { ...stored, rule: rule.id, ...(stored.state === 'pending' && { labels }) };
-  const change = kind.raise(asKindSees(alert), fact, { rule, labels, nowUs });
+  const seen = { rule, labels, nowUs, levels: levels.map(asKindSees) };
+  const change = kind.raise(asKindSees(alert), fact, seen);
   if (!change) return id;
-  const sinceUs = levels.map(trueSinceUs).toSorted((a, b) => a - b)[0];
+  const sinceUs = lasting.map(trueSinceUs).toSorted((a, b) => a - b)[0];
   book.apply(applyFlapping(alert, change, { rule, nowUs, sinceUs }));
   if (change.alert.state === 'firing') {
-    const others = levels.filter((level) => level.id !== id);
+    const others = lasting.filter((level) => level.id !== id);
     for (const other of others) book.apply(supersede(other, severity, change, rule, nowUs));
   }
   return id;

@@ -190,8 +190,8 @@ export const flightOverdue = defineKind({
     const isFiring = alert.state === 'firing';
     const before = isFiring ? (alert.memory as Memory | null) : null;
     if (isFiring && (outcome !== 'missed' || (before && before.deadlineUs >= deadlineUs))) return undefined;
-    // That it landed was told with the end of the alert about the deadline before.
-    if (how.what === 'landed' && alert.endsAtUs === how.atUs) return undefined;
+    // That it landed is told with the end of its warning, or of the alert about the deadline before.
+    if (how.what === 'landed' && context.levels.some((one) => one.endsAtUs === how.atUs)) return undefined;
     const memory: Memory = { deadlineUs, fromUs, missed: (before?.missed ?? 0) + fact.missed };
     const annotations = annotationsOf(fact, context);
     const startsAtUs = outcome === 'near' ? fact.readAtUs : deadlineUs;

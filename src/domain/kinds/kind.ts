@@ -97,7 +97,7 @@ export interface Kind<
   /** Narrows the topic if the rule asks for it; a severity that this gives goes before the rule's. */
   narrow?(topic: Topic<Severity>, fact: FactOf<Raising>, rule: RuleOf<P>): Topic<Severity>;
   /** What a fact with a topic does to the alert about it; undefined for nothing. */
-  raise(alert: Alert, fact: FactOf<Raising>, context: Context<RuleOf<P>>): Change | undefined;
+  raise(alert: Alert, fact: FactOf<Raising>, context: RaiseContext<RuleOf<P>>): Change | undefined;
   /** What a fact does to the other alerts of this kind in its scope. */
   observe?(alert: Alert, fact: FactOf<Seen>, context: Context<RuleOf<P>>): Change | undefined;
   /** What later messages of a firing alert say first; undefined for nothing. */
@@ -165,6 +165,11 @@ export interface Context<R extends Rule = Rule> {
   /** All labels that the alert has if it fires now. */
   readonly labels: Labels;
   readonly nowUs: number;
+}
+
+interface RaiseContext<R extends Rule> extends Context<R> {
+  /** The rule's alerts about the same subject, if each severity is its own. */
+  readonly levels: readonly Alert[];
 }
 
 /** For kinds whose rules may require several facts before an alert fires. */
