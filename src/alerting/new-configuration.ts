@@ -75,7 +75,9 @@ export async function endRemovedRules(tx: Transaction, rules: readonly Rule[], n
     for (let cursor: string | undefined; ; await tx.pause()) {
       const { alerts, next } = await tx.alerts.page({ ...query, cursor });
       const lost = alerts.filter((alert) => isOff(alert, presentRule(alert, kind, rules)));
-      const ended = lost.flatMap((alert) => endAtOnce(alert, reasonOf(alert), 'gone', rules, nowUs) ?? []);
+      const ended = lost.flatMap(
+        (alert) => endAtOnce(alert, reasonOf(alert, rules), 'gone', rules, nowUs) ?? [],
+      );
       happenings.push(
         ...(await writeDecision(tx, lost, { alerts: ended, links: [] }, rules, nowUs)).happenings,
       );
@@ -92,8 +94,9 @@ function isOff({ labels }: Alert, rule: Rule | undefined): boolean {
   return rule.birds === 0 || (rule.across === 'all') !== (labels.region === 'all');
 }
 
-function reasonOf({ rule }: Alert): string {
-  return `its rule ${rule} is no longer configured for it`;
+function reasonOf({ rule }: Alert, rules: readonly Rule[]): string {
+  const isLeft = rules.some(({ id }) => id === rule);
+  return `its rule ${rule} ${isLeft ? 'no longer fits it' : 'was removed from the configuration'}`;
 }
 
 /**

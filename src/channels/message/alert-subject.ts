@@ -122,7 +122,7 @@ export function stateWords(alert: Stated, goesOn: boolean): string {
     case 'moved':
       return `${words.firing}, continues elsewhere`;
     case 'gone':
-      return `${words.firing}, no longer exists`;
+      return `${words.firing}, no longer watched`;
     case 'by_hand':
       return `${words.firing}, resolved by hand`;
     default:

@@ -19,7 +19,7 @@ export type AlertState = 'pending' | 'firing' | 'resolved';
 /**
  * How an episode ended; the annotation `resolved_by` says it for people. `over`: the end was observed. `quiet`:
  * nothing more was heard of it. `superseded`: it became worse, and another alert took over. `moved`: it continues
- * under other labels or another route. `gone`: what it was about no longer exists. `by_hand`: somebody resolved it.
+ * under other labels or another route. `gone`: what it was about is no longer watched. `by_hand`: somebody resolved it.
  */
 export type Ending = 'over' | 'quiet' | 'superseded' | 'moved' | 'gone' | 'by_hand';
 

@@ -51,7 +51,7 @@ export const ENDING_WORDS: ReadonlyMap<string, string> = new Map([
   ['quiet', 'nothing new was reported'],
   ['superseded', 'it became worse, which another alert reports'],
   ['moved', 'it continues under other labels or another route'],
-  ['gone', 'its subject no longer exists'],
+  ['gone', 'its subject is no longer watched'],
   ['by_hand', 'resolved by hand'],
 ]);
 

@@ -57,7 +57,7 @@ describe('the first two lines of a mail', () => {
     const { quiet, firing } = WORDS.FlightFailed;
     expect(firstLines(over('quiet'))[0]).toBe(`${quiet}: Translate blog`);
     expect(firstLines(over('moved'))[0]).toBe(`${firing}, continues elsewhere: Translate blog`);
-    expect(firstLines(over('gone'))[0]).toBe(`${firing}, no longer exists: Translate blog`);
+    expect(firstLines(over('gone'))[0]).toBe(`${firing}, no longer watched: Translate blog`);
     expect(firstLines(over('by_hand'))[0]).toBe(`${firing}, resolved by hand: Translate blog`);
     expect(text(over('by_hand', 'it was resolved by hand by ann: mended'))).toContain(
       '\n\nIt was resolved by hand by ann: mended.\n\n',
