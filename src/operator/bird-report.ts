@@ -1,6 +1,8 @@
 /** Reads everything known about one Bird or one Flight, for the page, the API and commands. */
 import type { Alert } from '../domain/alert/alert.ts';
 import { birdScope } from '../domain/alert/fact.ts';
+import { countsFromUs, flightOverdue } from '../domain/kinds/flight-overdue.ts';
+import { waitsOf } from '../domain/kinds/flight-waiting.ts';
 import { acknowledgementsByAlert, isAcknowledgementOver, type Silence } from '../domain/muting/silence.ts';
 import { causesOf, percentile, rhythmOf } from '../domain/statistics/flight-statistics.ts';
 import type { BirdOverview, FlightOverview } from '../store/bird-store.ts';
@@ -112,8 +114,12 @@ export async function readFlightReport(tx: Transaction, region: string, flightId
   const next = startedAtUs > 0 ? await tx.birds.nextFlight(region, birdId, startedAtUs) : undefined;
   const bird = await tx.birds.find(region, birdId);
   const beside = { flight, bird, previous, next };
-  if (eventKey === '')
-    return { ...beside, event: undefined, alerts: [], deliveries: [], suppressions: [], actions: [] };
+  if (eventKey === '') {
+    const alerts = (await tx.alerts.ofScopes([birdScope(region, birdId)])).filter((one) =>
+      concerns(one, flight),
+    );
+    return { ...beside, event: undefined, alerts, deliveries: [], suppressions: [], actions: [] };
+  }
   const linked = await tx.alerts.ofEvent(eventKey);
   const notifications = await tx.outbox.notificationsOfEvent(eventKey);
   // Of its last end, with the full error.
@@ -126,6 +132,13 @@ export async function readFlightReport(tx: Transaction, region: string, flightId
     deliveries: notifications.flatMap((one) => one.deliveries),
     suppressions: await tx.suppressions.ofEvent(eventKey),
   };
+}
+
+/** Whether it fires about a Flight in the air, which no event joins to it. */
+function concerns(alert: Alert, { flightId, startedAtUs }: FlightOverview): boolean {
+  if (alert.state !== 'firing') return false;
+  if (alert.alertname === flightOverdue.name) return startedAtUs >= countsFromUs(alert);
+  return alert.labels.flight_id === flightId || waitsOf(alert).some((one) => one.flightId === flightId);
 }
 
 export interface ShownBird extends BirdOverview {

@@ -7,7 +7,7 @@
 import { clockIn, durationWords } from '../../text/instant-words.ts';
 import { regionName } from '../../text/plain-text.ts';
 import { createCron, cronProblem } from '../../time/cron.ts';
-import { fire, type Labels, resolve } from '../alert/alert.ts';
+import { type Alert, fire, type Labels, resolve } from '../alert/alert.ts';
 import { reasonOf } from '../alert/error-signature.ts';
 import type { FactOf } from '../alert/fact.ts';
 import { annotate, birdName, whereabouts } from '../alert/labels.ts';
@@ -224,6 +224,11 @@ export const flightOverdue = defineKind({
     return `Still not landed, ${late} late${missed > 1 ? `; ${missed} deadlines missed in a row` : ''}.`;
   },
 });
+
+/** A Flight that started before does not end the alert. */
+export function countsFromUs({ memory }: Pick<Alert, 'memory'>): number {
+  return (memory as Memory | null)?.fromUs ?? Number.POSITIVE_INFINITY;
+}
 
 /** Whether the region could not be read completely when the deadline would have been judged. */
 async function couldNotBeRead(deadlineUs: number, history: History): Promise<boolean> {

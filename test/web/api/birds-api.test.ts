@@ -1,4 +1,7 @@
 import { expect, test } from 'vitest';
+import type { Fact } from '../../../src/domain/alert/fact.ts';
+import { applyFacts } from '../../../src/store/change-alerts.ts';
+import { deadlineMissed, MARKETING, rule, wrote } from '../../domain/world.ts';
 import { groupNotification } from '../../store/contract/sample-records.ts';
 import { aDelivery, NOW_US } from '../sample.ts';
 import { putBirds, putFlights } from '../sample-birds.ts';
@@ -114,6 +117,31 @@ test('GET /api/v1/flights/{region}/{id} returns its whole error, its alerts and 
     deliveries: [{ id: 'd', receiver: 'ops', integration: 'email' }],
     suppressions: [],
   });
+});
+
+test('a Flight in the air lists the alerts about it: that it waits, and that it is overdue', async () => {
+  const { ask, store } = await served();
+  const place = { ...MARKETING, birdId: '148890' };
+  const wait = { ...wrote(0, { at: 1, readAt: 540 }), place, flightId: 'up', startedAtUs: NOW_US };
+  const late = { ...deadlineMissed(500), place, fromUs: NOW_US - 1 } as Fact;
+  await store.transaction(async (tx) => {
+    const { stream } = await tx.streams.open('eu', 'flight', '148890');
+    const up = { stream, startedAtUs: NOW_US, endedAtUs: 0, status: 'active', open: true, ends: 0 };
+    await tx.flights.put(['up', 'other'].map((flightId) => ({ ...up, flightId })));
+    await applyFacts(
+      tx,
+      [wait, late],
+      [rule('FlightOverdue'), rule('FlightWaiting', { steps: ['*'] })],
+      NOW_US,
+    );
+  });
+  const names = async (id: string) =>
+    (await ask<{ alerts: { labels: { alertname: string } }[] }>(`/api/v1/flights/eu/${id}`)).json.alerts.map(
+      ({ labels }) => labels.alertname,
+    );
+  expect((await names('up')).toSorted()).toEqual(['FlightOverdue', 'FlightWaiting']);
+  expect(await names('other')).toEqual(['FlightOverdue']);
+  expect(await names('f0')).toEqual(['FlightFailed']);
 });
 
 test('GET /api/v1/nests returns the worst first', async () => {
