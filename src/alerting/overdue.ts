@@ -44,7 +44,9 @@ const LEAST_MS = 1_000;
 const LONGEST_US = 3_600_000_000;
 
 /** What waits for a reading is judged again after as long as it has waited, within these bounds. */
-const UNREAD_US = { least: 5_000_000, most: 300_000_000 };
+const UNREAD_US = { least: 5_000_000, most: 60_000_000 };
+/** What a rule failed to judge is judged again this much later at the latest. */
+const FAULTY_US = 300_000_000;
 
 /** Flights and Birds judged in one transaction. */
 const BATCH = 200;
@@ -98,7 +100,7 @@ export function createOverdue(options: OverdueOptions) {
           } catch (error) {
             if (isStoreFailure(error)) throw error;
             faults.note('rule', `${kind.name} by rule ${rule.id}`, error);
-            nextUs = Math.min(nextUs, nowUs + UNREAD_US.most);
+            nextUs = Math.min(nextUs, nowUs + FAULTY_US);
             continue;
           }
           if (judgement.fact) found.push({ kind: kind.name, fact: { ...judgement.fact, rule: rule.id } });
