@@ -219,6 +219,8 @@ interface RuleDeadlines {
   readonly nextUs: number | undefined;
   /** The last ones that were judged, oldest first. */
   readonly last: readonly Deadline[];
+  /** While none was: the one of these days that is not judged, since the Bird is watched only since an instant. */
+  readonly notJudged: { readonly atUs: number; readonly sinceUs: number } | undefined;
 }
 
 interface DeadlineSpan {
@@ -255,7 +257,13 @@ export async function loadDeadlines(
     const { id, timezone: zone, withinMs = 0 } = rule;
     const next = schedule.after(Math.max(nowUs, knownUs + withinMs * 1000 - 1));
     const judged = next && next.fromUs < knownUs ? schedule.after(next.atUs) : next;
-    found.push({ rule: id, zone, nextUs: judged?.atUs, last: outcomesOf(due, flights, followingUs) });
+    const near = due[0] ? [] : [schedule.after(nowUs), ...schedule.between(nowUs - DAY_US, nowUs, 1)];
+    const tooEarly = near.find((one) => one && (one.fromUs < knownFromUs || one.atUs <= bird.joinedUs));
+    const sinceUs = Math.max(bird.joinedUs, knownFromUs + poll.initialLookbackMs * 1000);
+    found.push({
+      ...{ rule: id, zone, nextUs: judged?.atUs, last: outcomesOf(due, flights, followingUs) },
+      notJudged: tooEarly && { atUs: tooEarly.atUs, sinceUs },
+    });
   }
   return found;
 }

@@ -171,8 +171,8 @@ function birdLines(data: BirdReport): string[] {
       : []),
     ...(next ? [`next       ${shownTime(next.expected_at)}, about every ${words(next.every_seconds)}`] : []),
     ...data.deadlines.map(
-      ({ rule, next_at, last }) =>
-        `deadlines  ${next_at ? `next ${shownTime(next_at)}, ` : ''}${outcomeWords(last)} (rule ${shown(rule)})`,
+      ({ rule, next_at, last, not_judged: not }) =>
+        `deadlines  ${next_at ? `next ${shownTime(next_at)}, ` : ''}${not ? `${shownTime(not.at)} not judged: watched only since ${shownTime(not.watched_since)}` : outcomeWords(last)} (rule ${shown(rule)})`,
     ),
     ...data.causes.map((one) => `cause      ${one.count} × ${shown(one.error) || 'without a message'}`),
     ...(failure

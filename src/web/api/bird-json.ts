@@ -104,11 +104,14 @@ export function birdReportJson(report: BirdReport, externalUrl: string, serviceL
       count,
       example: flightJson(example, serviceLinks),
     })),
-    deadlines: deadlines.map(({ rule, zone, nextUs, last }) => ({
+    deadlines: deadlines.map(({ rule, zone, nextUs, last, notJudged }) => ({
       rule,
       timezone: zone,
       next_at: nextUs === undefined ? null : instantJson(nextUs),
       last: last.map(deadlineJson),
+      not_judged: notJudged
+        ? { at: instantJson(notJudged.atUs), watched_since: instantJson(notJudged.sinceUs) }
+        : null,
     })),
     switched_off: switchedOff ? eventJson(switchedOff) : null,
     alerts: alerts.map((alert) => alertJson(alert, externalUrl)),

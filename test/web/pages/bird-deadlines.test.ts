@@ -97,6 +97,24 @@ test('what is no longer kept, or not judged yet, is not counted', async () => {
   expect((await ask('/birds/eu/77')).body).toContain('last 14: 12 met, 1 late (24 min), 1 missed');
 });
 
+test('after a first start it says why the deadline of the day is not judged', async () => {
+  const { ask, store } = await served();
+  await store.transaction(async (tx) => {
+    await tx.inventory.began('eu', SEVEN_US + 192 * MINUTE_US);
+    await tx.overdue.judgeBirds([{ region: 'eu', birdId: '77', nextUs: 0, deadlineUs: 0, countedUs: 0 }]);
+  });
+  expect((await ask('/birds/eu/77')).body).toContain(
+    'Next deadline tomorrow, 07:00 (Amsterdam) · today, 07:00 not judged: watched only since 10:12<',
+  );
+  const { json } = await ask<{ deadlines: unknown[] }>('/api/v1/birds/eu/77');
+  expect(json.deadlines).toMatchObject([
+    {
+      last: [],
+      not_judged: { at: '2026-07-02T05:00:00.000000Z', watched_since: '2026-07-02T08:12:00.000000Z' },
+    },
+  ]);
+});
+
 test('a Bird without deadlines has no such line', async () => {
   const { ask } = await served([]);
   expect((await ask('/birds/eu/77')).body).not.toContain('Deadlines<');

@@ -7,7 +7,7 @@ import { type Cause, successRatio } from '../../../domain/statistics/flight-stat
 import { eventPath, flightPath } from '../../../http/page-path.ts';
 import type { BirdReport } from '../../../operator/bird-report.ts';
 import type { FlightOverview } from '../../../store/bird-store.ts';
-import { instantsIn } from '../../../text/instant-words.ts';
+import { clockIn, instantsIn } from '../../../text/instant-words.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { flightChart } from '../frame/charts.ts';
 import {
@@ -118,10 +118,12 @@ function flightAt(page: Page, { region, flightId, startedAtUs, endedAtUs }: Flig
 
 /** `Next deadline today, 07:00 (Amsterdam) · last 14: 12 met, 1 late (24 min), 1 missed` */
 function deadlineLines({ words: { birds }, nowUs }: Page, deadlines: BirdReport['deadlines']): Html {
-  const lines = deadlines.map(({ rule, zone, nextUs, last }) => {
+  const lines = deadlines.map(({ rule, zone, nextUs, last, notJudged }) => {
+    const near = (us: number) => nearWords(us, zone, nowUs);
     const parts = [
-      nextUs === undefined ? '' : birds.nextDeadline(nearWords(nextUs, zone, nowUs), zonePlace(zone)),
+      nextUs === undefined ? '' : birds.nextDeadline(near(nextUs), zonePlace(zone)),
       last.length === 0 ? '' : birds.lastDeadlines(last.length, outcomeWords(countOutcomes(last))),
+      notJudged ? birds.notJudged(near(notJudged.atUs), clockIn(zone, nowUs)(notJudged.sinceUs)) : '',
       deadlines.length > 1 ? birds.ofRule(plainText(rule, NAME_LENGTH)) : '',
     ];
     return html`<div><bdi>${parts.filter(Boolean).join(' · ')}</bdi></div>`;

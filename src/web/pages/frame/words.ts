@@ -330,6 +330,7 @@ export const ENGLISH = {
     deadlines: 'Deadlines',
     nextDeadline: (time: string, place: string): string => `Next deadline ${time} (${place})`,
     lastDeadlines: (count: number, outcomes: string): string => `last ${count}: ${outcomes}`,
+    notJudged: (time: string, since: string): string => `${time} not judged: watched only since ${since}`,
     ofRule: (rule: string): string => `rule ${rule}`,
     switchedOff: 'Switched off',
     landed: 'Last landed',
