@@ -83,7 +83,12 @@ describe('alerts', () => {
   test('shows silenced ones if asked for', async () => {
     const { run } = await daemon();
     await run('silence', 'add', 'FlightFailed', '-c', 'x');
-    expect((await run('alerts')).stdout).not.toContain('FlightFailed');
+    const { stdout, stderr } = await run('alerts');
+    expect(stdout).not.toContain('FlightFailed');
+    expect(stderr).toContain('one alert fires that is acknowledged, silenced or inhibited');
+    expect(await run('alerts', 'FlightFailed')).toMatchObject({ stdout: 'No alerts.\n', stderr });
+    expect((await run('alerts', '-a', '-s', '-i', 'FlightFailed')).stderr).toBe('');
+    expect((await run('alerts', 'BirdTriggerFailing')).stderr).toBe('');
     const silenced = (await run('alerts', '--silenced')).stdout;
     expect(silenced).toMatch(/^critical .* FlightFailed +suppressed /m);
     expect(silenced).not.toContain('BirdTriggerFailing');

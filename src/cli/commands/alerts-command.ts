@@ -28,18 +28,30 @@ const ASKED = '1000';
  */
 export const FILTER = /^(?:nest|bird|flight|name|text|since|until)=(?![~"])/;
 
-/** Lists firing alerts. As in amtool, hidden ones are only included on request. */
+/** Lists firing alerts. As in amtool, hidden ones are only included on request; without it, their number is said. */
 export async function alerts(edge: Edge, args: readonly string[], options: AlertsOptions): Promise<Answer> {
-  const { active, silenced, inhibited, receiver } = options;
+  const { silenced, inhibited, receiver } = options;
+  const active = options.active || !(silenced || inhibited);
   const filters = args.filter((arg) => FILTER.test(arg));
   const query = filterParameters(readMatcherArguments(args.filter((arg) => !FILTER.test(arg))));
-  query.set('active', String(active || !(silenced || inhibited)));
-  query.set('silenced', String(silenced));
-  query.set('inhibited', String(inhibited));
   if (receiver !== undefined) query.set('receiver', receiver);
   const firing = await matchingAlerts(edge, options, query);
   const ids = filters.length > 0 ? await idsOf(edge, options, filters) : undefined;
-  const list = ids ? firing.filter(({ id }) => ids.has(id)) : firing;
+  const found = ids ? firing.filter(({ id }) => ids.has(id)) : firing;
+  // As Alertmanager reads these flags.
+  const list = found.filter(
+    ({ status: { state, silencedBy, inhibitedBy } }) =>
+      (active || state !== 'active') &&
+      (silenced || silencedBy.length === 0) &&
+      (inhibited || inhibitedBy.length === 0),
+  );
+  const hidden = found.length - list.length;
+  if (active && hidden > 0 && !options.json) {
+    const are = hidden === 1 ? 'one alert fires that is' : `${hidden} alerts fire that are`;
+    edge.stderr.write(
+      `nestwatch: ${are} acknowledged, silenced or inhibited: --active --silenced --inhibited lists all\n`,
+    );
+  }
   return { json: list, text: alertTable(list, layoutOf(edge, options)) };
 }
 
@@ -93,7 +105,6 @@ export function alertTable(list: readonly GettableAlert[], layout: Layout): stri
 }
 
 const EVERY_MS = 2_000;
-const ALL = new URLSearchParams({ active: 'true', silenced: 'true', inhibited: 'true' });
 
 /**
  * Prints the alerts that fire, and then a line for each that begins or ends. A daemon that is away is waited for, which
@@ -131,6 +142,6 @@ export async function watch(edge: Edge, options: PrintOptions): Promise<number> 
 
 /** The alerts that fire, each episode under its own key. */
 async function firing(edge: Edge, options: DaemonOptions): Promise<ReadonlyMap<string, GettableAlert>> {
-  const list = await matchingAlerts(edge, options, ALL);
+  const list = await matchingAlerts(edge, options, new URLSearchParams());
   return new Map(list.map((alert) => [`${alert.id} ${alert.startsAt}`, alert]));
 }
