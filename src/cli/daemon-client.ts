@@ -41,6 +41,8 @@ export interface DaemonRequest {
   readonly alsoAnswers?: 404 | 409;
   /** What a change needs; `write` by default. */
   readonly scope?: Scope;
+  /** Ends the request with `unreachable`. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -86,7 +88,7 @@ export async function askAnyDaemon(
 
 async function ask(
   { url, token, tls }: Address,
-  { method = 'GET', path, body, headers }: DaemonRequest,
+  { method = 'GET', path, body, headers, signal }: DaemonRequest,
   timeoutMs: number,
 ): Promise<HttpResponse> {
   const transport = openTransport({
@@ -95,6 +97,8 @@ async function ask(
     maxBodyBytes: MAX_BODY_BYTES,
     ...(tls && { tls }),
   });
+  const close = () => void transport.close();
+  signal?.addEventListener('abort', close);
   try {
     const answer = await transport.send({
       method,
@@ -115,6 +119,7 @@ async function ask(
     const isAway = code === 'unreachable';
     throw new DaemonError(code, isAway ? `${message}: is nestwatch running there?` : message, { cause });
   } finally {
+    signal?.removeEventListener('abort', close);
     await transport.close();
   }
 }

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { runCommandLine } from '../../src/cli/program.ts';
+import { listenInTest } from '../http/servers.ts';
 import { anAlert, NOW_US, putAlert } from '../web/sample.ts';
 import { serve } from '../web/served.ts';
 import { createTestEdge } from './test-io.ts';
@@ -21,18 +21,28 @@ test('watch lists what fires, and then says what begins and ends', async () => {
   expect(await exit).toBe(0);
 });
 
-test('watch says once that the daemon is away, and when it is back; it ends when its token is refused', async () => {
-  const answers = [200, 503, 503, 200, 401];
-  const server = createServer((_request, response) => response.writeHead(answers.shift() ?? 401).end('[]'));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const { edge, stderr } = createTestEdge();
-  expect(await runCommandLine(edge, ['watch', '--url', url])).toBe(1);
-  const [away, back, refused] = stderr().split('\n');
-  expect([away, back]).toEqual([
-    'nestwatch: the daemon answered 503; trying again',
-    'nestwatch: the daemon answers again',
-  ]);
-  expect(refused).toContain('the daemon asks for its token');
-});
+test('watch ends at once when it is interrupted, even while the daemon does not answer', async () => {
+  const asked = Promise.withResolvers<void>();
+  const { url } = await listenInTest(createServer(() => asked.resolve()));
+  const { edge, stderr, signal, listeners } = createTestEdge();
+  const exit = runCommandLine(edge, ['watch', '--url', url]);
+  await asked.promise;
+  signal('SIGINT');
+  expect([await exit, stderr(), listeners()]).toEqual([0, '', 0]);
+}, 10_000);
+
+test.each([[[200, 503, 503, 200, 401]], [[503, 503, 200, 401]]])(
+  'watch says once that the daemon is away, and when it is back; it ends when its token is refused: %j',
+  async (answers) => {
+    const server = createServer((_request, response) => response.writeHead(answers.shift() ?? 401).end('[]'));
+    const { url } = await listenInTest(server);
+    const { edge, stderr } = createTestEdge();
+    expect(await runCommandLine(edge, ['watch', '--url', url])).toBe(1);
+    const [away, back, refused] = stderr().split('\n');
+    expect([away, back]).toEqual([
+      'nestwatch: waits for the daemon: the daemon answered 503',
+      'nestwatch: the daemon answers again',
+    ]);
+    expect(refused).toContain('the daemon asks for its token');
+  },
+);

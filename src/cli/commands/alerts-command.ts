@@ -4,7 +4,7 @@ import { DaemonError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { sleep } from '../../time/clock.ts';
 import type { GettableAlert } from '../../web/api/alertmanager-json.ts';
-import { untilStopped } from '../at-terminal.ts';
+import { abortAtSignal } from '../at-terminal.ts';
 import { filterArguments, filterParameters, readMatcherArguments } from '../command-arguments.ts';
 import type { Answer } from '../command-rows.ts';
 import { type DaemonOptions, daemonJson, type PrintOptions } from '../daemon-client.ts';
@@ -112,36 +112,41 @@ const EVERY_MS = 2_000;
  */
 export async function watch(edge: Edge, options: PrintOptions): Promise<number> {
   const layout = layoutOf(edge, options);
-  const stop = new AbortController();
-  void untilStopped(edge).then(() => stop.abort());
+  const { signal, release } = abortAtSignal(edge);
   const say = (what: string, { annotations }: GettableAlert) =>
     edge.stdout.write(
       `${layout.clock(edge.clock.nowUs())}  ${what.padEnd('critical'.length)}  ${shown(annotations.summary ?? '')}\n`,
     );
-  let before = await firing(edge, options);
-  edge.stdout.write(alertTable([...before.values()], layout));
+  let before: ReadonlyMap<string, GettableAlert> | undefined;
   let isAway = false;
-  while (!stop.signal.aborted) {
-    await sleep(edge.clock, EVERY_MS, stop.signal);
-    if (stop.signal.aborted) break;
-    const now = await firing(edge, options).catch((error) => {
+  for (; !signal.aborted; await sleep(edge.clock, EVERY_MS, signal)) {
+    const now = await firing(edge, options, signal).catch((error) => {
       // A token that is refused does not mend.
       if (!(error instanceof DaemonError) || error.code === 'unauthorized') throw error;
-      if (!isAway) edge.stderr.write(`nestwatch: ${error.message}; trying again\n`);
+      if (!isAway && !signal.aborted)
+        edge.stderr.write(`nestwatch: waits for the daemon: ${error.message}\n`);
       isAway = true;
     });
     if (!now) continue;
     if (isAway) edge.stderr.write('nestwatch: the daemon answers again\n');
     isAway = false;
-    for (const [key, alert] of now) if (!before.has(key)) say(alert.labels.severity ?? 'fires', alert);
-    for (const [key, alert] of before) if (!now.has(key)) say('ended', alert);
+    if (!before) edge.stdout.write(alertTable([...now.values()], layout));
+    for (const [key, alert] of now)
+      if (before?.has(key) === false) say(alert.labels.severity ?? 'fires', alert);
+    for (const [key, alert] of before ?? []) if (!now.has(key)) say('ended', alert);
     before = now;
   }
+  release();
   return 0;
 }
 
 /** The alerts that fire, each episode under its own key. */
-async function firing(edge: Edge, options: DaemonOptions): Promise<ReadonlyMap<string, GettableAlert>> {
-  const list = await matchingAlerts(edge, options, new URLSearchParams());
+async function firing(
+  edge: Edge,
+  options: DaemonOptions,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, GettableAlert>> {
+  const request = { path: '/api/v2/alerts', signal };
+  const list = await daemonJson<readonly GettableAlert[]>(edge, options, request, 'length');
   return new Map(list.map((alert) => [`${alert.id} ${alert.startsAt}`, alert]));
 }
