@@ -73,7 +73,7 @@ export const birdNotAsDeclared = defineKind({
     const kept = new Set<string>();
     const superseded = new Set<string>();
     for (const drift of driftsOf(region, rule)) {
-      const place = placeOf(drift);
+      const place = placeOf(drift, region);
       const { subject } = topicOf(place);
       const isSaid = drift.isOfStatus && region.deactivated.has(place.birdId);
       const clauses = isSaid ? drift.clauses.slice(1) : drift.clauses;
@@ -121,8 +121,13 @@ function driftsOf(
   return birds.flatMap((bird) => differences({ ...bird, status: state, published }, bird) ?? []);
 }
 
-function placeOf({ declared: { region, nest, bird, id = '' }, listed }: Drift): Place {
-  const nestId = listed?.nest === nest ? listed.nestId : '';
+function placeOf(
+  { declared: { region, nest, bird, id = '' }, listed }: Drift,
+  { nests }: RegionToJudge,
+): Place {
+  const [named, another] = nests.filter(({ place }) => (place.nest || place.nestId) === nest);
+  const only = another ? undefined : named?.place.nestId;
+  const nestId = (listed?.nest === nest ? listed.nestId : only) ?? '';
   return { region, nestId, nest, birdId: listed?.id ?? id, bird };
 }
 
@@ -143,7 +148,7 @@ async function toldOf(drift: Drift, clauses: readonly string[], region: RegionTo
   if (what === 'undeclared')
     return 'Not declared: the file names other Birds of this Nest, but not this one.';
   const isOff = isOfStatus && clauses === drift.clauses && listed?.status !== 'active';
-  const off = isOff ? await region.switchedOff(placeOf(drift)) : undefined;
+  const off = isOff ? await region.switchedOff(placeOf(drift, region)) : undefined;
   const since = off ? ` (since ${dayAndTime(off.atUs)}${off.by === '' ? '' : `, by ${off.by}`})` : '';
   const text = [`${clauses[0]}${since}`, ...clauses.slice(1)].join('; ');
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;

@@ -90,6 +90,18 @@ test('one that is only known by its name is an alert of its region, for as long 
   ]);
 });
 
+test.each([
+  ['of its Nest', ['1'], '1'],
+  ['of none where two Nests have its name', ['1', '2'], ''],
+])('a missing Bird is %s', async (_, ids, expected) => {
+  const nests = ids.map((nestId) => ({
+    ...{ place: { region: 'eu', nestId, nest: 'Prod', birdId: '', bird: '' } },
+    ...{ members: undefined, maybeActive: [], membersBefore: undefined },
+  }));
+  const [fact] = await birdNotAsDeclared.judgeRegion!(region([], { nests }), RULE, new Map());
+  expect(fact).toMatchObject({ place: { nest: 'Prod', nestId: expected } });
+});
+
 test('without a file every Bird must have the state of the rule; other regions of a file do not matter', async () => {
   const active = rule('BirdNotAsDeclared', { state: 'active', published: true });
   const birds = [bird('1', 'A'), bird('2', 'B', { status: 'unpublished', published: false })];
