@@ -106,7 +106,8 @@ export const LIST_COMMANDS: readonly CommandRow[] = [
   },
   {
     words: 'birds check',
-    about: 'print how the Birds differ from a file; exit 1 if they do, 2 for mistakes in the file',
+    about:
+      'print how the Birds differ from a file; exit 1 if they do, 2 for mistakes in the file, 4 without an answer',
     of: 'daemon',
     takes: [['<file>', 'as `birds export` prints it']],
     examples: ['birds check birds.yaml', 'birds check birds.yaml --json | jq .drifts'],

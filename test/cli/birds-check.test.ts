@@ -89,6 +89,16 @@ describe('birds check', () => {
     ]);
   });
 
+  test('a daemon that cannot be asked, or has not read the region, is no difference: exit 4', async () => {
+    const file = tempFile('b.yaml', 'birds:\n  - { region: eu, nest: Marketing, bird: Translate blog }\n');
+    const regions = aStatus().regions.map((one) => ({ ...one, started: false }));
+    const { run } = await daemon({ status: () => aStatus({ regions }) });
+    expect(await run('check', file)).toEqual(failed(containing('the Birds of eu were not read'), 4));
+    expect(await nestwatch(['birds', 'check', file, '--url', 'http://127.0.0.1:1'])).toEqual(
+      failed(containing('is nestwatch running there?'), 4),
+    );
+  });
+
   test('who suspended it, as its log says [long]', async () => {
     const { run, exported } = await daemon();
     const file = tempFile('b.yaml', (await exported()).replace('status: suspended', 'status: active'));

@@ -9,7 +9,7 @@ import {
   type Drift,
   type ListedBird,
 } from '../../domain/kinds/inventory/compare-birds.ts';
-import { DaemonError } from '../../errors.ts';
+import { DaemonError, NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { matchesGlob } from '../../text/glob.ts';
 import { type Answer, EXIT } from '../command-rows.ts';
@@ -43,8 +43,17 @@ export async function birdsExport(
   return { json: { birds: chosen }, text: yaml };
 }
 
-/** Prints how the Birds differ from the file; exits with 1 if they do. Throws `ConfigError` for a file with mistakes. */
-export async function birdsCheck(edge: Edge, file: string, options: PrintOptions): Promise<Answer> {
+/**
+ * Prints how the Birds differ from the file; exits with 1 if they do, and with 4 if that cannot be asked. Throws
+ * `ConfigError` for a file with mistakes.
+ */
+export function birdsCheck(edge: Edge, file: string, options: PrintOptions): Promise<Answer> {
+  return check(edge, file, options).catch((error) => {
+    throw error instanceof DaemonError ? new NestwatchError(error.code, error.message) : error;
+  });
+}
+
+async function check(edge: Edge, file: string, options: PrintOptions): Promise<Answer> {
   const { birds: declared, refuse } = readDeclaredBirds(file, readText(file));
   const { regions, birds } = await readInventory(
     edge,
