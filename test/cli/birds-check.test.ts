@@ -46,9 +46,21 @@ describe('birds export', () => {
 
   test('names that YAML, a terminal or the reader of the file would take for something else', async () => {
     const { run, change, exported } = await daemon();
-    for (const [at, name] of ['true', '1: 2 # $$', '${HOME}', '\u202eevil\u0000', '"', ''].entries())
+    for (const [at, name] of [
+      'true',
+      'no',
+      'On',
+      '1: 2 # $$',
+      '- ~',
+      '${HOME}',
+      '\u202eevil\u0000',
+      '"',
+      '',
+    ].entries())
       await change(`9${at}`, { name });
     const text = await exported();
+    // Readers of YAML 1.1 would take these for booleans.
+    expect(text).not.toMatch(/bird: (?:no|on)$/im);
     expect(text).not.toMatch(/\p{Bidi_Control}|\0|\uFFFD/u);
     expect(await run('check', tempFile('birds.yaml', text))).toEqual(done());
   });

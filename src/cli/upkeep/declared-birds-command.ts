@@ -101,13 +101,16 @@ function readText(file: string): string {
   }
 }
 
+/** Words that are no text in YAML 1.1 or 1.2. */
+const NO_TEXT = /^(?:true|false|null|yes|no|on|off|y|n)$/i;
+
 /**
  * A value as YAML: texts in quotes, unless they are plain words. Readers of the file take `$$` for a dollar, and refuse
  * U+FFFD, in which files show that they are not UTF-8, unless it is escaped.
  */
 function scalar(value: string | boolean): string {
   if (typeof value === 'boolean') return String(value);
-  if (/^[a-z]+(?:[ -][a-z]+)*$/i.test(value) && !/^(?:true|false|null)$/i.test(value)) return value;
+  if (/^[a-z]+(?:[ -][a-z]+)*$/i.test(value) && !NO_TEXT.test(value)) return value;
   return jsonText(value).trimEnd().replaceAll('$', '$$$$').replaceAll('\uFFFD', '\\ufffd');
 }
 
