@@ -3,6 +3,7 @@
  * it could mute what the filter asks for. For example, a silence of `severity="critical"` applies to all regions, so
  * it is found for each of them.
  */
+import { ALERT_KINDS } from '../domain/kinds/kinds.ts';
 import { formatMatcher, type Matcher } from '../domain/matchers/matcher.ts';
 import type { Muting } from '../domain/muting/muting.ts';
 import type { Silence } from '../domain/muting/silence.ts';
@@ -62,7 +63,10 @@ async function silencesOfFlight(
   return hiding;
 }
 
-function meets(silence: Silence, filter: Filter): boolean {
+function meets(silence: Silence, given: Filter): boolean {
+  // Names of kinds are found in any case, as in other lists.
+  const kind = ALERT_KINDS.find((one) => one.toLowerCase() === given.name?.toLowerCase());
+  const filter = { ...given, name: kind ?? given.name };
   const { matchers, startsAtUs, endsAtUs, createdBy, comment } = silence;
   const { text, sinceUs = Number.NEGATIVE_INFINITY, untilUs = Number.POSITIVE_INFINITY } = filter;
   const own = (name: string) => matchers.filter((one) => one.name === name);

@@ -277,6 +277,7 @@ describe('silences', () => {
       ['region=us', ALL],
       ['severity=warning', but('critical')],
       ['name=RegionDown', but('kind')],
+      ['name=flightfailed', ALL],
       ['nest=marketing', ALL],
       ['nest=Sandbox', but('marketing', 'pattern')],
       ['nest=Production', but('marketing')],
