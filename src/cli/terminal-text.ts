@@ -1,3 +1,5 @@
+import { createInterface } from 'node:readline';
+import { PassThrough } from 'node:stream';
 import { styleText } from 'node:util';
 import type { Edge } from '../process-io.ts';
 import { exactTime, shortClock } from '../text/instant-words.ts';
@@ -5,25 +7,13 @@ import { cap, manyLines, plainText } from '../text/plain-text.ts';
 import { parseInstant } from '../time/instant.ts';
 import { localTimezone } from '../time/zone-format.ts';
 
-const MAX_CELL = 120;
-/** Even thousands of mistakes in one configuration are all printed. */
-const MAX_SENTENCE = 1_000;
-const MAX_LIST = 10_000;
+/** Even a text that names many is shown whole: each recipient of a mail, with a reason. */
+const MAX_TEXT = 10_000;
 const MAX_LINES = 1_000_000;
 
 /** Makes text safe for the terminal. The daemon may quote the service, so the text may contain control sequences. */
 export function shown(text: string): string {
-  return plainText(text, MAX_CELL);
-}
-
-/** The same for one or two sentences, without shortening them to a table cell. */
-export function shownSentence(text: string): string {
-  return plainText(text, MAX_SENTENCE);
-}
-
-/** The same for a text that may name many: each recipient of a mail, with a reason. */
-export function shownList(text: string): string {
-  return plainText(text, MAX_LIST);
+  return plainText(text, MAX_TEXT);
 }
 
 /** `2026-07-02 13:59:34 UTC`; a dash if there is none. */
@@ -93,16 +83,30 @@ export function widthOf({ stdout }: Edge): number {
 
 /** Breaks a line that is too long between words; what follows is indented by so many spaces. */
 export function wrapped(line: string, width: number, indentBy: number): string {
-  if (line.length <= width) return line;
+  if (widthOfText(line) <= width) return line;
   const indent = ' '.repeat(indentBy);
   const [first = '', ...words] = line.split(/(?<=\S) (?=\S)/);
   const lines = [first];
   for (const word of words) {
     const longer = `${lines.at(-1)} ${word}`;
-    if (longer.length <= width) lines[lines.length - 1] = longer;
+    if (widthOfText(longer) <= width) lines[lines.length - 1] = longer;
     else lines.push(indent + word);
   }
   return lines.join('\n');
+}
+
+/** How many characters of a terminal a text takes: an ideograph or an emoji takes two. */
+function widthOfText(text: string): number {
+  if (/^[ -~]*$/.test(text)) return text.length;
+  // Node measures its own prompt.
+  return createInterface({ input: new PassThrough(), prompt: text }).getCursorPos().cols;
+}
+
+/** The text cut at this width and filled up to it. */
+function fitted(text: string, width: number): string {
+  let cut = text;
+  for (let most = width; widthOfText(cut) > width; most -= 1) cut = cap(text, most);
+  return cut + ' '.repeat(width - widthOfText(cut));
 }
 
 /** The colour of a cell that is one of these words. */
@@ -118,6 +122,7 @@ type Colour = 'red' | 'yellow' | 'green' | 'gray';
 
 /** Columns of names and sentences are shortened to this at least. */
 const LEAST_WIDTH = 20;
+const LONGEST_ID = 120;
 const GAP = '  ';
 
 /**
@@ -151,7 +156,7 @@ export function table<Row>(
   const text = lines.map((line) =>
     line
       .map((cell, at) => {
-        const padded = cap(cell, shown[at]!.width).padEnd(shown[at]!.width);
+        const padded = fitted(cell, shown[at]!.width);
         const colour = isColoured ? COLOURS.get(cell) : undefined;
         return colour === undefined ? padded : styleText(colour, padded, { validateStream: false });
       })
@@ -170,10 +175,10 @@ interface Column {
 
 function columnOf(title: string, cells: readonly Cell[], clock: Layout['clock'], none: string): Column {
   const texts = cells.map((cell) => (typeof cell === 'string' ? cell : writtenAt(cell.at, clock)) || none);
-  const width = Math.max(title.length, ...texts.map((text) => text.length));
-  // Ids and instants are of no use in part.
-  const isProse = cells.some((cell) => typeof cell === 'string' && cell.includes(' '));
-  const leastWidth = isProse ? Math.min(width, Math.max(LEAST_WIDTH, title.length)) : width;
+  const width = Math.max(title.length, ...texts.map(widthOfText));
+  // Ids and instants are of no use in part. Other scripts may write sentences without spaces.
+  const isProse = cells.some((cell) => typeof cell === 'string' && /[^!-~]/.test(cell));
+  const leastWidth = Math.min(width, isProse ? Math.max(LEAST_WIDTH, title.length) : LONGEST_ID);
   return { title, cells: texts, width, leastWidth };
 }
 

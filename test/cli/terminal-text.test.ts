@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { factText, jsonText, layoutOf } from '../../src/cli/terminal-text.ts';
+import { factText, jsonText, layoutOf, shown, table } from '../../src/cli/terminal-text.ts';
 import { nestwatch } from './test-io.ts';
 
 const STEERING = '\u001b[2J\u009b31m\u0085\u007f\u202efdp.exe\u2066\u200f\u061c';
@@ -36,6 +36,33 @@ describe('facts', () => {
   });
 
   test('are a line each for a program', () => expect(on(25, false)).toBe(`${LINES.join('\n')}\n`));
+});
+
+describe('tables', () => {
+  const clock = () => '';
+  const rows = ['翻訳を公開', '🚀 launch', 'plain'].map((name, at) => ({ name, state: `state ${at}` }));
+  const columns = {
+    NAME: (one: (typeof rows)[number]) => one.name,
+    STATE: (one: (typeof rows)[number]) => one.state,
+  };
+
+  test('have straight columns where characters take two places on the terminal', () => {
+    expect(table(columns, rows, { isColoured: false, clock }).split('\n')).toEqual([
+      ...['NAME        STATE', '翻訳を公開  state 0', '🚀 launch   state 1', 'plain       state 2', ''],
+    ]);
+  });
+
+  test('fit the terminal, also sentences without spaces', () => {
+    const long = [{ name: '翻訳'.repeat(30), state: 'off' }];
+    expect(table(columns, long, { width: 40, isColoured: false, clock }).split('\n')).toEqual([
+      ...[`NAME${' '.repeat(31)}STATE`, `${'翻訳'.repeat(8)}…  off`, ''],
+    ]);
+  });
+});
+
+test('a reason is never cut', () => {
+  const reason = 'the glossary is locked '.repeat(86).trim();
+  expect(shown(reason)).toBe(reason);
 });
 
 test.each([

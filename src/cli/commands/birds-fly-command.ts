@@ -8,7 +8,7 @@ import type { birdReportJson } from '../../web/api/bird-json.ts';
 import { authorOf, isConfirmed } from '../at-terminal.ts';
 import { type Answer, EXIT } from '../command-rows.ts';
 import { type DaemonRequest, daemonJson, type PrintOptions } from '../daemon-client.ts';
-import { shown, shownSentence, shownTime } from '../terminal-text.ts';
+import { shown, shownTime } from '../terminal-text.ts';
 import { findBird } from './show-one.ts';
 
 interface FlyOptions extends PrintOptions {
@@ -43,13 +43,13 @@ export async function birdsFly(edge: Edge, bird: string, options: FlyOptions): P
   const request = { method: 'POST', path: `${path}/fly`, body, scope: 'fly', alsoAnswers: 409 } as const;
   const answer = await outcomeOf(edge, options, request);
   if ('error' in answer) {
-    edge.stderr.write(`nestwatch: ${name}: ${shownSentence(answer.error)}\n`);
+    edge.stderr.write(`nestwatch: ${name}: ${shown(answer.error)}\n`);
     return EXIT.upstream;
   }
   const { summary, state } = answer.action;
   return {
     json: answer,
-    text: `${name}: ${shownSentence(summary)}\n`,
+    text: `${name}: ${shown(summary)}\n`,
     exit: state === 'done' ? 0 : EXIT.upstream,
   };
 }
@@ -62,7 +62,7 @@ function hintsOf({ action, flights }: BirdReport, failedFlightId: string): strin
     (action.state === 'done' || action.state === 'unknown');
   const inAir = flights.find(({ status }) => status === 'active');
   return [
-    ...(isFlown ? [`Its last failed Flight was flown again already: ${shownSentence(action.summary)}`] : []),
+    ...(isFlown ? [`Its last failed Flight was flown again already: ${shown(action.summary)}`] : []),
     ...(inAir ? [`A Flight of it is in the air since ${shownTime(inAir.started_at)}.`] : []),
   ];
 }

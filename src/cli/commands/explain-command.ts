@@ -7,7 +7,7 @@ import { durationWords } from '../../text/instant-words.ts';
 import type { explanationJson } from '../../web/api/alert-json.ts';
 import type { Answer } from '../command-rows.ts';
 import { askDaemon, daemonJson, daemonUrl, type PrintOptions, refusalIn } from '../daemon-client.ts';
-import { factText, shown, shownSentence, shownTime } from '../terminal-text.ts';
+import { factText, shown, shownTime } from '../terminal-text.ts';
 import {
   alertsShow,
   birdsShow,
@@ -71,9 +71,7 @@ function linesOf(data: Explanation, nowUs: number): string[] {
       `alert      ${shown(one.id)}, event ${one.seq} of it, ${one.state} since ${shownTime(one.state === 'resolved' ? one.endsAt : one.startsAt)}`,
       ...findingLines(one.findings),
     ]),
-    ...(no_alert === null
-      ? []
-      : [`${alerts.length > 0 ? 'counted ' : 'no alert'}   ${shownSentence(no_alert)}`]),
+    ...(no_alert === null ? [] : [`${alerts.length > 0 ? 'counted ' : 'no alert'}   ${shown(no_alert)}`]),
     ...waiting.map((one) =>
       one.muted === null
         ? `waiting    for receiver ${shown(one.receiver)} until ${shownTime(one.next_flush)} in ${shown(one.group_key)}${one.unless_acknowledged ? ', unless it is over or acknowledged before' : ''}`
@@ -87,7 +85,7 @@ function linesOf(data: Explanation, nowUs: number): string[] {
       (one) =>
         `${one.notified_later ? 'put off    for' : 'suppressed for'} receiver ${shown(one.receiver)}: ${one.reason} ${shown(one.detail)}, decided ${shownTime(one.at)}`,
     ),
-    ...data.actions.map(({ summary }) => `fly again  ${shownSentence(summary)}`),
+    ...data.actions.map(({ summary }) => `fly again  ${shown(summary)}`),
     ...forwards.flatMap((one) => [
       `forwarded  to ${shown(one.receiver)}${one.deliveries.length > 0 ? '' : `: ${one.state.replace('_', ' ')}`}`,
       ...one.deliveries.map((delivery) => deliveryLine(delivery, nowUs)),

@@ -2,7 +2,7 @@
 import { durationWords } from '../../text/instant-words.ts';
 import { parseInstant } from '../../time/instant.ts';
 import type { recordJson } from '../../web/api/alert-json.ts';
-import { shownSentence, shownTime } from '../terminal-text.ts';
+import { shown, shownTime } from '../terminal-text.ts';
 
 export type ShownAlert = ReturnType<typeof recordJson>;
 
@@ -11,7 +11,7 @@ const MOST_ROWS = 100;
 
 /** Text from outside, on one line, of which nothing is markup. */
 function said(text: string): string {
-  const escaped = shownSentence(text).replaceAll(/[\\`*_{}[\]<>#!|~&]/g, '\\$&');
+  const escaped = shown(text).replaceAll(/[\\`*_{}[\]<>#!|~&]/g, '\\$&');
   // No list begins, no address becomes a link, and nobody is called: a zero-width space keeps that from being seen.
   return escaped
     .replaceAll('://', ':\\/\\/')

@@ -7,16 +7,7 @@ import { parseInstant } from '../../time/instant.ts';
 import type { birdReportJson, flightLogJson, flightReportJson } from '../../web/api/bird-json.ts';
 import { type Answer, EXIT } from '../command-rows.ts';
 import { daemonJson, type PrintOptions } from '../daemon-client.ts';
-import {
-  factText,
-  layoutOf,
-  linesOfIds,
-  shown,
-  shownLines,
-  shownList,
-  shownSentence,
-  shownTime,
-} from '../terminal-text.ts';
+import { factText, layoutOf, linesOfIds, shown, shownLines, shownTime } from '../terminal-text.ts';
 import { postMortem, type ShownAlert } from './post-mortem.ts';
 import {
   type Bird,
@@ -50,7 +41,7 @@ export async function alertsShow(
 export function findingLines(findings: ShownAlert['findings']): string[] {
   return findings.map(
     ({ annotation, text, missing }) =>
-      `context    ${shown(annotation)}: ${text === null ? `not said, because ${shownSentence(missing ?? '')}` : shownSentence(text)}`,
+      `context    ${shown(annotation)}: ${text === null ? `not said, because ${shown(missing ?? '')}` : shown(text)}`,
   );
 }
 
@@ -59,7 +50,7 @@ export function deliveryLine(one: Delivery, nowUs: number): string {
   const when = one.settled_at ? shownTime(one.settled_at) : nextTryWords(one, nowUs);
   const tries = howMany(one.attempts, 'try', 'tries');
   // Delivered ones may have an error too: some recipients of a mail may have been refused.
-  const error = one.last_error ? `: ${shownList(one.last_error)}` : '';
+  const error = one.last_error ? `: ${shown(one.last_error)}` : '';
   return `  by ${shown(one.integration_name)}: ${one.state}, ${when}, ${tries} (${shown(one.id)})${error}`;
 }
 
@@ -156,7 +147,7 @@ function birdLines(data: BirdReport): string[] {
     `id         ${shown(data.bird_id)}`,
     `status     ${shown(data.status)}, first seen ${shownTime(data.status_since)}, trigger ${shown(data.trigger_type)}`,
     ...(off ? [`off        ${eventLine(off)}`] : []),
-    ...(data.action ? [`flown      ${shownSentence(data.action.summary)}`] : []),
+    ...(data.action ? [`flown      ${shown(data.action.summary)}`] : []),
     ...data.alerts.map((one) => {
       const at = one.state === 'firing' ? one.startsAt : one.endsAt;
       return `alert      ${shown(one.id)}, ${one.state} since ${shownTime(at)}`;
@@ -283,8 +274,8 @@ function deliveryText(edge: Edge, one: ShownDelivery): string {
   const lines = [
     `${shown(one.id)}: ${one.state} to ${shown(one.receiver)} by ${shown(one.integration_name)}`,
     `queued     ${shownTime(one.created_at)}, ${settled || next}`,
-    `tries      ${one.attempts}${one.last_error ? `: ${shownList(one.last_error)}` : ''}`,
-    ...(one.refused_by ? [`not sent   to ${shownList(one.refused_by)}`] : []),
+    `tries      ${one.attempts}${one.last_error ? `: ${shown(one.last_error)}` : ''}`,
+    ...(one.refused_by ? [`not sent   to ${shown(one.refused_by)}`] : []),
     ...one.alerts.map((id) => `alert      ${shown(id)}`),
     ...one.events.map((key) => `event      ${shown(key)}`),
   ];

@@ -10,7 +10,7 @@ import type { healthJson } from '../../web/api/alert-json.ts';
 import type { configurationJson, regionJson, replicaJson } from '../../web/api/api-v1.ts';
 import { type Answer, EXIT } from '../command-rows.ts';
 import { askAnyDaemon, daemonJson, type PrintOptions } from '../daemon-client.ts';
-import { type Layout, layoutOf, shown, shownSentence, table, wrapped } from '../terminal-text.ts';
+import { type Layout, layoutOf, shown, table, wrapped } from '../terminal-text.ts';
 
 interface Status {
   readonly version: string;
@@ -48,8 +48,8 @@ function healthText(
   const items = health.impairments.map((one) =>
     [
       `  ${shown(one.severity)} ${shown(one.reason)}, since ${since(one.since)}`,
-      wrapped(`    ${shownSentence(one.summary)}`, width, 4),
-      wrapped(`    ${shownSentence(one.action)}`, width, 4),
+      wrapped(`    ${shown(one.summary)}`, width, 4),
+      wrapped(`    ${shown(one.action)}`, width, 4),
     ].join('\n'),
   );
   return `${firing}The watch is impaired:\n${items.join('\n')}\n`;

@@ -15,7 +15,7 @@ import { matchesGlob } from '../../text/glob.ts';
 import { type Answer, EXIT } from '../command-rows.ts';
 import { readGiven } from '../config-file.ts';
 import { type DaemonOptions, daemonJson, type PrintOptions } from '../daemon-client.ts';
-import { jsonText, shown, shownSentence, shownTime } from '../terminal-text.ts';
+import { jsonText, shown, shownTime } from '../terminal-text.ts';
 
 interface Inventory {
   readonly regions: readonly { region: string; is_read: boolean }[];
@@ -138,6 +138,6 @@ function lineOf({ what, region, nest, bird, clauses, since, by }: Found): string
   const subject = `${shown(region)} ${shown(nest)} / ${shown(bird)}`;
   if (what !== 'differs') return `${subject} is ${clauses[0]}\n`;
   const off = since ? ` (since ${shownTime(since)}${by ? `, by ${shown(by)}` : ''})` : '';
-  const [first = '', ...others] = clauses.map(shownSentence);
+  const [first = '', ...others] = clauses.map(shown);
   return `${subject}: ${[`${first}${off}`, ...others].join('; ')}\n`;
 }

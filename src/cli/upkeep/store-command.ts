@@ -26,7 +26,7 @@ import { abortAtSignal } from '../at-terminal.ts';
 import { type Answer, EXIT } from '../command-rows.ts';
 import { type ConfigOptions, findConfigFile, secretInFile } from '../config-file.ts';
 import { configOf } from '../read-config.ts';
-import { shown, shownSentence } from '../terminal-text.ts';
+import { shown } from '../terminal-text.ts';
 import { createProgressBar } from './progress-bar.ts';
 
 interface StoreOptions extends ConfigOptions {
@@ -179,7 +179,7 @@ export async function storeCopy(
         'Now let store.url name the copy. Only one of the two may be used: each would send what is queued in it.\n',
       );
       const json = { from: source.shown, to: target.shown, tables };
-      return { json, text: `${shownSentence(sentenceOf(source, target, tables))}\n` };
+      return { json, text: `${shown(sentenceOf(source, target, tables))}\n` };
     } finally {
       await target.close();
     }
