@@ -5,6 +5,7 @@
  */
 import type { Check } from '../document/check.ts';
 import type { Path } from '../document/problem.ts';
+import type { Labels } from '../domain/alert/alert.ts';
 import { EVENT_FEEDS, EVENT_TYPES } from '../domain/alert/event.ts';
 import { ALERT_KINDS, KINDS, kindOf } from '../domain/kinds/kinds.ts';
 import { formatMatcher, type Matcher, parseMatchers } from '../domain/matchers/matcher.ts';
@@ -12,6 +13,19 @@ import type { Route } from '../domain/routing/route.ts';
 import { nearest } from '../text/mistake-words.ts';
 import type { Config } from './config.ts';
 import { OBJECTIVE_LABELS } from './sections/objectives-section.ts';
+
+/** The rules, the names of the regions, and the labels of alerts that fire, which may be of other rules than these. */
+interface KnownAlerts {
+  readonly rules: Config['rules'];
+  readonly regions: readonly string[];
+  readonly firing: readonly Labels[];
+}
+
+/** Why matchers can never match an alert, or match all: one clause each. */
+export function alertSlips(matchers: readonly Matcher[], known: KnownAlerts): string[] {
+  const vocabulary = alertVocabulary(known);
+  return matchers.flatMap((one) => slipIn(one, vocabulary) ?? []);
+}
 
 /** The label names that something can have, and all values of labels with a closed set. */
 interface Vocabulary {
@@ -24,7 +38,8 @@ interface Vocabulary {
 }
 
 export function findLabelSlips(check: Check, config: Config): void {
-  const ofAlerts = alertVocabulary(config);
+  const regions = config.regions.map(({ name }) => name);
+  const ofAlerts = alertVocabulary({ rules: config.rules, regions, firing: [] });
   checkRoute(check, ['route'], config.route, ofAlerts);
   for (const index of config.inhibitRules.keys()) {
     const path = ['inhibit_rules', index];
@@ -41,26 +56,28 @@ export function findLabelSlips(check: Check, config: Config): void {
     checkMatchers(check, ['objectives', index, 'match'], ofNests);
 }
 
-function alertVocabulary({ rules, regions }: Config): Vocabulary {
+function alertVocabulary({ rules, regions, firing }: KnownAlerts): Vocabulary {
+  const ofFiring = (name: string) => firing.flatMap((labels) => labels[name] ?? []);
   const names = [
     'alertname',
     'severity',
     // Alerts of kinds on request have it.
     ...(rules.some(({ kind }) => kindOf(kind)?.isOnRequest) ? ['rule'] : []),
     ...KINDS.flatMap(({ labels, laterLabels = [] }) => [...labels, ...laterLabels]),
-    ...rules.flatMap(({ labels }) => Object.keys(labels)),
+    ...[...rules.map(({ labels }) => labels), ...firing].flatMap((labels) => Object.keys(labels)),
   ];
   const severities = [
     ...KINDS.flatMap((kind): readonly string[] => kind.severities),
     ...rules.flatMap(({ severity }) => severity ?? []),
+    ...ofFiring('severity'),
   ];
   return {
     what: 'alert',
     names: [...new Set(names)],
     values: new Map<string, readonly string[]>([
-      ['alertname', ALERT_KINDS],
+      ['alertname', [...new Set([...ALERT_KINDS, ...ofFiring('alertname')])]],
       ['severity', [...new Set(severities)]],
-      ['region', [...regions.map(({ name }) => name), 'all']],
+      ['region', [...new Set([...regions, 'all', ...ofFiring('region')])]],
     ]),
     open: new Set(),
   };

@@ -279,6 +279,18 @@ describe('silence', () => {
     expect(changes).toHaveLength(2);
   });
 
+  test.each([
+    ['nets=orders', /^nestwatch: no alert has a label "nets"; did you mean nest\?\n/],
+    ['nets!=orders', /^nestwatch: no alert has a label "nets"; did you mean nest\?\n$/],
+    ['FlightFaild', /matches no alert; did you mean FlightFailed\?\n/],
+    ['nest=Other', /^nestwatch: it matches no alert that fires now\n$/],
+  ])('add says of %s that it mutes nothing, or everything', async (matcher, words) => {
+    const { run, silences } = await daemon();
+    const { exit, stdout, stderr } = await run('silence', 'add', matcher, '-c', 'x');
+    expect([exit, stdout]).toEqual([0, `${(await silences())[0]!.id}\n`]);
+    expect(stderr).toMatch(words);
+  });
+
   test('add takes instants, an author, and windows that recur', async () => {
     const { run, silences } = await daemon();
     const times = ['--start', '2026-07-03T00:00:00Z', '--end', '2026-08-03T00:00:00+02:00'];
@@ -785,7 +797,11 @@ describe('events, alerts and deliveries', () => {
     expect((await run('writes')).stdout).toBe('No writes.\n');
     await run('silence', 'add', 'bird=x', '--comment', 'tea', '--author', 'anna');
     expect(await run('writes', 'tea', 'since=1h')).toEqual(
-      done(matching(/AT .* ACTION .*\n.* nobody_asked {2}127\.0\.0\.1 +200 +POST \/api\/v2\/silences /)),
+      done(
+        matching(
+          /AT .* ACTION .*\n.* nobody_asked {2}127\.0\.0\.1 +200 +POST \/api\/v2\/silences\?warn=true /,
+        ),
+      ),
     );
     expect((await run('writes', 'who=ben')).stdout).toBe('No writes.\n');
     expect((await run('writes', 'nest=x')).exit).toBe(2);

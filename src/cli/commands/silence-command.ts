@@ -63,8 +63,10 @@ export async function silenceAdd(
     comment: options.comment,
     ...(recurrence && { recurrence: { ...recurrence, duration: options.window } }),
   };
-  const request = { method: 'POST', path: '/api/v2/silences', body } as const;
-  const answer = await daemonJson<{ silenceID: string }>(edge, options, request, 'silenceID');
+  const request = { method: 'POST', path: '/api/v2/silences?warn=true', body } as const;
+  type Added = { readonly silenceID: string; readonly warnings?: readonly string[] };
+  const { warnings = [], ...answer } = await daemonJson<Added>(edge, options, request, 'silenceID');
+  for (const one of warnings) edge.stderr.write(`nestwatch: ${shown(one)}\n`);
   return { json: answer, text: linesOfIds([answer.silenceID]) };
 }
 

@@ -4,6 +4,7 @@
  */
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import { type Context, Hono } from 'hono';
+import { alertSlips } from '../../config/label-warnings.ts';
 import type { Labels } from '../../domain/alert/alert.ts';
 import { commonLabels } from '../../domain/alert/labels.ts';
 import {
@@ -145,7 +146,16 @@ export function createAlertmanagerApi(options: ApiOptions): Hono {
     const asked = readSilence(await bodyOf(c));
     const createdBy = signedBy(c.get('identity'), asked.createdBy);
     const result = await silenceEditor.set({ ...asked, createdBy });
-    return result.ok ? c.json({ silenceID: result.id }) : refusal(c, result);
+    if (!result.ok) return refusal(c, result);
+    const silenceID = result.id;
+    // Only our own command asks: amtool hears what Alertmanager says.
+    if (c.req.query('warn') !== 'true') return c.json({ silenceID });
+    const firing = (await read(clock.nowUs())).routed.map(({ alert }) => alert.labels);
+    const known = { rules: alerting.rules, regions: options.regions(), firing };
+    const warnings = alertSlips(asked.matchers, known);
+    const hidden = await select(firing, (labels) => matchesAll(asked.matchers, labels), options);
+    if (hidden.length === 0) warnings.push('it matches no alert that fires now');
+    return c.json({ silenceID, warnings });
   });
 
   api.get('/silence/:id', async (c) => {

@@ -171,7 +171,7 @@ describe('the page for a silence', () => {
     expect(read((await submit('/silence', asked)).body)).toContain('Your name is missing');
     for (const [matchers, says] of [
       ['', 'name at least one'],
-      ['a="b"', 'no alert that is active now fits'],
+      ['bird="b"', 'no alert that is active now fits'],
     ] as const) {
       const refused = await submit('/silence', { ...asked, author: 'Anna', matchers });
       expect([refused.status, await silences()]).toEqual([400, []]);
@@ -468,6 +468,8 @@ describe('the page for a silence', () => {
   test.each([
     ['matchers', '', 'Matchers: name at least one'],
     ['matchers', 'bird', 'Matchers: '],
+    ['matchers', 'nets=orders', 'Matchers: no alert has a label "nets"; did you mean nest? '],
+    ['matchers', 'nets!=orders', 'Matchers: no alert has a label "nets"; did you mean nest? '],
     ['matchers', 'bird=~".*"', 'At least one matcher must not match the empty string.'],
     ['duration', 'long', 'For how long: write a duration such as 30m, 2h or 3d.'],
     ['duration', '0s', 'For how long: '],

@@ -630,7 +630,7 @@ export const ENGLISH = {
     noReason: 'Reason: say why, so that others know.',
     noMatcher: 'Matchers: name at least one, such as bird="Translate blog".',
     noAlert: 'Matchers: no alert that is active now fits them.',
-    matchers: (problem: string): string => `Matchers: ${problem}.`,
+    matchers: (problem: string): string => `Matchers: ${problem}${problem.endsWith('?') ? '' : '.'}`,
     start: (zone: string): string =>
       `Start: write it as 2026-07-02 13:59:34 (${zone}), or leave it empty for now.`,
     duration: 'For how long: write a duration such as 30m, 2h or 3d.',

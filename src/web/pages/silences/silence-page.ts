@@ -1,6 +1,7 @@
 /** Creates silences, by choices in words or by matchers, first showing what would be hidden; and ends them. */
 import type { Context, Hono } from 'hono';
 import { html } from 'hono/html';
+import { alertSlips } from '../../../config/label-warnings.ts';
 import { type Labels, labelOf } from '../../../domain/alert/alert.ts';
 import {
   formatMatcher,
@@ -60,9 +61,12 @@ export function addSilencing(pages: Hono, options: PagesOptions): void {
     });
   }
 
-  /** Throws `usage` for invalid matchers. */
+  /** Throws `usage` for invalid matchers, and for those that no alert can ever meet or that all do. */
   async function matched({ words }: Page, form: SilenceForm, routed: readonly RoutedAlert[]) {
     const matchers = readFormMatchers(words, form.matchers);
+    const firing = routed.map(({ alert }) => alert.labels);
+    const [slip] = alertSlips(matchers, { rules: alerting.rules, regions: options.regions(), firing });
+    if (slip !== undefined) throw refuse(words.mistakes.matchers(slip));
     return select(routed, ({ alert }) => matchesAll(matchers, alert.labels), options);
   }
 
@@ -84,7 +88,7 @@ export function addSilencing(pages: Hono, options: PagesOptions): void {
   async function show(c: Context, form: SilenceForm, problem: string) {
     const page = pageOf(c, clock);
     const routed = await readRouted(page.nowUs);
-    let hidden: readonly RoutedAlert[] = [];
+    let hidden: readonly RoutedAlert[] | undefined;
     const mistake = await problemOf(c.get('words'), async () => {
       hidden = await matched(page, form, routed);
     });
@@ -131,7 +135,9 @@ export function addSilencing(pages: Hono, options: PagesOptions): void {
         done = backTo(fields, made.id) ?? made.page;
         return;
       }
-      const result = await silenceEditor.set(requestOf(page.words, form, page.nowUs));
+      const request = requestOf(page.words, form, page.nowUs);
+      await matched(page, form, await readRouted(page.nowUs));
+      const result = await silenceEditor.set(request);
       if (!result.ok) throw refuse(sentence(result.message));
       done = backTo(fields, result.id) ?? `silences#silence-${result.id}`;
     });
@@ -266,8 +272,8 @@ interface SilencePage {
   readonly problem: string;
   /** The labels of the alert that led here. */
   readonly labels: Labels | undefined;
-  /** The firing alerts that the form's matchers match. */
-  readonly hidden: readonly RoutedAlert[];
+  /** The firing alerts that the form's matchers match; undefined if these are wrong. */
+  readonly hidden: readonly RoutedAlert[] | undefined;
   readonly recurrences: Recurrences;
 }
 
@@ -290,7 +296,7 @@ function renderSilencePage(at: Page, page: SilencePage): Html {
     ...{ section: 'silences', title: named, problem, isNarrow: true },
     lead: isUntilLanded ? at.words.acknowledge.leadOfMany : words.lead,
     main: html`${formOf(at, shownForm(form), labels, isUntilLanded)}
-<section><h2 id="preview">${isUntilLanded ? words.acknowledged(page.hidden.length) : title}</h2>
+<section><h2 id="preview">${isUntilLanded ? words.acknowledged(page.hidden?.length ?? 0) : title}</h2>
 ${shown}
 </section>`,
   });
@@ -363,6 +369,7 @@ function preview(
     // The problem is shown above the form.
     return { title: words.preview, shown: nothing(words.correct) };
   }
+  if (hidden === undefined) return { title: words.preview, shown: nothing(words.correct) };
   if (matchers.length === 0) return { title: words.preview, shown: nothing(words.nameOne) };
   if (fromUs === undefined) return { title: words.preview, shown: nothing(words.tooShort) };
   return {
