@@ -17,13 +17,14 @@ export function askLine(question: string, terminal: ReadLineOptions): Promise<st
   });
 }
 
-/** Whether the person wants what `question` says. Throws `usage` if there is no terminal to ask at; `does` names it. */
+/** Whether the person wants what `question` says; if not, says that nothing is done. Throws `usage` if there is no terminal to ask at; `does` names it. */
 export async function isConfirmed({ stdin, stderr }: Edge, question: string, does: string): Promise<boolean> {
   if (!stdin.isTTY) throw new NestwatchError('usage', `${does}: without a terminal it needs --yes`);
   const answer = await askLine(`${question}\nDo it? [y/N] `, { input: stdin, output: stderr });
-  // The next message begins on a new line.
-  if (answer === undefined) stderr.write('\n');
-  return /^y(es)?$/i.test(answer?.trim() ?? '');
+  const isYes = /^y(es)?$/i.test(answer?.trim() ?? '');
+  // After Ctrl-C the next message begins on a new line.
+  if (!isYes) stderr.write(`${answer === undefined ? '\n' : ''}nestwatch: nothing was done\n`);
+  return isYes;
 }
 
 /** In whose name a change is asked for. `who` says why others want to know: `writes it`. */

@@ -391,7 +391,7 @@ test('the command flies the last failed Flight again, and says before it asks th
   const line = ['birds', 'fly', 'By manual', '--url', web.web.url, '--token-file', token, '--author', 'Ann'];
   const asked = () => nestwatch(line, { clock: stage.clock, typed: 'n\n' });
   expect((await asked()).stderr).toMatch(
-    /^This starts a new Flight of By manual from its beginning\.\nDo it\?/,
+    /^This starts a new Flight of By manual from its beginning\.\nDo it\?.*nestwatch: nothing was done\n$/,
   );
   expect(await ended(again, nestwatch([...line, '--yes'], { clock: stage.clock }))).toMatchObject({
     exit: 0,

@@ -47,10 +47,8 @@ export async function api(edge: Edge, command: Command, given: ApiOptions): Prom
     operation.writes &&
     !given.yes &&
     !(await isConfirmed(edge, questionOf(operation, parameters, given.body, region), does))
-  ) {
-    edge.stderr.write('nothing was sent\n');
+  )
     return EXIT.failed;
-  }
   try {
     const text = await withClient(edge, region, async (client) =>
       given.all && operation.isPaged

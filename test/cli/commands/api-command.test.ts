@@ -225,7 +225,7 @@ describe('before api writes', () => {
       typed,
       environment: { NESTWATCH_TOKEN: TOKEN },
     });
-    expect(stderr).toContain('nothing was sent\n');
+    expect(stderr).toContain('nestwatch: nothing was done\n');
     expect([exit, writes(world)]).toEqual([1, 0]);
   });
 
