@@ -4,6 +4,8 @@ import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { shownLines } from '../terminal-text.ts';
 
+const NEEDED = 'It needs an answer here; Ctrl-C ends without a configuration.';
+
 /** Asks the person at the terminal one question after another. Each method throws `usage` if the input ends. */
 export class Conversation {
   readonly #stderr: Edge['stderr'];
@@ -44,6 +46,7 @@ export class Conversation {
     for (;;) {
       const answer = await this.#next(`${question}${otherwise && ` [${otherwise}]`}: `);
       if (answer || otherwise) return answer || otherwise;
+      this.say(NEEDED);
     }
   }
 
@@ -64,6 +67,7 @@ export class Conversation {
         this.#stderr.write('\n');
       });
       if (answer) return answer;
+      this.say(NEEDED);
     }
   }
 
@@ -72,6 +76,7 @@ export class Conversation {
       const answer = (await this.#next(`${question} [${otherwise ? 'Y/n' : 'y/N'}]: `)).toLowerCase();
       if (answer === '') return otherwise;
       if (['y', 'yes', 'n', 'no'].includes(answer)) return answer.startsWith('y');
+      this.say('Answer y or n.');
     }
   }
 
@@ -88,6 +93,7 @@ export class Conversation {
       const answer = await this.#next(`Which one [${preset}]: `);
       const chosen = names[Number(answer || preset) - 1];
       if (chosen !== undefined) return chosen;
+      this.say(`Answer with a number from 1 to ${names.length}.`);
     }
   }
 

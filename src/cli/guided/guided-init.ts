@@ -68,7 +68,9 @@ export async function guidedInit(edge: Edge, folder = '.'): Promise<number> {
     const guide = new Guide(edge, talk, folder);
     const regions = await guide.askRegions();
     const receiver = await guide.askReceiver(regions);
-    talk.say('How do people reach the page of nestwatch? Messages link to it.');
+    talk.say(
+      'How do people reach the page of nestwatch? Messages will link to it; a test before this could not yet.',
+    );
     const externalUrl = await guide.askExternalUrl({ regions, receiver, externalUrl: '' });
     await guide.write({ regions, receiver, externalUrl });
   } finally {

@@ -120,6 +120,16 @@ test('each answer is checked at once, is no default if refused, and is in no fil
   expect(shown).toMatch(/Address, such as .*, or http:\/\/127\.0\.0\.1:9465 for a trial .*\[none\]: /);
 });
 
+test('an answer that fits no question is asked again with what would [long]', async () => {
+  const { url } = await openService();
+  const { exit, asked } = await answer(tempFolder(), ['', url, '', TOKEN, 'maybe', 'n', '9', '1', '']);
+  expect(exit).toBe('interrupted; no configuration was written');
+  expect(asked.match(/(?:It needs an answer here|Answer y or n|Answer with a number from 1 to 5)/g)).toEqual([
+    ...['It needs an answer here', 'Answer y or n', 'Answer with a number from 1 to 5'],
+    'It needs an answer here',
+  ]);
+});
+
 test.each([
   ['2', 'slack'],
   ['3', 'msteamsv2'],
