@@ -76,11 +76,9 @@ async function backUpServer(
   }
 }
 
-/** `store` is an address or a file; `store.url` by default. */
-function placeOf(edge: Edge, store: string | undefined, options: StoreOptions): StorePlace {
-  const isAddress = store === undefined || isPostgres(store) || store.startsWith('sqlite:');
-  const named = store === undefined ? 'store.url' : 'the store';
-  return storePlace(edge, options, { ...options, named, url: isAddress ? store : `sqlite:${store}` });
+function placeOf(edge: Edge, url: string | undefined, options: StoreOptions): StorePlace {
+  const named = url === undefined ? 'store.url' : 'the store';
+  return storePlace(edge, options, { ...options, named, url });
 }
 
 /** Checks the store, or a backup of it. Exits with 1 if it is damaged. */
@@ -234,7 +232,7 @@ function nameOf({ url, postgres }: StorePlace): string {
 interface GivenStore {
   /** The name used in messages: the option that gives `url`. */
   readonly named: string;
-  /** Undefined for the configured one. */
+  /** An address or a file; undefined for the configured one. */
   readonly url?: string | undefined;
   readonly schema?: string | undefined;
   readonly passwordFile?: string | undefined;
@@ -250,7 +248,10 @@ function storePlace(edge: Edge, options: ConfigOptions, given: GivenStore): Stor
   const config = isTyped && !isPostgres(given.url) ? undefined : configured(edge, options, isTyped);
   const url = given.url ?? config!.store.url;
   if (!isPostgres(url)) {
-    if (given.schema === undefined && given.passwordFile === undefined) return { url };
+    if (url.includes('://'))
+      throw new NestwatchError('usage', `${named} must be a file or postgres://user@host/database`);
+    if (given.schema === undefined && given.passwordFile === undefined)
+      return { url: url.startsWith('sqlite:') ? url : `sqlite:${url}` };
     throw new NestwatchError('usage', `${named} names a file: a schema and a password are those of a server`);
   }
   const address = readPostgresAddress(url);

@@ -114,18 +114,22 @@ test('a copy that is interrupted says that nothing was copied, and to start it a
   expect(existsSync(at('c.db'))).toBe(false);
 });
 
-test('a copy reports what it did, and its target may be named alone', async () => {
-  const { at, run, stop } = await stored();
-  await stop();
-  const { exit, stdout } = await run('copy', `sqlite:${at('c.db')}`);
-  expect(exit).toBe(0);
-  expect(stdout).toMatch(
-    /^sqlite:\S+\/s\.db → sqlite:\S+\/c\.db: \d+ rows of \d+ tables, the same on both sides\n$/,
-  );
-});
+test.each(['', 'sqlite:'])(
+  'a copy reports what it did, and its target may be named alone: %sc.db',
+  async (scheme) => {
+    const { at, run, stop } = await stored();
+    await stop();
+    const { exit, stdout } = await run('copy', `${scheme}${at('c.db')}`);
+    expect(exit).toBe(0);
+    expect(stdout).toMatch(
+      /^sqlite:\S+\/s\.db → sqlite:\S+\/c\.db: \d+ rows of \d+ tables, the same on both sides\n$/,
+    );
+  },
+);
 
 test.each([
   [['copy'], 'give --from or --to, or both: the other one is store.url'],
+  [['copy', '--to', 'mysql://h/d'], '--to must be a file or postgres://user@host/database'],
   [['copy', '--to', 'sqlite::memory:'], 'sqlite::memory:: a store in memory has no file'],
   [['copy', '--to', 'sqlite:S'], '--from and --to name the same store'],
   [
