@@ -5,7 +5,7 @@
  */
 import type { Check } from '../document/check.ts';
 import type { Path } from '../document/problem.ts';
-import type { Labels } from '../domain/alert/alert.ts';
+import { type Labels, labelOf } from '../domain/alert/alert.ts';
 import { EVENT_FEEDS, EVENT_TYPES } from '../domain/alert/event.ts';
 import { ALERT_KINDS, KINDS, kindOf } from '../domain/kinds/kinds.ts';
 import { formatMatcher, type Matcher, parseMatchers } from '../domain/matchers/matcher.ts';
@@ -57,7 +57,7 @@ export function findLabelSlips(check: Check, config: Config): void {
 }
 
 function alertVocabulary({ rules, regions, firing }: KnownAlerts): Vocabulary {
-  const ofFiring = (name: string) => firing.flatMap((labels) => labels[name] ?? []);
+  const ofFiring = (name: string) => firing.flatMap((labels) => labelOf(labels, name) ?? []);
   const names = [
     'alertname',
     'severity',

@@ -148,8 +148,9 @@ export function createAlertmanagerApi(options: ApiOptions): Hono {
     const result = await silenceEditor.set({ ...asked, createdBy });
     if (!result.ok) return refusal(c, result);
     const silenceID = result.id;
-    // Only our own command asks: amtool hears what Alertmanager says.
-    if (c.req.query('warn') !== 'true') return c.json({ silenceID });
+    // Only our own command asks: amtool hears what Alertmanager says. It tells of alerts, so it takes who may read.
+    const isTold = c.req.query('warn') === 'true' && c.get('identity').scopes.has('read');
+    if (!isTold) return c.json({ silenceID });
     const firing = (await read(clock.nowUs())).routed.map(({ alert }) => alert.labels);
     const known = { rules: alerting.rules, regions: options.regions(), firing };
     const warnings = alertSlips(asked.matchers, known);
