@@ -17,7 +17,10 @@ export function askLine(question: string, terminal: ReadLineOptions): Promise<st
   });
 }
 
-/** Whether the person wants what `question` says; if not, says that nothing is done. Throws `usage` if there is no terminal to ask at; `does` names it. */
+/**
+ * Whether the person wants what `question` says; if not, says that nothing is done. Throws `usage` if there is no
+ * terminal to ask at; `does` names it.
+ */
 export async function isConfirmed({ stdin, stderr }: Edge, question: string, does: string): Promise<boolean> {
   if (!stdin.isTTY) throw new NestwatchError('usage', `${does}: without a terminal it needs --yes`);
   const answer = await askLine(`${question}\nDo it? [y/N] `, { input: stdin, output: stderr });
