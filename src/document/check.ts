@@ -81,6 +81,14 @@ export class Check {
     }, this.#document.value);
   }
 
+  /** The value as written, or the number or boolean that a text from the environment stands for. */
+  plain(path: Path): unknown {
+    const value = this.raw(path);
+    if (typeof value !== 'string' || !this.isExpanded(path)) return value;
+    const number = converted(value.trim(), 'number');
+    return typeof number === 'number' ? number : converted(value.trim(), 'boolean');
+  }
+
   /** Whether the key is written, even without a value. */
   #hasKey(path: Path): boolean {
     const parent = this.raw(path.slice(0, -1));

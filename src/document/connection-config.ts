@@ -150,10 +150,7 @@ function isKeyOf(cert: Secret, key: Secret): boolean {
 function readProxy(check: Check, path: Path): ProxySettings | undefined {
   const proxy = check.secret(path, 'proxy_url', { mistake: mistakeInProxy });
   const noProxy = check.raw([...path, 'no_proxy']);
-  // Text if it comes from the environment.
-  const isFromEnvironment = [true, 'true'].some(
-    (one) => check.raw([...path, 'proxy_from_environment']) === one,
-  );
+  const isFromEnvironment = check.plain([...path, 'proxy_from_environment']) === true;
   if (isFromEnvironment && isGiven(check, path, 'proxy_url')) {
     check.problem([...path, 'proxy_from_environment'], 'must not stand beside `proxy_url`: choose one');
   }

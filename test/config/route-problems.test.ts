@@ -30,6 +30,10 @@ describe('routes', () => {
       'route: { receiver: a, match: { a: b } }\nreceivers: [{ name: a }]',
       '2:23: route.match: the root takes every alert: move this to a route below `routes`',
     ],
+    [
+      'route: { receiver: ops, continue: "${NO}" }\nreceivers: [{ name: ops }]',
+      { environment: { NO: 'false' } },
+    ],
   ]);
   testProblems(problemsIn(below), [
     ['receiver: zzzzzz', '6:19: route.routes[0].receiver: no receiver has the name "zzzzzz"; there is ops'],

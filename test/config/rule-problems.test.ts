@@ -100,6 +100,12 @@ objectives:
       'rules: [{ kind: FlightFailed, for_each: flight, threshold: 3 }]',
       '2:49: rules[0].threshold: must be left out with `for_each: flight`, because a Flight fails only once',
     ],
+    // Numbers from the environment.
+    [
+      'rules: [{ kind: FlightFailed, for_each: flight, threshold: "${ONE}" }, { kind: SharedCause, birds: "${ONE}" }]',
+      '2:100: rules[1].birds: must be at least 2, since one Bird shares its error with no other; 0 turns it off',
+      { environment: { ONE: '1' } },
+    ],
     // Limits that are too short to be seen.
     [
       'rules: [{ kind: FlightStuck, max_duration: 10s }, { kind: BirdStale, expect_every: 0 }]',

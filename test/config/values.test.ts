@@ -22,6 +22,14 @@ describe('values', () => {
     ]);
   });
 
+  test('`send_resolved: true` from the environment counts as written', () => {
+    const { receivers } = load(
+      `${REGION}route: { receiver: a }\nreceivers: [{ name: a, webhook_configs: [{ url: "http://x", send_resolved: "\${YES}" }] }]`,
+      { environment: { YES: 'true' } },
+    );
+    expect(receivers[0]!.integrations[0]).toMatchObject({ sendResolved: true, endsMoments: true });
+  });
+
   test('text from the environment stays text, even if it looks like a number or YAML', () => {
     const tokens = ['12', 'true', '#a', '[b', '{c: d}', '$e', '${F}', '*g', ' h ', '"i"'];
     for (const token of tokens) {

@@ -272,7 +272,7 @@ function readEndpoint(
   if (isApp && !hasToken && http?.credentials) return { url: secret(shared.appUrl) };
   if (isApp) return readApp(check, path, appToken ?? shared.appToken, shared.appUrl);
   for (const key of ['update_message', 'app_url']) {
-    const value = check.raw([...path, key]);
+    const value = check.plain([...path, key]);
     if (value !== undefined && value !== false) {
       check.problem([...path, key], 'requires `app_token`: an incoming webhook cannot update messages');
     }
@@ -297,7 +297,7 @@ function readApp(
     check.problem([...path, 'channel'], 'is missing: say which channel the app posts to');
   }
   const url = urlAt(check, [...path, 'app_url']) ?? sharedUrl;
-  const updatesMessage = String(check.raw([...path, 'update_message'])) === 'true';
+  const updatesMessage = check.plain([...path, 'update_message']) === true;
   if (updatesMessage && !url.endsWith(`/${POST_METHOD}`)) {
     check.problem([...path, 'update_message'], `needs an address that ends in /${POST_METHOD}`);
   }

@@ -111,7 +111,7 @@ function readReceiver(check: Check, path: Path, readers: Readers): Receiver | un
     .flatMap(([key, read]) =>
       readList(check, [...path, key]).map((one) => {
         const integration = read(one);
-        const isWritten = check.raw([...one, 'send_resolved']) === true;
+        const isWritten = check.plain([...one, 'send_resolved']) === true;
         return integration && isWritten ? { ...integration, endsMoments: true as const } : integration;
       }),
     )

@@ -148,7 +148,7 @@ export function readRoute(check: Check): Route {
     'mute_time_intervals',
     'active_time_intervals',
   ]) {
-    if (isSet(check.raw(['route', key]))) {
+    if (isSet(check.plain(['route', key]))) {
       check.keyProblem(['route', key], 'the root takes every alert: move this to a route below `routes`');
     }
   }

@@ -167,7 +167,7 @@ function readRule(check: Check, path: Path): ReadRule | undefined {
   const match = readMatchers(check, [...path, 'match']);
   checkMatched(check, path, kind, match);
   checkLabels(check, [...path, 'labels']);
-  for (const { key, isOfKey, message } of kind.mistakes?.((key) => check.raw([...path, key])) ?? []) {
+  for (const { key, isOfKey, message } of kind.mistakes?.((key) => check.plain([...path, key])) ?? []) {
     if (isOfKey) check.keyProblem([...path, key], message);
     else check.problem([...path, key], message);
   }
