@@ -208,7 +208,8 @@ export function createMetrics(options: MetricsOptions): Metrics {
 
   /** Figures shared by all replicas: only one replica shows them, so that sums over replicas are right. */
   function showShared({ alerts, firing, silences, setAside, deliveries, space, isPaused }: Collected): void {
-    if (isPaused !== undefined) metrics.actionsPaused.set(isPaused ? 1 : 0);
+    if (isPaused === undefined) metrics.actionsPaused.remove({});
+    else metrics.actionsPaused.set(isPaused ? 1 : 0);
     showFiring(metrics.alertsFiring, firing, () => drop('alertsFiring'));
     showAlerts.show(alerts.map(({ count, ...labels }) => [labels, count]));
     showSetAside.show(setAside.map(({ sort, count }) => [{ what: sort }, count]));

@@ -661,6 +661,14 @@ describe('what is read at each scrape', () => {
     expect(await value('nestwatch_silences{state="expired"}')).toBe(0);
   });
 
+  test('whether actions are paused is not said once no region has `fly`', async () => {
+    let isPaused: boolean | undefined = true;
+    const { text, value } = world({ collect: async () => ({ ...NOTHING, isPaused }) });
+    expect(await value('nestwatch_actions_paused')).toBe(1);
+    isPaused = undefined;
+    expect(await text()).not.toMatch(/^nestwatch_actions_paused/m);
+  });
+
   test('pending deliveries are all that are not settled, even if two scrapes overlap', async () => {
     const deliveries = ['pending', 'leased', 'retry', 'ambiguous', 'dead', 'delivered', 'suppressed'].map(
       (state, index) => ({ receiver: 'ops', state, count: 10 ** index }),
