@@ -112,10 +112,15 @@ function bounded(bytes: Buffer, length: number): string {
   return bytes.toString('utf8', 0, length);
 }
 
+/** The text without a leading byte order mark. */
+function decoded(bytes: Buffer): string {
+  return new TextDecoder().decode(bytes);
+}
+
 /** The text of a file that an option or argument names. */
 export function textOfFile(file: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    return decoded(readFileSync(file));
   } catch (error) {
     throw new NestwatchError('usage', `${file} ${whyUnreadable(error)}`, { cause: error });
   }
@@ -125,7 +130,7 @@ export function textOfFile(file: string): string {
 export function secretInFile(file: string): string {
   let text: string;
   try {
-    text = readFileSync(file, 'utf8').replace(/[\r\n]+$/, '');
+    text = decoded(readFileSync(file)).replace(/[\r\n]+$/, '');
   } catch (cause) {
     throw new NestwatchError('secret_unreadable', `${file} cannot be read`, { cause });
   }

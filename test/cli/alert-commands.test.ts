@@ -747,7 +747,7 @@ describe('existing silences', () => {
     expect(JSON.parse((await run('silence', 'export')).stdout)).toContainEqual(
       expect.objectContaining({ id, annotations }),
     );
-    const without = tempFile('s.json', JSON.stringify([{ ...added, annotations: null }]));
+    const without = tempFile('s.json', `\uFEFF${JSON.stringify([{ ...added, annotations: null }])}`);
     expect((await run('silence', 'import', without)).exit).toBe(0);
   });
 
