@@ -37,7 +37,10 @@ export interface Expected extends TrueEvent {
   readonly isCountable: boolean;
   /** Whether it can be told from history. If the service does not say when a Flight ended, its start decides. */
   readonly isDated: boolean;
-  /** It occurred after the watch began, so alerts are due for it. */
+  /**
+   * It occurred after the watch of its Bird began, so alerts are due for it. Of a Bird that is listed later than its
+   * region, the hour before counts.
+   */
   readonly isNews: boolean;
   /** How long finding it may take, from `visibleAtUs` on. */
   readonly withinUs: number;
@@ -55,6 +58,7 @@ export function expectedOf(world: World, remains: Remains): Expected[] {
   return world.truth().events.map((event) => {
     const history = historyOf(event.birdId, world, remains);
     const gone = absencesOf(history);
+    const firstListedUs = listedUs(gone, history[0]?.us ?? beganUs, beganUs);
     const dark = gone.length === 0 ? darkOfAll : darkOf(world, remains, gone);
     const goneAtUs = event.goneAtUs ?? endedAtUs;
     const lateUs = latenessUs(world, event);
@@ -67,11 +71,11 @@ export function expectedOf(world: World, remains: Remains): Expected[] {
       world,
       isOwed:
         (isStillThere || readableUs >= 2 * withinUs) &&
-        isWithinLookback(world, event, dark, listedUs(gone, history[0]?.us ?? beganUs, beganUs)) &&
+        isWithinLookback(world, event, dark, firstListedUs) &&
         (!isLaterEnd(event) || isAnotherEnd(world, event)),
       isCountable: event.feed !== 'flight' || isEveryEndSeen(world, event, dark, remains),
       isDated: isDated(world, event, dark, remains),
-      isNews: event.occurredAtUs >= beganUs + EDGE_US,
+      isNews: event.occurredAtUs >= Math.max(beganUs, firstListedUs - LOOKBACK_US) + EDGE_US,
       withinUs,
       latenessUs: lateUs,
       isUndisturbed: isUndisturbed(5 * MINUTE_US),
