@@ -60,6 +60,14 @@ describe('links', () => {
     expect(links({ ...PLACE, region: 'constructor' })).toEqual({});
   });
 
+  test('are left out unless the ids of all that contains the place are known', () => {
+    const links = linksOf(
+      'bird: "https://app.example.com/{{ nest_id }}/{{ bird_id }}"\n      flight: "https://app.example.com/{{ nest_id }}/{{ bird_id }}/{{ flight_id }}"',
+    );
+    expect(links({ region: 'eu', flight_id: 'f-1' })).toEqual({});
+    expect(links({ ...PLACE, nest_id: '' })).toEqual({});
+  });
+
   test('that would be endless are left out', () => {
     const links = linksOf('bird: "https://app.example.com/{{ bird }}"');
     expect(links({ ...PLACE, bird: 'ü'.repeat(500) })).toEqual({});

@@ -97,13 +97,18 @@ function only(place: LinkedPlace, names: readonly (keyof LinkedPlace)[]): object
   );
 }
 
-/** Addresses in the service's own application; only those that are configured and whose id is known. */
+/** Addresses in the service's own application; only those that are configured and whose ids are known. */
 type ServiceAddresses = Readonly<Partial<Record<Linked, string>>>;
 export type ServiceLinks = (place: Partial<LinkedPlace>) => ServiceAddresses;
 
 const NOWHERE: LinkedPlace = { region: '', nest_id: '', nest: '', bird_id: '', bird: '', flight_id: '' };
 
-const IDS = { nest: 'nest_id', bird: 'bird_id', flight: 'flight_id' } as const;
+/** An alert about several Birds has the id of a Flight, but neither that of its Bird nor of its Nest. */
+const IDS = {
+  nest: ['nest_id'],
+  bird: ['nest_id', 'bird_id'],
+  flight: ['nest_id', 'bird_id', 'flight_id'],
+} as const;
 
 /**
  * Returns a function that gives the addresses of Nests, Birds and Flights of these regions in the service's own
@@ -119,7 +124,7 @@ export function createServiceLinks(
     const whole = { ...NOWHERE, ...place };
     const found = LINKED.flatMap((of): [Linked, string][] => {
       const template = links[of];
-      if (!template || whole[IDS[of]] === '') return [];
+      if (!template || IDS[of].some((id) => whole[id] === '')) return [];
       const address = renderedWithin(() => template.render(whole).trim()) ?? '';
       const isFine = address.length <= LIMITS.link_characters.most && URL.canParse(address);
       return isFine ? [[of, address]] : [];
