@@ -1,6 +1,6 @@
 /** Rules fly Birds again, within their limits, and people read what came of it, or nothing if all is well. */
 import { expect, test } from 'vitest';
-import type { ActionRule } from '../../src/domain/action/action.ts';
+import { type ActionRule, sayAction } from '../../src/domain/action/action.ts';
 import { type Again, openAgain } from './fly-stage.ts';
 
 const RULE: ActionRule = {
@@ -223,8 +223,9 @@ test('an action that two have to approve waits for two who logged in, lapses aft
   again.fail(birds.manual!);
   await stage.minutesPass(3);
   expect(stage.received().at(-1)!.alerts[0]!.annotations.flown_again).toMatch(
-    /^waits for approval since .*: to be flown again by rule app-did-not-respond \(1 of 2\)\.$/,
+    /^waits for approval by two people since .*: to be flown again by rule app-did-not-respond\.$/,
   );
+  const said = async () => sayAction((await actionsOf(again))[0]!, () => 'noon');
   expect((await approve({ authorization: 'Bearer token of flyer' })).status).toBe(403);
   expect((await approve({ 'x-person': 'ann' })).status).toBe(202);
   const twice = await approve({ 'x-person': 'ann' });
@@ -234,13 +235,22 @@ test('an action that two have to approve waits for two who logged in, lapses aft
   ]);
   await stage.minutesPass(2);
   expect(posts).toEqual([]);
+  expect(await said()).toBe(
+    'Waits for approval by another person since noon: to be flown again by rule app-did-not-respond and ann.',
+  );
   expect((await approve({ 'x-person': 'bob' })).status).toBe(202);
   await stage.minutesPass(2);
   expect(posts).toHaveLength(1);
+  expect(await said()).toContain(' by rule app-did-not-respond, ann and bob (1 of 2). A Flight started');
   expect((await actionsOf(again))[0]).toMatchObject({ state: 'done', by: ['ann', 'bob'] });
   ends(again, 'failed');
+  await stage.minutesPass(3);
+  expect((await approve({ 'x-person': 'ann' })).status).toBe(202);
   await stage.minutesPass(300);
   expect(await guardsOf(again)).toEqual(['lapsed', '']);
+  expect(await said()).toBe(
+    'Not flown again by rule app-did-not-respond and ann: it was not approved within 4 hours.',
+  );
   expect(posts).toHaveLength(1);
 });
 

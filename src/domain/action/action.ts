@@ -9,7 +9,7 @@
  * - *asked*: committed before the request is sent, which happens once. Whoever finds it in this state after the process
  *   has died cannot know what came of it, so it becomes *unknown*, and is never asked again.
  * - *done*, *refused*, *unknown*: by the answer. The new Flight is looked for while `seeks` is set.
- * - *withheld*: a guard rail, or nobody approved in time; nothing was asked.
+ * - *withheld*: a guard rail, or it was not approved in time; nothing was asked.
  *
  * A Bird has at most one action that is open.
  */
@@ -20,7 +20,7 @@ import type { Matcher } from '../matchers/matcher.ts';
 
 export const ACTION_OUTCOMES = ['done', 'refused', 'unknown', 'withheld'] as const;
 export type ActionOutcome = (typeof ACTION_OUTCOMES)[number];
-/** Why a rule did not do it, in words: a guard rail, nobody approved it in time, or a person did it first. */
+/** Why a rule did not do it, in words: a guard rail, it was not approved in time, or a person did it first. */
 export const GUARDS = {
   rule_gone: 'the rule was gone, fitted no more, or may not act in the region any more',
   over: 'it was over before',
@@ -34,7 +34,7 @@ export const GUARDS = {
   impaired: 'the watch was impaired',
   per_hour: 'that was done as often as per_hour allows',
   dry_run: 'dry_run is on',
-  lapsed: 'nobody approved it within 4 hours',
+  lapsed: 'it was not approved within 4 hours',
   by_hand: 'a person did it first',
 } as const;
 export type Guard = keyof typeof GUARDS;
@@ -133,11 +133,13 @@ export function whyNotStarted({
   return `${of.charAt(0).toUpperCase()}${of.slice(1)} Birds cannot be started from outside: use Fly again in the service.`;
 }
 
-/** Who or what wanted it: `ann`, `ann and bob`, `rule app-did-not-respond`. */
+const AND = new Intl.ListFormat('en-GB');
+
+/** Who or what wanted it: `ann`, `rule app-did-not-respond`, `rule app-did-not-respond, ann and bob`. */
 export function wantedBy({ by, rule }: Action): string {
   const people = by.map((name) => plainText(name, NAME_CODE_POINTS)).filter((name) => name !== '');
   const parts = [...(rule === '' ? [] : [`rule ${plainText(rule, NAME_CODE_POINTS)}`]), ...people];
-  return parts.length === 0 ? 'somebody' : parts.join(' and ');
+  return parts.length === 0 ? 'somebody' : AND.format(parts);
 }
 
 /**
@@ -168,7 +170,8 @@ export function sayAction(
         ? `Would be flown again ${by}, but for \`dry_run\`.`
         : `Will be flown again ${by}.`;
     case 'proposed':
-      return `Waits for approval since ${at(wantedAtUs)}: to be flown again ${by}.${why}`;
+      // Without the number of the start, which would be read as one of approvals.
+      return `Waits for approval${approvers(action)} since ${at(wantedAtUs)}: to be flown again ${who}.${why}`;
     case 'wanted':
       return `Fly again was asked for at ${at(wantedAtUs)} ${by}.${why}`;
     case 'asked':
@@ -182,6 +185,12 @@ export function sayAction(
     case 'withheld':
       return `Not flown again ${who}: ${reason}`;
   }
+}
+
+/** Who has yet to approve it, if that takes two. */
+function approvers({ plan, by }: Action): string {
+  if (plan?.approvals !== 2) return '';
+  return by.length === 0 ? ' by two people' : ' by another person';
 }
 
 /** What an action that was withheld is like. `detail` is for people. */
