@@ -56,7 +56,8 @@ export function createActing({ actions: rules = [], regions = [] }: Pick<Config,
         if (!rule || last?.event.type !== 'flight.failed') continue;
         const { event } = last;
         const { atMost, approvals, isDryRun } = rule;
-        const attempt = await nextAttempt(tx, alert, rule);
+        const failedFlightId = String(event.attributes.flight_id ?? '');
+        const attempt = await nextAttempt(tx, alert, rule, failedFlightId);
         const dueAtUs = attempt > atMost ? nowUs : nowUs + rule.waitMs * 1000;
         const action: Action = {
           ...{
@@ -67,7 +68,7 @@ export function createActing({ actions: rules = [], regions = [] }: Pick<Config,
             by: [],
           },
           ...{ rule: rule.name, comment: '', reason: '', wantedAtUs: nowUs, askedAtUs: 0, settledAtUs: 0 },
-          failedFlightId: String(event.attributes.flight_id ?? ''),
+          failedFlightId,
           plan: {
             ...{ alertId: alert.id, alertStartsAtUs: alert.startsAtUs, plannedAtUs: nowUs, dueAtUs },
             ...{ attempt, atMost, approvals, isDryRun },
@@ -172,12 +173,23 @@ function isStart({ state, askedAtUs }: Action, afterUs = 0): boolean {
   return state === 'wanted' || askedAtUs > afterUs;
 }
 
-/** The number that the rule's next start of the alert's Bird would have in its present episode. */
-async function nextAttempt(tx: Transaction, { id, startsAtUs, labels }: Alert, { name }: ActionRule) {
+/**
+ * The number that the rule's next start of the alert's Bird would have in its present episode. A Flight that the rule has
+ * started goes on counting, though its failure be another alert or episode: otherwise it would be started without end.
+ */
+async function nextAttempt(
+  tx: Transaction,
+  { id, startsAtUs, labels }: Alert,
+  { name }: ActionRule,
+  failedFlightId: string,
+) {
   const { region = '', bird_id: birdId = '' } = labels;
   const ofBird = await tx.actions.ofBird(region, birdId, MOST_ACTIONS);
   const last = ofBird.find(
-    ({ rule, plan }) => rule === name && plan?.alertId === id && plan.alertStartsAtUs === startsAtUs,
+    ({ rule, plan, newFlight }) =>
+      rule === name &&
+      (newFlight?.flightId === failedFlightId ||
+        (plan?.alertId === id && plan.alertStartsAtUs === startsAtUs)),
   );
   return last?.plan ? last.plan.attempt + Number(isStart(last)) : 1;
 }

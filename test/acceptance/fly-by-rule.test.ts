@@ -1,6 +1,7 @@
 /** Rules fly Birds again, within their limits, and people read what came of it, or nothing if all is well. */
 import { expect, test } from 'vitest';
 import { type ActionRule, sayAction } from '../../src/domain/action/action.ts';
+import { rule } from '../domain/world.ts';
 import { type Again, openAgain } from './fly-stage.ts';
 
 const RULE: ActionRule = {
@@ -85,6 +86,18 @@ test('a Flight that fails as soon as it is flown again counts, and so does every
     await again.stage.minutesPass(2);
   }
   expect(again.posts).toHaveLength(2);
+});
+
+test('what a rule has flown again goes on counting where each Flight is an alert of its own [long]', async () => {
+  const again = await stageWith({ holdMs: 0 }, { rules: [rule('FlightFailed', { forEach: 'flight' })] });
+  again.fail(again.birds.manual!);
+  for (let times = 0; times < 2; times += 1) {
+    await again.stage.minutesPass(4);
+    ends(again, 'failed');
+  }
+  await again.stage.minutesPass(10);
+  expect(again.posts).toHaveLength(2);
+  expect(await guardsOf(again)).toEqual(['at_most', '', '']);
 });
 
 test('the message that was told while it fires says how often it was flown again, and its end that this helped [long]', async () => {
