@@ -22,6 +22,7 @@ import { kindOf } from '../domain/kinds/kinds.ts';
 import { createMatcher, matchesAll } from '../domain/matchers/matcher.ts';
 import type { Silence } from '../domain/muting/silence.ts';
 import { ended } from '../domain/muting/silence-change.ts';
+import type { BirdOverview } from '../store/bird-store.ts';
 import { putActions } from '../store/change-alerts.ts';
 import type { Transaction } from '../store/store.ts';
 import { howMany } from '../text/instant-words.ts';
@@ -103,15 +104,18 @@ export function createActing({ actions: rules = [], regions = [] }: Pick<Config,
           // After a decision it looks again: the next one may have become due.
           untilUs = Math.min(untilUs, Math.max(nowUs, atUs));
           if (nowUs < atUs) continue;
+          // It may have been moved since.
+          const bird = await tx.birds.find(region, birdId);
+          const place = bird && { nestId: bird.nestId, nest: bird.nest };
           const against = !fly
             ? withheld('rule_gone')
             : state === 'proposed'
               ? withheld('lapsed')
-              : await reasonAgainst(tx, rules, action, plan, nowUs);
+              : await reasonAgainst(tx, rules, action, plan, bird, nowUs);
           const isApproved = action.by.length >= plan.approvals;
           const next: Action = against
             ? { ...action, ...against, settledAtUs: nowUs }
-            : { ...action, state: isApproved ? 'wanted' : 'proposed', wantedAtUs: nowUs };
+            : { ...action, ...place, state: isApproved ? 'wanted' : 'proposed', wantedAtUs: nowUs };
           await putActions(tx, [next]);
           if (against) {
             if (against.guard !== 'over' && against.guard !== 'dry_run') await correct(tx, next);
@@ -137,15 +141,16 @@ async function reasonAgainst(
   rules: readonly ActionRule[],
   { region, birdId, rule: ruleName, failedFlightId }: Action,
   { alertId, alertStartsAtUs, attempt }: Plan,
+  bird: BirdOverview | undefined,
   nowUs: number,
 ) {
   const alert = await tx.alerts.find(alertId);
-  const rule = rules.find(({ name, match }) => name === ruleName && alert && matchesAll(match, alert.labels));
+  const labels = { ...alert?.labels, ...(bird && { nest_id: bird.nestId, nest: bird.nest }) };
+  const rule = rules.find(({ name, match }) => name === ruleName && alert && matchesAll(match, labels));
   if (!rule) return withheld('rule_gone');
   if (alert?.state !== 'firing' || alert.startsAtUs !== alertStartsAtUs) return withheld('over');
   const paused = await tx.actions.paused();
   if (paused) return withheld('paused', `by ${plainText(paused.by, NAME_CODE_POINTS) || 'somebody'}`);
-  const bird = await tx.birds.find(region, birdId);
   const why = bird ? whyNotStarted(bird) : 'The Bird is no longer known.';
   if (why !== undefined) return { ...withheld('not_startable'), reason: why };
   if (attempt > rule.atMost) return withheld('at_most', howMany(rule.atMost, 'time'));

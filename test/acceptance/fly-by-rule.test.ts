@@ -1,6 +1,7 @@
 /** Rules fly Birds again, within their limits, and people read what came of it, or nothing if all is well. */
 import { expect, test } from 'vitest';
 import { type ActionRule, sayAction } from '../../src/domain/action/action.ts';
+import { createMatcher } from '../../src/domain/matchers/matcher.ts';
 import { rule } from '../domain/world.ts';
 import { type Again, openAgain } from './fly-stage.ts';
 
@@ -98,6 +99,32 @@ test('what a rule has flown again goes on counting where each Flight is an alert
   await again.stage.minutesPass(10);
   expect(again.posts).toHaveLength(2);
   expect(await guardsOf(again)).toEqual(['at_most', '', '']);
+});
+
+test('a Bird that was moved meanwhile is flown in its new Nest, if the rule fits there too [long]', async () => {
+  const nests: string[] = [];
+  const again = await stageWith(
+    { match: [createMatcher('nest', '=~', 'Prod.*')], waitMs: 900_000 },
+    {
+      before(world) {
+        nests.push(...['Prod US', 'Sandbox'].map((name) => world.addNest({ name }).id));
+      },
+    },
+  );
+  const { stage, eu, birds, posts } = again;
+  again.fail(birds.manual!);
+  await stage.minutesPass(2);
+  eu.moveBird(birds.manual!, nests[0]!);
+  await stage.minutesPass(18);
+  expect(posts).toEqual([expect.stringMatching(new RegExp(`/nests/${nests[0]}/birds/${birds.manual}$`))]);
+  expect(await actionsOf(again)).toMatchObject([{ state: 'done', nestId: nests[0], nest: 'Prod US' }]);
+
+  ends(again, 'failed');
+  await stage.minutesPass(2);
+  eu.moveBird(birds.manual!, nests[1]!);
+  await stage.minutesPass(18);
+  expect(posts).toHaveLength(1);
+  expect(await guardsOf(again)).toEqual(['rule_gone', '']);
 });
 
 test('the message that was told while it fires says how often it was flown again, and its end that this helped [long]', async () => {
