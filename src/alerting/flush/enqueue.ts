@@ -146,6 +146,8 @@ const LAST_FLIGHTS = 10;
 const MOST_ALERTS = 20;
 const MAX_INITIATOR_LENGTH = 120;
 const MAX_CAUSE_LENGTH = 200;
+/** Of a Bird, among which the one about an alert is looked for. */
+const MOST_ACTIONS = 10;
 /** How long before the alert the Bird was switched off, at most: its status is read every five minutes only. */
 const SWITCHED_BEFORE_US = 1_800_000_000;
 
@@ -205,7 +207,11 @@ async function withFlying(
     const { region = '', bird_id: birdId = '' } = alert.labels;
     const isMeant = left > 0 && isFailed(alert);
     if (isMeant) left -= 1;
-    const [action] = isMeant ? await tx.actions.ofBird(region, birdId, 1) : [];
+    const ofBird = isMeant ? await tx.actions.ofBird(region, birdId, MOST_ACTIONS) : [];
+    // What a rule plans for another alert of the Bird is not about this one; a success ends them all.
+    const action = ofBird.find(
+      ({ plan }) => !plan || plan.alertId === alert.id || alert.status === 'resolved',
+    );
     const flown = action && action.wantedAtUs >= alert.startsAtUs && (await sayFlown(tx, action, alert));
     const bird = isMeant && alert === only && !another ? await tx.birds.find(region, birdId) : undefined;
     const isStartable = bird && whyNotStarted(bird) === undefined;
