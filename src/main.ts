@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** The process's edge: its arguments, streams and signals, the real clock and randomness, and its exit code. */
-import { hostname } from 'node:os';
+import { hostname, userInfo } from 'node:os';
 import { isSea } from 'node:sea';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keepCompiled } from './compile-cache.ts';
@@ -48,7 +48,7 @@ const exit = await runCommandLine(
     random: Math.random,
     hostName: hostname(),
     program: isSea() ? [process.execPath] : [process.execPath, process.argv[1]!],
-    environment: { ...process.env, NESTWATCH_REVISION: revision },
+    environment: { USER: userName(), ...process.env, NESTWATCH_REVISION: revision },
     stdin: process.stdin,
     stdout: process.stdout,
     stderr: process.stderr,
@@ -60,6 +60,15 @@ const exit = await runCommandLine(
   },
   process.argv.slice(2),
 );
+
+/** For where no shell has set `USER`, as in containers. There the user may have no name, either. */
+function userName(): string | undefined {
+  try {
+    return userInfo().username;
+  } catch {
+    return undefined;
+  }
+}
 
 /** A daemon must end even if the reader of its log has stopped reading. */
 const LOG_GRACE_MS = 1_000;

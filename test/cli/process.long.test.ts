@@ -115,6 +115,11 @@ describe('the process', () => {
     expect([exit, stderr]).toEqual([1, 'nestwatch: the output cannot be written (ENOSPC)\n']);
   });
 
+  test('knows who runs it where USER is not set [long]', async () => {
+    const { exit, stderr } = await run(['birds', 'fly', '1', '--yes', '--url', 'http://127.0.0.1:1']);
+    expect([exit, stderr]).toEqual([1, expect.stringContaining('no answer from')]);
+  });
+
   test('writes a long answer into a pipe completely [long]', async () => {
     const { exit, stdout } = await run(['schema']);
     expect([exit, JSON.parse(stdout)]).toEqual([0, configJsonSchema()]);
