@@ -18,7 +18,7 @@ const RESULTS = new Map([
   ['flight.failed', 'failure'],
   ['flight.cancelled', 'cancellation'],
 ]);
-const INTERNAL = 1;
+const SERVER = 2;
 const ERROR = 2;
 const MESSAGE_CODE_POINTS = 2_000;
 
@@ -49,7 +49,7 @@ function spanOf(event: Event) {
     traceId: hash.slice(0, 32),
     spanId: hash.slice(32, 48),
     name: `RUN ${bird.toWellFormed()}`,
-    kind: INTERNAL,
+    kind: SERVER,
     startTimeUnixNano: nanoseconds(Math.min(startUs, occurredAtUs)),
     endTimeUnixNano: nanoseconds(occurredAtUs),
     attributes: attributes({

@@ -79,6 +79,7 @@ test('each ended Flight is a trace with the same ids on every try, and nothing e
     traceId: expect.stringMatching(/^[0-9a-f]{32}$/),
     spanId: expect.stringMatching(/^[0-9a-f]{16}$/),
     name: 'RUN Translate blog',
+    kind: 2,
     endTimeUnixNano: `${NOW_US - MINUTE_US}000`,
     ...(typeof startUs === 'number' && { startTimeUnixNano: `${startUs}000` }),
     status: { code: 2, message: failedFlight(1).message },
