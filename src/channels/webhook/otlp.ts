@@ -29,7 +29,9 @@ export function traceMessages(batches: readonly (readonly Event[])[]) {
     const spans = batch.flatMap((event) => spanOf(event) ?? []);
     if (spans.length === 0) return [];
     const traces = { resourceSpans: [{ resource, scopeSpans: [{ scope: { name: 'nestwatch' }, spans }] }] };
-    return [{ contentType: 'application/json', body: JSON.stringify(traces), judge: judgeTraces }];
+    return [
+      { contentType: 'application/json', body: JSON.stringify(traces), judge: judgeTraces(spans.length) },
+    ];
   });
 }
 
@@ -79,17 +81,21 @@ function attributes(values: Readonly<Record<string, string>>) {
  * A collector may accept a part. It does not say which, and must not be sent the same again. A page for people, such as a
  * proxy's that asks for a login, is the answer of something else.
  */
-function judgeTraces(body: string): Outcome {
-  if (/^\s*</.test(body)) {
-    const error = 'HTTP 200 with a page for people, which no collector sends';
-    return { kind: 'failed', reason: 'rejected', error };
-  }
-  const { rejectedSpans = 0, errorMessage = '' } = Object(objectIn(body).partialSuccess);
-  if (!(Number(rejectedSpans) > 0)) return { kind: 'accepted' };
-  const recipient = howMany(Number(rejectedSpans), 'span');
-  const why = plainText(String(errorMessage), MESSAGE_CODE_POINTS) || 'the collector rejected it';
-  return { kind: 'accepted', leftOut: [{ recipient, why }] };
-}
+const judgeTraces =
+  (spans: number) =>
+  (body: string): Outcome => {
+    if (/^\s*</.test(body)) {
+      const error = 'HTTP 200 with a page for people, which no collector sends';
+      return { kind: 'failed', reason: 'rejected', error };
+    }
+    const { rejectedSpans = 0, errorMessage = '' } = Object(objectIn(body).partialSuccess);
+    if (!(Number(rejectedSpans) > 0)) return { kind: 'accepted' };
+    const why = plainText(String(errorMessage), MESSAGE_CODE_POINTS) || 'the collector does not say why';
+    if (Number(rejectedSpans) >= spans)
+      return { kind: 'refused', reason: 'rejected', error: `it rejected every span: ${why}`, isFinal: true };
+    const recipient = howMany(Number(rejectedSpans), 'span');
+    return { kind: 'accepted', leftOut: [{ recipient, why }] };
+  };
 
 /** A collector accepts a request without spans, and answers one that comes to a wrong path or without rights. */
 export async function probeCollector(integration: PostIntegration): Promise<void> {
@@ -101,7 +107,7 @@ export async function probeCollector(integration: PostIntegration): Promise<void
     const body = JSON.stringify({ resourceSpans: [] });
     const outcome = await sender.post({
       ...{ url, contentType: 'application/json', body, integration },
-      judge: judgeTraces,
+      judge: judgeTraces(0),
     });
     if (!('error' in outcome)) return;
     throw new NestwatchError('rejected', `${new URL(url).pathname} answered ${outcome.error}`);

@@ -103,6 +103,12 @@ test.each([
     { partialSuccess: { rejectedSpans: '3', errorMessage: 'too old' } },
     { kind: 'accepted', leftOut: [{ recipient: '3 spans', why: 'too old' }] },
   ],
+  [
+    'all that it rejects',
+    200,
+    { partialSuccess: { rejectedSpans: '4', errorMessage: 'too old' } },
+    { kind: 'refused', error: 'it rejected every span: too old', isFinal: true },
+  ],
   ['a warning', 200, { partialSuccess: { rejectedSpans: 0, errorMessage: 'slow' } }, { kind: 'accepted' }],
   ['too much', 429, {}, { kind: 'failed', reason: 'rate_limited', retryAfterMs: 7_000 }],
   ['out of order', 503, {}, { kind: 'failed', reason: 'unavailable', retryAfterMs: 7_000 }],
@@ -114,7 +120,7 @@ test.each([
   ],
 ])('%s is said by the collector', async (_, status, answer, outcome) => {
   const { send } = await collector(status, answer, { 'retry-after': '7' });
-  expect(await send([failedFlight(1)])).toMatchObject(outcome);
+  expect(await send([1, 2, 3, 4].map((at) => failedFlight(at)))).toMatchObject(outcome);
 });
 
 test('a page for people is no answer of a collector', async () => {
