@@ -108,8 +108,11 @@ export function createFlying(options: FlyingOptions) {
 
   async function ask({ nestId, birdId }: Action): Promise<Settled> {
     try {
-      await client.call('flyBird', { nestId, birdId });
-      return { state: 'done', reason: '' };
+      const { body } = await client.call('flyBird', { nestId, birdId });
+      // As of a proxy that asks for a login: nobody knows whether the service was reached.
+      return /^\s*</.test(body)
+        ? { state: 'unknown', reason: 'a page for people answered instead of the service' }
+        : { state: 'done', reason: '' };
     } catch (error) {
       const code = codeOf(error);
       if (code === 'bug') report({ what: 'trouble', stage: 'intake', region, error });

@@ -133,6 +133,22 @@ test('a broken connection before the service did anything is unknown, and no Fli
   expect(unknown!.attributes.flight_id).toBeUndefined();
 });
 
+test('a page for people is no answer of the service, also with status 200 [long]', async () => {
+  const again = await openAgain({
+    onPost: async () => ({ status: 200, headers: {}, body: '\n<!doctype html><title>Sign in</title>' }),
+  });
+  await again.wish(again.birds.manual!);
+  await again.stage.minutesPass(20);
+  expect(again.posts).toHaveLength(1);
+  const [, unknown] = await actionEvents(again);
+  expect(unknown).toMatchObject({
+    type: 'action.unknown',
+    message: expect.stringMatching(
+      /by Ann; a page for people answered instead of the service\. No Flight was seen to start within 2 minutes\.$/,
+    ),
+  });
+});
+
 test('a refusal tells the words of the service', async () => {
   const again = await openAgain({
     onPost: async () => ({
