@@ -44,7 +44,7 @@ async function flying(
       pausedMs,
       async call(_, parameters) {
         posts.push(String((parameters as { readonly birdId: string }).birdId));
-        return undefined as never;
+        return { status: 200, body: '', json: null };
       },
     },
     flightsReadUs: () => undefined,
