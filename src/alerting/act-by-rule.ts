@@ -163,10 +163,13 @@ async function reasonAgainst(
   const { error = '' } = alert.labels;
   const alike = error === '' ? 0 : (await tx.alerts.failingWith([region], error, 1)).birds;
   if (alike >= SHARED_BY) return withheld('shared_cause', `${alike} in all`);
-  const impaired = (await tx.alerts.ofScopes([region, 'all/watch'])).find(
+  const impaired = (await tx.alerts.ofScopes([region])).find(
     ({ state, alertname }) => state === 'firing' && kindOf(alertname)?.impairsWatch === true,
   );
-  if (impaired) return withheld('impaired', impaired.alertname);
+  if (impaired) {
+    const { alertname, annotations } = impaired;
+    return withheld('impaired', plainText(annotations.summary ?? alertname, NAME_CODE_POINTS));
+  }
   const recent = await tx.actions.since(region, nowUs - HOUR_US - WISH_LASTS_US);
   const within = recent.filter((one) => one.rule === ruleName && isStart(one, nowUs - HOUR_US)).length;
   if (within >= rule.perHour) return withheld('per_hour', howMany(within, 'time'));

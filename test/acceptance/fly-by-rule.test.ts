@@ -257,6 +257,19 @@ test.each<[string, Partial<ActionRule>, (again: Again) => Promise<unknown> | unk
   expect(again.stage.received().length).toBeGreaterThan(0);
 });
 
+test('a message that was given up does not keep rules from what they do [long]', async () => {
+  const answer = ({ body }: { readonly body: string }) => (body.includes('By event') ? 400 : 200);
+  const again = await stageWith({ holdMs: 0 }, { answer });
+  const { stage, birds } = again;
+  again.fail(birds.event!);
+  await stage.minutesPass(30);
+  const impaired = await stage.store.transaction((tx) => tx.alerts.ofScopes(['all/watch']));
+  expect(impaired).toMatchObject([{ state: 'firing', labels: { reason: 'deliveries_dead' } }]);
+  again.fail(birds.manual!);
+  await stage.minutesPass(4);
+  expect(again.posts).toHaveLength(1);
+});
+
 test('what is over before the rule decides is not flown again [long]', async () => {
   const again = await stageWith({ waitMs: 300_000 });
   again.fail(again.birds.manual!);
