@@ -8,7 +8,7 @@ export const forwardShape = z.strictObject({
   matchers: matcherList
     .prefault([])
     .describe(
-      'Matchers on `region`, `feed`, `type`, `nest_id`, `nest`, `bird_id` and `bird` of an event. The feeds are `notification`, `bird_log`, `flight` and [`inventory`](#events-of-the-inventory).',
+      'Matchers on `region`, `feed`, `type`, `nest_id`, `nest`, `bird_id` and `bird` of an event. The feeds are `notification`, `bird_log`, `flight`, [`inventory`](#events-of-the-inventory) and [`action`](#flying-again).',
     ),
   receiver: words.describe('A receiver with a webhook of `format: cloudevents` or `otlp`.'),
 });
