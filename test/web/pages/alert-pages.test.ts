@@ -318,7 +318,7 @@ describe('what is over', () => {
       failing('1', 'The quota is used up', error),
       failing('2', 'The token was refused', error),
     );
-    expect(read((await ask('/alerts')).body)).toContain('Several causes, the newest: The');
+    expect(read((await ask('/alerts')).body)).toContain('Several causes, first "The same", the newest: The');
   });
 });
 

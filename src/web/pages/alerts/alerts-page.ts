@@ -22,6 +22,7 @@ import type { Cause } from '../../../store/alert-store.ts';
 import type { FlightEnds, NestKey } from '../../../store/bird-store.ts';
 import { messageOfEpisode } from '../../../store/month-report.ts';
 import type { Transaction } from '../../../store/store.ts';
+import { plainText } from '../../../text/plain-text.ts';
 import { QueryError } from '../../requests/query.ts';
 import {
   type AskedAlerts,
@@ -285,12 +286,14 @@ function newestCause({ words, zone }: Page, latest: readonly ShownAlert[]): Html
     const { description, summary } = inReadersZone(zone, alert).annotations;
     return lastEvent?.message || description || summary || '';
   });
-  const several = new Set(messages.map(signature)).size > 1 ? words.alerts.severalCauses : '';
   const { alert, lastEvent } = newest[0]!;
+  const first = newest.length > 1 ? plainText(alert.labels.error ?? '', FIRST_ERROR_LENGTH) : '';
+  const several = new Set(messages.map(signature)).size > 1 ? words.alerts.severalCauses(first) : '';
   return html`${messageLine(messages[0]!, several)}${actsLine(alert, lastEvent)}`;
 }
 
 const SHOWN_PLACES = 5;
+const FIRST_ERROR_LENGTH = 80;
 
 function overItem(
   page: Page,

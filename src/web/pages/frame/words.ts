@@ -463,7 +463,8 @@ export const ENGLISH = {
     lastNight: 'last night',
     today: 'today',
     sevenDays: '7 days',
-    severalCauses: 'Several causes, the newest:',
+    severalCauses: (first: string): string =>
+      first === '' ? 'Several causes, the newest:' : `Several causes, first "${first}", the newest:`,
     times: (count: number): string => howMany(count, 'time'),
     active: (count: number, fresh: number): string =>
       count === 0 ? 'None is active.' : `${count} active: ${fresh} new, ${count - fresh} known.`,
