@@ -49,6 +49,7 @@ export function findWarnings(check: Check, config: Config): void {
   }
   for (const [index, receiver] of config.receivers.entries()) findBarePasswords(check, index, receiver);
   findLateEscalations(check, config);
+  findVainActions(check, config);
   findExposures(check, config);
   const notified = notifiedReceivers(config);
   for (const [index, { name }] of config.receivers.entries()) {
@@ -422,6 +423,24 @@ function notifiesPeople({ receivers }: Config): boolean {
   return receivers.some(({ integrations }) =>
     integrations.some((one) => traitsOf(one).audience !== 'programs'),
   );
+}
+
+function findVainActions(check: Check, { actions = [], web }: Config): void {
+  const { tokens, users, proxy, oidc } = web.access ?? { tokens: [], users: new Map() };
+  const given = [...tokens, ...users.values(), ...(proxy ? [proxy] : []), ...(oidc ? [oidc] : [])];
+  const scopes = [...given.map((one) => one.scopes), ...(oidc?.groups.values() ?? [])];
+  const isAllowed = (!web.bearerToken && !web.access) || scopes.some((all) => all.has('fly'));
+  for (const [index, { approvals, holdMs, waitMs }] of actions.entries()) {
+    const path = ['actions', index];
+    if (approvals > 0 && !isAllowed) {
+      const message = 'nobody can approve it: give users, a group, a token or `proxy` the scope `fly`';
+      check.problem([...path, 'approval'], message);
+    }
+    if (holdMs > 0 && holdMs <= waitMs) {
+      const message = 'ends before the Bird is started: make it longer than `wait`';
+      check.problem([...path, 'hold_notification'], message);
+    }
+  }
 }
 
 /** Nobody is told meanwhile, so an escalation cannot come when it is expected. */

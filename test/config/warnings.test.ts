@@ -282,6 +282,28 @@ describe('a rule that never acts', () => {
   });
 });
 
+test.each([
+  [
+    'approval: one',
+    'web: { auth: { bearer_token: t0ken-of-all } }',
+    ['actions[0].approval: nobody can approve it'],
+  ],
+  [
+    'approval: one',
+    'web: { auth: { bearer_token: t0ken-of-all, tokens: [{ name: n, token: t0ken-of-n, scopes: [fly] }] } }',
+    [],
+  ],
+  ['approval: one', '', []],
+  ['hold_notification: 5m', '', ['actions[0].hold_notification: ends before the Bird is started']],
+])('an action with %s, and %s, may be in vain', (key, web, expected) => {
+  const text = `regions: { eu: { base_url: "http://localhost", token: t0, fly: true } }
+${web}
+actions: [{ name: a, on: FlightFailed, do: fly_again, per_hour: 1, ${key} }]
+receivers: [{ name: default, webhook_configs: [{ url: "http://localhost" }] }]`;
+  const found = warningsOf(text).filter((one) => one.includes('actions[0]'));
+  expect(found).toEqual(expected.map((one) => expect.stringContaining(one)));
+});
+
 test('a message that is held back for longer than an escalation waits', () => {
   const config = (hold: string) => `regions: { eu: { base_url: "http://localhost", token: t0, fly: true } }
 actions: [{ name: a, on: FlightFailed, do: fly_again, per_hour: 1, hold_notification: ${hold} }]
