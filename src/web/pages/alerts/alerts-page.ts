@@ -2,7 +2,7 @@
 import type { Hono } from 'hono';
 import { html } from 'hono/html';
 import { fingerprint, type Labels, severityRank } from '../../../domain/alert/alert.ts';
-import { signature } from '../../../domain/alert/error-signature.ts';
+import { signature, signatureWords } from '../../../domain/alert/error-signature.ts';
 import type { Episode } from '../../../domain/digest/digest.ts';
 import { formatMatcher, matchersOf } from '../../../domain/matchers/matcher.ts';
 import type { Muting } from '../../../domain/muting/muting.ts';
@@ -287,7 +287,8 @@ function newestCause({ words, zone }: Page, latest: readonly ShownAlert[]): Html
     return lastEvent?.message || description || summary || '';
   });
   const { alert, lastEvent } = newest[0]!;
-  const first = newest.length > 1 ? plainText(alert.labels.error ?? '', FIRST_ERROR_LENGTH) : '';
+  const first =
+    newest.length > 1 ? plainText(signatureWords(alert.labels.error ?? ''), FIRST_ERROR_LENGTH) : '';
   const several = new Set(messages.map(signature)).size > 1 ? words.alerts.severalCauses(first) : '';
   return html`${messageLine(messages[0]!, several)}${actsLine(alert, lastEvent)}`;
 }
